@@ -1,0 +1,1 @@
+export const HEADER_BASE = 65536;

@@ -1,0 +1,72 @@
+// The value sets of the specification, as ordered arrays from least to most restrictive. The order
+// IS the algebra: combining two decisions is `max` of their indexes (SPEC §2.5 rule 1).
+// The engine speaks in these indexes; only this file turns them into words.
+
+/** Connect decisions, SPEC §3. */
+export const DECISIONS = ["connect", "connect_with_verification", "escalate", "refuse"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** Policy verdicts, SPEC §3; the specification lists them unordered, we order by restriction. */
+export const VERDICTS = ["ALLOW", "CHALLENGE", "QUARANTINE", "BLOCK"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Risk levels, SPEC §3. */
+export const RISK_LEVELS = ["LOW", "MEDIUM", "HIGH", "CRITICAL"] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+/** Tool levels, SPEC §3: public, info, sensitive, critical. */
+export const TOOL_LEVELS = ["L0", "L1", "L2", "L3"] as const;
+export type ToolLevel = (typeof TOOL_LEVELS)[number];
+
+/** SPEC §2.8 leaves tiers open: A (best) to D by effective score, REVIEW when the file is thin. */
+export const TIERS = ["A", "B", "C", "D", "REVIEW"] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** SPEC §2.8 leaves regimes open. Absent from a leg when the agent has no history. */
+export const REGIMES = ["stable", "drifting", "shock"] as const;
+export type Regime = (typeof REGIMES)[number];
+
+/**
+ * Evidence grades of an outcome. SPEC §4.4 names only `counterparty`; the others are ours, from
+ * strongest to weakest. The engine maps the index to an evidence weight.
+ */
+export const GRADES = ["onchain", "escrow", "mediator", "counterparty", "self"] as const;
+export type Grade = (typeof GRADES)[number];
+
+/** How the origin of an outcome was proved. `bureau`: imported by the operator. */
+export const SIGNATURES = ["none", "bureau", "reporter"] as const;
+export type Signature = (typeof SIGNATURES)[number];
+
+/**
+ * Reasons a decision is not clear, in engine code order. At most four are given, by weight
+ * (scoring: points of deficit against the reference).
+ */
+export const REASON_CODES = [
+  "THIN_FILE",
+  "FAILURE_HISTORY",
+  "RECENT_FAILURE",
+  "NEGATIVE_TREND",
+  "STAKE_ABOVE_PROVEN",
+  "LOW_CREDIBILITY_EVIDENCE",
+  "CONCENTRATED_REPORTERS",
+  "RING_PATTERN",
+  "UNVERIFIED_SOURCES",
+  "HALLUCINATION_SIGNAL",
+  "VIEWER_CAUTIOUS",
+  "FRAUD_FLAG",
+  "KEY_REVOKED",
+  "BASE_RATE",
+] as const;
+export type ReasonCode = (typeof REASON_CODES)[number];
+
+/** What an API key may do. `admin` implies every other scope. */
+export const SCOPES = [
+  "score:read",
+  "outcomes:write",
+  "evidence:write",
+  "keys:write",
+  "kaizen:run",
+  "analytics:read",
+  "admin",
+] as const;
+export type Scope = (typeof SCOPES)[number];
