@@ -1,0 +1,45 @@
+// The service seen from its transports: what HTTP routes, gateways and tests may ask. No HTTP, no
+// SQL, no memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
+import type {
+  AgentExplanation,
+  CheckRequest,
+  CheckResponse,
+  HandshakeRequest,
+  HandshakeResponse,
+  OutcomeReceipt,
+  OutcomeRequest,
+  Principal,
+  VerifyRequest,
+  VerifyResponse,
+} from "../contract/messages.ts";
+
+/** What every call carries besides its message. */
+export interface CallContext {
+  readonly requestId: string;
+  readonly principal: Principal;
+}
+
+export interface OutcomeContext extends CallContext {
+  /** The exact received bytes; kept as evidence. */
+  readonly body: Uint8Array;
+  /** `Idempotency-Key`, scoped per API key. */
+  readonly idempotencyKey: string | undefined;
+  readonly traceparent: string | undefined;
+}
+
+/** All reads return at once; `recordOutcome` resolves when the outcome is durable. */
+export interface Bureau {
+  /** SPEC §4.1. A promise only for the reserved agent `agent://test/slow`. */
+  verify(request: VerifyRequest, call: CallContext): VerifyResponse | Promise<VerifyResponse>;
+  /** SPEC §4.3. */
+  check(request: CheckRequest, call: CallContext): CheckResponse | Promise<CheckResponse>;
+  /** SPEC §4.2: both directions, O(1). */
+  handshake(
+    request: HandshakeRequest,
+    call: CallContext,
+  ): HandshakeResponse | Promise<HandshakeResponse>;
+  /** SPEC §4.4. Rejects with a ServiceFault; resolves once journaled, synced and folded. */
+  recordOutcome(request: OutcomeRequest, call: OutcomeContext): Promise<OutcomeReceipt>;
+  /** Why an agent scores as it does. Never cached. */
+  explain(agentId: string, call: CallContext): AgentExplanation;
+}

@@ -1,0 +1,65 @@
+// The one table of operating faults. A fault is a value with a code; the HTTP room turns it into
+// RFC 9457 problem+json in one place. A low score is never a fault (SPEC §7).
+import type { FieldError } from "./messages.ts";
+
+interface FaultKind {
+  readonly status: number;
+  readonly title: string;
+  /** Seconds a caller should wait before trying again; sent as `Retry-After`. */
+  readonly retryAfterSec?: number;
+}
+
+/** Code -> HTTP status and title. Codes are stable; details may change wording. */
+export const FAULTS = {
+  malformed_body: { status: 400, title: "body is not well-formed" },
+  invalid_request: { status: 400, title: "request has invalid members" },
+  invalid_parameter: { status: 400, title: "path or query parameter is invalid" },
+  invalid_framing: { status: 400, title: "request framing is not acceptable" },
+  unauthenticated: { status: 401, title: "a valid API key is required" },
+  insufficient_scope: { status: 403, title: "the key lacks the scope for this route" },
+  namespace_not_owned: { status: 403, title: "the namespace belongs to another tenant" },
+  not_found: { status: 404, title: "no such resource" },
+  method_not_allowed: { status: 405, title: "the route does not take this method" },
+  not_acceptable: { status: 406, title: "no acceptable representation" },
+  idempotency_conflict: { status: 409, title: "the id was used with another body" },
+  length_required: { status: 411, title: "Content-Length is required" },
+  body_too_large: { status: 413, title: "body is too large" },
+  unsupported_media_type: { status: 415, title: "media type is not supported" },
+  self_report: { status: 422, title: "an agent cannot report on itself" },
+  outcome_in_future: { status: 422, title: "settled_at is in the future" },
+  outcome_too_old: { status: 422, title: "settled_at is too old" },
+  reserved_agent: { status: 422, title: "reserved test agents take no outcomes" },
+  query_rejected: { status: 422, title: "the query was rejected" },
+  rate_limited: { status: 429, title: "rate limit exceeded", retryAfterSec: 1 },
+  internal: { status: 500, title: "internal error" },
+  deadline_exceeded: { status: 503, title: "the deadline would be missed", retryAfterSec: 1 },
+  overloaded: { status: 503, title: "the service is saturated", retryAfterSec: 1 },
+  draining: { status: 503, title: "the service is shutting down", retryAfterSec: 5 },
+  journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
+  store_unavailable: { status: 503, title: "the outcome store is not available", retryAfterSec: 5 },
+} as const satisfies Record<string, FaultKind>;
+
+export type FaultCode = keyof typeof FAULTS;
+
+/** HTTP status, title and retry advice of a code. */
+export function faultKind(code: FaultCode): FaultKind {
+  return FAULTS[code];
+}
+
+/**
+ * An operating fault: thrown at the edges, answered in one place. `detail` is one line of prose,
+ * lower case, no full stop, user input in backticks. Never holds secrets or the whole body.
+ */
+export class ServiceFault extends Error {
+  readonly code: FaultCode;
+  readonly detail: string;
+  readonly errors: readonly FieldError[];
+
+  constructor(code: FaultCode, detail: string, errors: readonly FieldError[] = []) {
+    super(`${code}: ${detail}`);
+    this.name = "ServiceFault";
+    this.code = code;
+    this.detail = detail;
+    this.errors = errors;
+  }
+}

@@ -1,0 +1,28 @@
+// Every limit in one place, with the relations between them asserted (see test/contract).
+
+/** Bytes of a request body, by kind of route. */
+export const BODY_BYTES_MAX = 64 * 1024;
+export const OUTCOME_BODY_BYTES_MAX = 4 * 1024;
+export const BATCH_BODY_BYTES_MAX = 1024 * 1024;
+
+/** Deepest nesting of a JSON body: object in object in array is depth 3. */
+export const JSON_DEPTH_MAX = 8;
+
+export const BATCH_ITEMS_MAX = 1000;
+export const AGENT_ID_BYTES_MAX = 512;
+export const AGENT_SEGMENT_LENGTH_MAX = 128;
+export const ACTION_LENGTH_MAX = 256;
+export const CITED_SOURCES_MAX = 64;
+export const SOURCE_ID_LENGTH_MAX = 512;
+export const OUTCOME_ID_LENGTH_MAX = 128;
+export const REQUEST_ID_LENGTH_MAX = 128;
+
+/** Stakes are a value at risk in the tenant's unit; beyond this a number is a mistake. */
+export const STAKES_MAX = 1e12;
+
+/** A settled outcome may lead our clock by this much and lag it by that much (SPEC is silent). */
+export const OUTCOME_SKEW_MS_MAX = 60_000;
+export const OUTCOME_AGE_MS_MAX = 7 * 86_400_000;
+
+/** SPEC §8.3: a cached score lives five minutes. */
+export const VERDICT_TTL_MS = 5 * 60_000;

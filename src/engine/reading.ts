@@ -1,0 +1,82 @@
+// What the engine answers: plain numbers and indexes into the vocabulary. An EngineReader owns one
+// WASM instance in its thread; `Reading` objects are reused, copy what must outlive the next call.
+
+/** One leg: an agent's score for given stakes. All indexes are into contract/vocabulary.ts. */
+export interface Reading {
+  /** False when the agent has no row: it is scored as a newcomer. */
+  isKnown: boolean;
+  /** Probability of failure: expected, optimistic (p-), pessimistic (p+). 0 to 1. */
+  failureProbability: number;
+  failureOptimistic: number;
+  failurePessimistic: number;
+  /** 300 to 850. */
+  scoreInternal: number;
+  /** 300 to 850, fractional, pessimistic. */
+  scoreEffective: number;
+  tierIndex: number;
+  /** -1 without history. */
+  regimeIndex: number;
+  decisionIndex: number;
+  /** True when the refuse rule holds, whatever the stakes (drives BLOCK in verify). */
+  isRefused: boolean;
+  /** Largest stakes with a decision no stricter; Infinity when any. */
+  stakesMax: number;
+  /** Indexes into REASON_CODES by weight, and how many are set (0 to 4). */
+  reasonIndexes: Uint8Array;
+  reasonCount: number;
+  /** Number of the active config; `configVersion(n)` gives its name. */
+  configNumber: number;
+}
+
+/** Synchronous reads over the shared agent table. One per thread; not re-entrant. */
+export interface EngineReader {
+  /** One agent, subject track (check, verify). */
+  check(subject: string, stakes: number, nowMs: number): Reading;
+  /** Both legs: [0] a_to_b scores the counterparty, [1] b_to_a scores the initiator. */
+  handshake(
+    initiator: string,
+    counterparty: string,
+    stakes: number,
+    nowMs: number,
+  ): readonly [Reading, Reading];
+  /** Everything known of one agent, for `GET /v1/agents/{id}`. */
+  explain(subject: string, nowMs: number): AgentReading;
+  /** The content-addressed name of a config number, `c-` and 16 hex digits. */
+  configVersion(configNumber: number): string;
+  readonly agentCount: number;
+}
+
+export interface AgentReading extends Reading {
+  outcomeCount: number;
+  reportedCount: number;
+  successes90: number;
+  failures90: number;
+  successes14: number;
+  failures14: number;
+  /** Epoch ms, 0 when never. */
+  firstSeenMs: number;
+  lastOutcomeMs: number;
+  lastFailureMs: number;
+  stakesProven: number;
+  /** One entry per scorecard feature: points below zero lower the score. */
+  features: { name: string; value: number; points: number }[];
+}
+
+/** One outcome as the engine folds it. */
+export interface FoldOutcome {
+  subject: string;
+  reporter: string;
+  /** 1 success, 0 failure. */
+  outcome: 0 | 1;
+  stakes: number;
+  /** Index into GRADES. */
+  gradeIndex: number;
+  /** Index into SIGNATURES. */
+  signatureIndex: number;
+  settledAtMs: number;
+}
+
+/** The single writer: folds outcomes into the table and swaps configs. Lives in the ledger. */
+export interface EngineWriter {
+  fold(outcome: FoldOutcome): void;
+}
