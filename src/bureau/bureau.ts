@@ -1,5 +1,6 @@
 // The service seen from its transports: what HTTP routes, gateways and tests may ask. No HTTP, no
 // SQL, no memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
+import type { ServiceFault } from "../contract/faults.ts";
 import type {
   AgentExplanation,
   CheckRequest,
@@ -27,6 +28,9 @@ export interface OutcomeContext extends CallContext {
   readonly traceparent: string | undefined;
 }
 
+/** One item of an import: its receipt, or why the row was not taken. Order is kept. */
+export type ImportResult = OutcomeReceipt | ServiceFault;
+
 /** All reads return at once; `recordOutcome` resolves when the outcome is durable. */
 export interface Bureau {
   /** SPEC §4.1. A promise only for the reserved agent `agent://test/slow`. */
@@ -40,6 +44,16 @@ export interface Bureau {
   ): HandshakeResponse | Promise<HandshakeResponse>;
   /** SPEC §4.4. Rejects with a ServiceFault; resolves once journaled, synced and folded. */
   recordOutcome(request: OutcomeRequest, call: OutcomeContext): Promise<OutcomeReceipt>;
+  /**
+   * Operators' bulk load (`trustrank import`): bureau-signed, free of the age limit, `source` kept
+   * with every row. One result per row, never all-or-nothing; rejects only as a whole when the
+   * journal cannot take evidence.
+   */
+  importOutcomes(
+    requests: readonly OutcomeRequest[],
+    source: string,
+    call: CallContext,
+  ): Promise<ImportResult[]>;
   /** Why an agent scores as it does. Never cached. */
   explain(agentId: string, call: CallContext): AgentExplanation;
 }

@@ -1,0 +1,40 @@
+// What every use case of the bureau works with: its collaborators and the outside world (clock,
+// timer, randomness), all handed in so that a test or a replay can fix them.
+import type { EngineReader } from "../engine/reading.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { OutcomeIds } from "./outcome-ids.ts";
+import type { ProvenanceAssessor } from "./provenance.ts";
+import type { VerdictTimes } from "./timestamp.ts";
+
+/** The outside world as the bureau sees it. */
+export interface BureauEnvironment {
+  /** Resolves after `ms`; only the reserved agent `agent://test/slow` ever waits. */
+  delay(ms: number): Promise<void>;
+  /** Fills the array with random bytes, for outcome ids. */
+  fillRandom(bytes: Uint8Array): void;
+  /** Whether the reserved test agents answer; false in production unless switched on. */
+  readonly isReservedEnabled: boolean;
+}
+
+export interface BureauOptions {
+  readonly engine: EngineReader;
+  readonly ledger: Ledger;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+  readonly environment: BureauEnvironment;
+  /** Defaults to the assessor of a bureau in which no source is registered. */
+  readonly provenance?: ProvenanceAssessor;
+}
+
+/** The options with their defaults filled in, plus what is made once per bureau. */
+export interface Desk extends Required<BureauOptions> {
+  readonly times: VerdictTimes;
+  readonly outcomeIds: OutcomeIds;
+}
+
+/** Fixes the times of one verdict and returns now, epoch ms. */
+export function openTimes(desk: Desk): number {
+  const nowMs = desk.clock();
+  desk.times.set(nowMs);
+  return nowMs;
+}

@@ -1,0 +1,31 @@
+// Puts the bureau together: the one constructor of the `Bureau` port over an engine and a ledger.
+import type { Bureau } from "./bureau.ts";
+import type { BureauOptions, Desk } from "./desk.ts";
+import { explain } from "./explain.ts";
+import { check, handshake } from "./legs.ts";
+import { OutcomeIds } from "./outcome-ids.ts";
+import { importOutcomes, recordOutcome } from "./outcomes.ts";
+import { withoutVault } from "./provenance.ts";
+import { VerdictTimes } from "./timestamp.ts";
+import { verify } from "./verify.ts";
+
+/** A bureau for one thread: it shares the engine's reused readings, so it is not re-entrant. */
+export function openBureau(options: BureauOptions): Bureau {
+  const desk: Desk = {
+    engine: options.engine,
+    ledger: options.ledger,
+    clock: options.clock,
+    environment: options.environment,
+    provenance: options.provenance ?? withoutVault,
+    times: new VerdictTimes(),
+    outcomeIds: new OutcomeIds(options.environment.fillRandom),
+  };
+  return {
+    verify: (request, call) => verify(desk, request, call),
+    check: (request, call) => check(desk, request, call),
+    handshake: (request, call) => handshake(desk, request, call),
+    recordOutcome: (request, call) => recordOutcome(desk, request, call),
+    importOutcomes: (requests, source, call) => importOutcomes(desk, requests, source, call),
+    explain: (agentId) => explain(desk, agentId),
+  };
+}

@@ -1,0 +1,126 @@
+// The use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: what evidence
+// is acceptable, and the record the journal keeps of it. Folding and durability are the ledger's.
+import { ServiceFault } from "../contract/faults.ts";
+import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../contract/limits.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../contract/messages.ts";
+import { GRADES } from "../contract/vocabulary.ts";
+import type { OutcomeRecord } from "../ledger/ledger.ts";
+import type { CallContext, ImportResult, OutcomeContext } from "./bureau.ts";
+import type { Desk } from "./desk.ts";
+import { isReserved } from "./reserved.ts";
+
+const NO_BODY = new Uint8Array(0);
+
+/** Rejects with a ServiceFault; resolves once durable and folded. */
+export async function recordOutcome(
+  desk: Desk,
+  request: OutcomeRequest,
+  call: OutcomeContext,
+): Promise<OutcomeReceipt> {
+  const nowMs = desk.clock();
+  const settledAtMs = request.settled_at ?? nowMs;
+  const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
+  if (fault !== undefined) throw fault;
+  const record = recordOf(desk, request, call, settledAtMs, nowMs);
+  record.idempotencyKey ||= headerKey(call);
+  record.body = call.body;
+  return desk.ledger.append(record);
+}
+
+/** One result per row, order kept. Rejects only when the journal takes no evidence at all. */
+export async function importOutcomes(
+  desk: Desk,
+  requests: readonly OutcomeRequest[],
+  source: string,
+  call: CallContext,
+): Promise<ImportResult[]> {
+  const nowMs = desk.clock();
+  const results: (ImportResult | undefined)[] = [];
+  const records: OutcomeRecord[] = [];
+  for (const request of requests) {
+    const settledAtMs = request.settled_at ?? nowMs;
+    const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
+    results.push(fault);
+    if (fault !== undefined) continue;
+    const record = recordOf(desk, request, call, settledAtMs, nowMs);
+    record.signature = "bureau";
+    record.source = source;
+    records.push(record);
+  }
+  const receipts = records.length === 0 ? [] : await desk.ledger.appendBatch(records);
+  let taken = 0;
+  return results.map((fault) => fault ?? receipts[taken++]!);
+}
+
+/** Why an outcome is not evidence, or undefined. */
+function refusal(
+  request: OutcomeRequest,
+  settledAtMs: number,
+  nowMs: number,
+  ageMsMax: number,
+): ServiceFault | undefined {
+  if (request.subject === request.reporter) {
+    return refused("self_report", "/reporter", "`reporter` and `subject` are the same agent");
+  }
+  if (isReserved(request.subject)) {
+    return refused("reserved_agent", "/subject", "`subject` is a reserved test agent");
+  }
+  if (isReserved(request.reporter)) {
+    return refused("reserved_agent", "/reporter", "`reporter` is a reserved test agent");
+  }
+  if (settledAtMs > nowMs + OUTCOME_SKEW_MS_MAX) {
+    return refused("outcome_in_future", "/settled_at", "`settled_at` is ahead of the clock");
+  }
+  if (nowMs - settledAtMs > ageMsMax) {
+    return refused("outcome_too_old", "/settled_at", "`settled_at` is more than 7 days ago");
+  }
+  return undefined;
+}
+
+type RefusalCode = "self_report" | "reserved_agent" | "outcome_in_future" | "outcome_too_old";
+
+function refused(code: RefusalCode, pointer: string, detail: string): ServiceFault {
+  return new ServiceFault(code, detail, [{ pointer, code, detail }]);
+}
+
+function recordOf(
+  desk: Desk,
+  request: OutcomeRequest,
+  call: CallContext,
+  settledAtMs: number,
+  nowMs: number,
+): OutcomeRecord {
+  return {
+    outcomeId: desk.outcomeIds.next(nowMs),
+    idempotencyKey: memberKey(request, call),
+    subject: request.subject,
+    reporter: request.reporter,
+    outcome: request.outcome,
+    stakes: request.stakes,
+    gradeIndex: GRADES.indexOf(request.grade),
+    signature: "none",
+    settledAtMs,
+    recordedAtMs: nowMs,
+    isAgentFault: request.agent_fault ?? true,
+    tenant: call.principal.tenant,
+    action: request.action ?? "",
+    requestId: request.request_id ?? "",
+    source: "api",
+    body: NO_BODY,
+  };
+}
+
+/**
+ * SPEC §2.6 has no replay rule. The `id` member names the settlement, so it holds for a tenant's
+ * reporter whichever key sends it; where both are given it wins over the header.
+ */
+function memberKey(request: OutcomeRequest, call: CallContext): string {
+  if (request.id === undefined) return "";
+  return `id\n${call.principal.tenant}\n${request.reporter}\n${request.id}`;
+}
+
+/** The `Idempotency-Key` header names one attempt of one API key. */
+function headerKey(call: OutcomeContext): string {
+  if (call.idempotencyKey === undefined) return "";
+  return `key\n${call.principal.keyId}\n${call.idempotencyKey}`;
+}

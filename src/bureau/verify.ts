@@ -1,0 +1,100 @@
+// The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
+// into one verdict. Hot path: one reply object, no closures, nothing awaited.
+import type { VerifyRequest, VerifyResponse } from "../contract/messages.ts";
+import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../contract/vocabulary.ts";
+import type { Reading } from "../engine/reading.ts";
+import type { CallContext } from "./bureau.ts";
+import { openTimes } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { decidePolicy, riskIndex } from "./policy.ts";
+import type { Ruling } from "./policy.ts";
+import type { ProvenanceFinding } from "./provenance.ts";
+import { findReserved } from "./reserved.ts";
+
+const REASONS_MAX = 4;
+
+/** SPEC §2.3: the 0-100 value of an internal score (300-850). */
+export function normalizeScore(scoreInternal: number): number {
+  return Math.round((100 * (scoreInternal - 300)) / 550);
+}
+
+/** A promise only when the agent is the reserved `slow`. */
+export function verify(
+  desk: Desk,
+  request: VerifyRequest,
+  call: CallContext,
+): VerifyResponse | Promise<VerifyResponse> {
+  // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
+  const measured = desk.engine.check(request.agent_id, request.stakes ?? 0, openTimes(desk));
+  const configVersion = desk.engine.configVersion(measured.configNumber);
+  const reserved = findReserved(request.agent_id, desk.environment.isReservedEnabled);
+  if (reserved === undefined) {
+    const finding = desk.provenance.assess(request.context);
+    return respond(desk, request, call, measured, finding, configVersion);
+  }
+  const finding = reserved.provenance ?? desk.provenance.assess(request.context);
+  const response = respond(desk, request, call, reserved.reading, finding, configVersion);
+  if (reserved.delayMs === 0) return response;
+  return desk.environment.delay(reserved.delayMs).then(() => response);
+}
+
+function respond(
+  desk: Desk,
+  request: VerifyRequest,
+  call: CallContext,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  configVersion: string,
+): VerifyResponse {
+  const scoreInternal = Math.round(reading.scoreInternal);
+  const isThresholdMet = scoreInternal >= call.principal.minimumScores[request.tool_level];
+  const ruling = decidePolicy(
+    request.tool_level,
+    reading.failurePessimistic,
+    isThresholdMet,
+    reading.isRefused,
+    finding.hardFailureCode,
+  );
+  const width = reading.failurePessimistic - reading.failureOptimistic;
+  const response: VerifyResponse = {
+    request_id: call.requestId,
+    trust_evaluation: {
+      score: normalizeScore(scoreInternal),
+      threshold_met: isThresholdMet,
+      risk_level: RISK_LEVELS[riskIndex(reading.failurePessimistic)]!,
+      internal_score: scoreInternal,
+      tier: TIERS[reading.tierIndex]!,
+      confidence: Math.round((1 - width) * 1000) / 1000,
+    },
+    provenance_data: finding.data,
+    policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
+    reason_codes: reasonCodes(reading, ruling, finding),
+    enforced: !call.principal.isShadow,
+    config_version: configVersion,
+    evaluated_at: desk.times.evaluatedAt,
+    expires_at: desk.times.expiresAt,
+  };
+  if (reading.regimeIndex >= 0) {
+    response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
+  }
+  return response;
+}
+
+/**
+ * At most four, by weight: broken provenance first, then the engine's, then what provenance left
+ * open. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
+ */
+function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
+  const codes: string[] = [];
+  const isHard = finding.hardFailureCode !== "";
+  if (isHard) codes.push(finding.reasonCode);
+  if (ruling.verdictIndex > 0 || ruling.isFlagged) {
+    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
+    for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
+      const code = REASON_CODES[reading.reasonIndexes[i]!]!;
+      if (code !== finding.reasonCode) codes.push(code);
+    }
+  }
+  if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  return codes;
+}
