@@ -61,7 +61,7 @@ describe("policy properties", () => {
     );
   });
 
-  it("is never more lenient for a riskier agent, a missed minimum, a refusal or bad evidence", () => {
+  it("is never more lenient for risk, a missed minimum, a refusal or bad evidence", () => {
     fc.assert(
       fc.property(level, probability, probability, (toolLevel, first, second) => {
         const [low, high] = first < second ? [first, second] : [second, first];

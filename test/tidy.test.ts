@@ -1,0 +1,194 @@
+// The house rules as a test over the tree itself: who may import whom (the table of
+// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, one title per README.
+// Function length is the linter's job, unused exports and packages are knip's.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const IGNORED = new Set(["node_modules", "build", ".git", "local", "coverage"]);
+const FILE_LINES_MAX = 300;
+const COLUMNS_MAX = 100;
+
+/** `any`: values and types; `types`: `import type` only. Composition (cli, src/*.ts) is free. */
+const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>> = {
+  assembly: { any: [/^assembly\//] },
+  contract: { any: [] },
+  engine: { any: [/^src\/contract\//, /^assembly\/layout\.ts$/] },
+  bureau: { any: [/^src\/contract\//], types: [/^src\/(engine|vault|ledger)\//] },
+  vault: { any: [/^src\/contract\//], types: [/^src\/store\//] },
+  ledger: { any: [/^src\/contract\//], types: [/^src\/engine\//] },
+  store: { any: [/^src\/contract\//, /^src\/ledger\/journal-[a-z-]+\.ts$/] },
+  kaizen: {
+    any: [/^src\/contract\//, /^assembly\/layout\.ts$/],
+    types: [/^src\/(store|engine)\//],
+  },
+  http: { any: [/^src\/contract\//], types: [/^src\/(bureau|store|kaizen)\//] },
+  client: { any: [/^src\/contract\//] },
+};
+
+const TOP_LEVEL = new Set(
+  (
+    "package.json package-lock.json tsconfig.json asconfig.json vitest.config.ts knip.json " +
+    "assembly src bench data test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
+  ).split(" "),
+);
+
+/** The outside world (time, chance, environment, exit) enters through these files alone. */
+const IS_EDGE = /^src\/(cli\/.*|[a-z-]+\.ts|[a-z]+\/[a-z-]+-thread\.ts)$/;
+const IN_SOURCE = /^(src|assembly)\//;
+const ANYWHERE = /^/;
+
+/** Words are joined here so that this file does not hold them itself. */
+const BANNED: readonly { token: RegExp; within: RegExp; except?: RegExp; instead: string }[] = [
+  { token: /console\s*\.\w+\(/, within: IN_SOURCE, instead: "the output file of src/cli" },
+  { token: /\bDate\.now\b/, within: IN_SOURCE, except: IS_EDGE, instead: "the injected clock" },
+  { token: /\bMath\.random\b/, within: IN_SOURCE, except: IS_EDGE, instead: "injected randomness" },
+  { token: /\bprocess\.env\b/, within: IN_SOURCE, except: IS_EDGE, instead: "src/config.ts" },
+  { token: /\bprocess\.exit\b/, within: IN_SOURCE, except: IS_EDGE, instead: "a thrown fault" },
+  { token: /^\s*(export )?(const )?enum\s/m, within: ANYWHERE, instead: "an ordered array" },
+  {
+    token: new RegExp(`\\bas ${"any"}\\s*[;,)\\].]`),
+    within: ANYWHERE,
+    instead: "unknown and a check",
+  },
+  {
+    token: new RegExp(`\\b(FIX${"ME"}|TO${"DO"}|XX${"X"})\\b`),
+    within: ANYWHERE,
+    instead: "doing",
+  },
+];
+
+function listFiles(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (IGNORED.has(entry.name)) return [];
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? listFiles(path) : [path];
+  });
+}
+
+const files = listFiles(".");
+const code = files.filter((path) => /^(src|assembly|bench|test|data)\/.*\.ts$/.test(path));
+const texts = new Map(code.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
+
+interface Import {
+  readonly target: string;
+  readonly isType: boolean;
+}
+
+const IMPORT = /^(?:import|export)\s+(type\s)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']/gm;
+const DYNAMIC = /(?:import|require|resolve)\(\s*["']([^"']+)["']/g;
+
+/** Every import of a file; relative ones as paths from the root, packages by their name. */
+function importsOf(path: string): Import[] {
+  const text = texts.get(path)!;
+  const found = [...text.matchAll(IMPORT)].map(([, type, target]) => ({ type, target: target! }));
+  const dynamic = [...text.matchAll(DYNAMIC)].map(([, target]) => ({ type: "", target: target! }));
+  return [...found, ...dynamic].map(({ type, target }) => ({
+    isType: Boolean(type),
+    target: target.startsWith(".") ? relative(ROOT, join(ROOT, dirname(path), target)) : target,
+  }));
+}
+
+function roomOf(path: string): string {
+  const [top, room] = path.split("/");
+  return top === "src" ? room! : top!;
+}
+
+describe("the tree", () => {
+  it("keeps to the import table of ARCHITECTURE.md", () => {
+    const offences: string[] = [];
+    for (const path of code) {
+      const room = roomOf(path);
+      const rule = IMPORT_TABLE[room];
+      if (rule === undefined) continue;
+      for (const { target, isType } of importsOf(path)) {
+        const isOwn = roomOf(target) === room && /^(src|assembly)\//.test(target);
+        if (isOwn || !/^(src|assembly|bench|test|data)\//.test(target)) continue;
+        const allowed = isType ? [...rule.any, ...(rule.types ?? [])] : rule.any;
+        if (!allowed.some((pattern) => pattern.test(target))) offences.push(`${path}: ${target}`);
+      }
+    }
+    expect(offences).toEqual([]);
+  });
+
+  it("describes every room in ARCHITECTURE.md", () => {
+    const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+    const rooms = new Set(code.filter((path) => path.startsWith("src/")).map(roomOf));
+    const missing = [...rooms].filter(
+      (room) => !room.endsWith(".ts") && !architecture.includes(`\`src/${room}/\``),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("imports each runtime package in one file", () => {
+    const manifest: { dependencies: Record<string, string> } = JSON.parse(
+      readFileSync(join(ROOT, "package.json"), "utf8"),
+    );
+    const shared = Object.keys(manifest.dependencies).flatMap((name) => {
+      const users = code.filter(
+        (path) =>
+          path.startsWith("src/") &&
+          importsOf(path).some(({ target }) => target === name || target.startsWith(`${name}/`)),
+      );
+      return users.length > 1 ? [`${name}: ${users.join(", ")}`] : [];
+    });
+    expect(shared).toEqual([]);
+  });
+
+  it("keeps files short and lines narrow", () => {
+    const offences = [...texts].flatMap(([path, text]) => {
+      const lines = text.split("\n");
+      const wide = lines.flatMap((line, i) => (line.length > COLUMNS_MAX ? [i + 1] : []));
+      const found = wide.map((line) => `${path}:${line} is wider than ${COLUMNS_MAX} columns`);
+      if (lines.length - 1 > FILE_LINES_MAX) found.push(`${path}: ${lines.length - 1} lines`);
+      return found;
+    });
+    expect(offences).toEqual([]);
+  });
+
+  it("opens every file with what it owns", () => {
+    expect(code.filter((path) => !texts.get(path)!.startsWith("//"))).toEqual([]);
+  });
+
+  it.each(BANNED)("bans $token (instead: $instead)", ({ token, within, except }) => {
+    const offences = code.filter(
+      (path) => within.test(path) && !except?.test(path) && token.test(texts.get(path)!),
+    );
+    expect(offences).toEqual([]);
+  });
+
+  it("has no dead source file", () => {
+    const entry = "src/cli/trustrank.ts";
+    const reached = new Set<string>();
+    const waiting = [entry, ...code.filter((path) => /^(bench|data)\//.test(path))];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      if (reached.has(path) || !texts.has(path)) continue;
+      reached.add(path);
+      const here = dirname(path);
+      const named = [...texts.get(path)!.matchAll(/["'](\.{1,2}\/[^"']+\.ts)["']/g)];
+      waiting.push(...named.map(([, target]) => join(here, target!)));
+    }
+    const source = code.filter((path) => path.startsWith("src/"));
+    expect(source.filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it("keeps the top level fixed", () => {
+    const strangers = readdirSync(ROOT).filter(
+      (name) => !name.startsWith(".") && !IGNORED.has(name) && !TOP_LEVEL.has(name),
+    );
+    expect(strangers).toEqual([]);
+    expect([...TOP_LEVEL].filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+  });
+
+  it("gives each README one title", () => {
+    const offences = files.filter((path) => {
+      if (!/(^|\/)README\.md$/.test(path)) return false;
+      const prose = readFileSync(join(ROOT, path), "utf8").replaceAll(/^```[^]*?^```/gm, "");
+      return prose.match(/^# .+$/gm)?.length !== 1;
+    });
+    expect(offences).toEqual([]);
+  });
+});
