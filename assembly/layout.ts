@@ -1,1 +1,269 @@
+// Memory layout shared by both compilers: the AssemblyScript module and the TypeScript seam read
+// the same constants from this file, so it holds untyped integer `export const` and nothing else.
+//
+// Linear memory, one for all threads (WebAssembly.Memory, shared):
+//
+//        0 +--------------------------+ static data of the module (constant)
+//    65536 +--------------------------+ header: one writer, atomics
+//    69632 +--------------------------+ chunk directory: u32 address of each chunk of rows
+//   131072 +--------------------------+ config ring: 64 slots of 2048 bytes
+//   262144 +--------------------------+ scratch: 64 threads x 16 KiB (inputs, results)
+//  1310720 +--------------------------+ heap: row chunks, index, identifier arena, pair map
+//          v  grows up to 4 GiB
+
 export const HEADER_BASE = 65536;
+export const CHUNK_DIRECTORY_BASE = 69632;
+export const CONFIG_BASE = 131072;
+export const SCRATCH_BASE = 262144;
+export const HEAP_BASE = 1310720;
+
+export const LAYOUT_MAGIC = 0x5452554e;
+export const LAYOUT_VERSION = 1;
+
+// Header, offsets from HEADER_BASE.
+export const HEADER_MAGIC = 0; //         u32
+export const HEADER_VERSION = 4; //       u32
+export const HEADER_SEED = 8; //          u64  key of the identifier hash
+export const HEADER_HEAP_TOP = 16; //     u32
+export const HEADER_ROW_COUNT = 20; //    u32  published rows
+export const HEADER_INDEX = 24; //        u64  address << 8 | log2 of slots
+export const HEADER_CONFIG_COUNT = 32; // u32  configs ever installed; active = (count - 1) & 63
+export const HEADER_FREE_COUNT = 36; //   u32  ranges waiting for reuse by the arena
+export const HEADER_ARENA_TOP = 40; //    u32
+export const HEADER_ARENA_END = 44; //    u32
+export const HEADER_PAIRS = 48; //        u64  address << 8 | log2 of slots
+export const HEADER_PAIR_COUNT = 56; //   u32
+export const HEADER_BYTES_INDEX = 60; //  u32  live bytes of the index
+export const HEADER_BASE_RATE = 64; //    f64  g: log-odds of failure
+export const HEADER_BASE_VARIANCE = 72; // f64
+export const HEADER_BASE_TIME = 80; //    f64  epoch ms
+export const HEADER_BYTES_ARENA = 88; //  u32  bytes of identifiers stored
+export const HEADER_BYTES_PAIRS = 92; //  u32  live bytes of the pair map
+export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
+export const FREE_RANGES_MAX = 64;
+
+// Agent row: 152 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
+// `seq` (odd while writing); read as 19 atomic words and re-checked against `seq`.
+//
+//   0 | seq u32      | flags u32    |    80 | S90 f32      | F90 f32      |
+//   8 | idPtr u32    | idLen u32    |    88 | S14 f32      | F14 f32      |
+//  16 | mA f64                      |    96 | rS14 f32     | rF14 f32     |
+//  24 | VA f64                      |   104 | tFail u32 s  | tFirst u32 s |
+//  32 | mB f64                      |   112 | tShock u32 s | vMax f32     |
+//  40 | VB f64                      |   120 | rho f32      | cluster u32  |
+//  48 | tS f64 ms                   |   128 | xBatch f32   | assessed f32 |
+//  56 | s f64                       |   136 | hallucin f32 | unverif f32  |
+//  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
+//  72 | tR f64 ms                   |
+export const ROW_STRIDE = 152;
+export const ROW_SEQ = 0;
+export const ROW_FLAGS = 4;
+export const ROW_ID_PTR = 8;
+export const ROW_ID_LENGTH = 12;
+export const ROW_MEAN_A = 16;
+export const ROW_VARIANCE_A = 24;
+export const ROW_MEAN_B = 32;
+export const ROW_VARIANCE_B = 40;
+export const ROW_SUBJECT_TIME = 48;
+export const ROW_MEAN_R = 56;
+export const ROW_VARIANCE_R = 64;
+export const ROW_REPORTER_TIME = 72;
+export const ROW_SUCCESS_LONG = 80;
+export const ROW_FAILURE_LONG = 84;
+export const ROW_SUCCESS_SHORT = 88;
+export const ROW_FAILURE_SHORT = 92;
+export const ROW_REPORTED_SUCCESS = 96;
+export const ROW_REPORTED_FAILURE = 100;
+export const ROW_FAILED_AT = 104;
+export const ROW_FIRST_AT = 108;
+export const ROW_SHOCK_AT = 112;
+export const ROW_STAKES_PROVEN = 116;
+export const ROW_CREDIBILITY = 120;
+export const ROW_CLUSTER = 124;
+export const ROW_BATCH = 128;
+export const ROW_ASSESSED = 132;
+export const ROW_HALLUCINATED = 136;
+export const ROW_UNVERIFIED = 140;
+export const ROW_OUTCOMES = 144;
+export const ROW_REPORTED = 148;
+
+export const CHUNK_ROWS_LOG2 = 12;
+export const CHUNKS_MAX = 4096;
+
+/** Row flags. */
+export const FLAG_SEED = 1;
+export const FLAG_FRAUD = 2;
+export const FLAG_KEY_REVOKED = 4;
+export const FLAG_CREDIBILITY = 8;
+
+// Index slot, 8 bytes: upper 32 bits of the hash | row number + 1. Zero is empty.
+export const INDEX_LOG2_MIN = 12;
+export const INDEX_LOAD_PERCENT = 75;
+
+// Pair map entry, 24 bytes: what one reporter (or pool of reporters) has said of one subject.
+//   0 | key u64: (subject row + 1) << 32 | reporter row, or a pool number |
+//   8 | successes: mass f32 | at u32 s |
+//  16 | failures:  mass f32 | at u32 s |
+export const PAIR_STRIDE = 24;
+export const PAIR_SUCCESS = 8;
+export const PAIR_FAILURE = 16;
+export const PAIR_LOG2_MIN = 12;
+export const PAIR_LOAD_PERCENT = 70;
+export const POOL_UNTRUSTED = 0xfffffffe;
+export const POOL_CLUSTER_BIT = 0x80000000;
+
+// Scratch of one thread, offsets from SCRATCH_BASE + slot * SCRATCH_STRIDE.
+export const SCRATCH_STRIDE = 16384;
+export const SCRATCH_SLOTS = 64;
+export const SCRATCH_ID_A = 0;
+export const SCRATCH_ID_B = 1024;
+export const SCRATCH_ROW_A = 2048;
+export const SCRATCH_ROW_B = 2304;
+export const SCRATCH_LEG_A = 2560;
+export const SCRATCH_LEG_B = 3072;
+export const SCRATCH_RANGE = 4096;
+export const ID_BYTES_MAX = 512;
+export const RANGE_ROWS_MAX = 1024;
+
+// Leg result: f64 words (word number, not byte offset).
+export const LEG_KNOWN = 0;
+export const LEG_PROBABILITY = 1;
+export const LEG_OPTIMISTIC = 2;
+export const LEG_PESSIMISTIC = 3;
+export const LEG_INTERNAL = 4;
+export const LEG_EFFECTIVE = 5;
+export const LEG_TIER = 6;
+export const LEG_REGIME = 7;
+export const LEG_DECISION = 8;
+export const LEG_REFUSED = 9;
+export const LEG_STAKES_MAX = 10;
+export const LEG_REASON_COUNT = 11;
+export const LEG_REASONS = 12; // 4 words
+export const LEG_CONFIG = 16;
+export const LEG_ETA = 17;
+export const LEG_SD = 18;
+export const LEG_MEAN = 19;
+export const LEG_VIEWER = 20;
+export const LEG_FEATURES = 24; // FEATURE_COUNT words
+export const LEG_WORDS = 64;
+
+// Scorecard features, in order. Sign on the log-odds of failure in brackets.
+export const FEATURE_MOMENTUM = 0; //          (+) short against long failing rate
+export const FEATURE_RECENT_FAILURE = 1; //    (+) exp(-days since the last failure / 30)
+export const FEATURE_VIEWER_SHORT = 2; //      (+) the viewer's 14 d failing rate, handshake only
+export const FEATURE_RECIPROCAL_FAILURE = 3; // (+) the subject has reported the viewer failing
+export const FEATURE_RECIPROCAL_SUCCESS = 4; // (-) the subject has reported the viewer succeeding
+export const FEATURE_STAKES_NOVELTY = 5; //    (+) stakes above what was ever proven
+export const FEATURE_EVIDENCE = 6; //          (-) ln(1 + n_eff)
+export const FEATURE_AGE = 7; //               (-) ln(1 + days since first outcome)
+export const FEATURE_HALLUCINATION = 8; //     (+)
+export const FEATURE_UNVERIFIED = 9; //        (+)
+export const FEATURE_BETA = 10; //             (+) decayed Beta logit minus base rate
+export const FEATURE_COUNT = 11;
+
+// Config slot: 2048 bytes; words are f64 from byte 64. Two models of MODEL_WORDS each.
+export const CONFIG_STRIDE = 2048;
+export const CONFIG_SLOTS = 64;
+export const CONFIG_NUMBER = 0; //   u32
+export const CONFIG_FLAGS = 4; //    u32
+export const CONFIG_DIGEST = 8; //   32 bytes, sha256 of the canonical config
+export const CONFIG_WORDS = 64;
+export const CONFIG_WORD_COUNT = 128;
+export const CONFIG_FLAG_CREDIBILITY = 1;
+
+export const WORD_BASE_RATE = 0;
+export const WORD_BASE_VARIANCE = 1;
+export const WORD_BASE_TAU = 2;
+export const WORD_SUBJECT_VARIANCE = 3;
+export const WORD_SUBJECT_TAU = 4;
+export const WORD_REPORTER_VARIANCE = 5;
+export const WORD_REPORTER_TAU = 6;
+export const WORD_LONG_HALF_LIFE = 7;
+export const WORD_SHORT_HALF_LIFE = 8;
+export const WORD_STAKES_HALF_LIFE = 9;
+export const WORD_GRADE_WEIGHTS = 10; //     5 words
+export const WORD_SIGNATURE_WEIGHTS = 15; // 3 words
+export const WORD_STAKES_UNIT = 18;
+export const WORD_STAKES_HIGH = 19;
+export const WORD_STAKES_FLOOR = 20;
+export const WORD_CREDIBILITY_MIN = 21;
+export const WORD_UNTRUSTED_BELOW = 22;
+export const WORD_PAIR_CAP = 23;
+export const WORD_POOL_CAP = 24;
+export const WORD_CLUSTER_CAP = 25;
+export const WORD_PAIR_TAU = 26;
+export const WORD_FAILURE_WEIGHT_MIN = 27;
+export const WORD_FACTOR = 28;
+export const WORD_OFFSET = 29;
+export const WORD_CAUTION = 30;
+export const WORD_REFUSE_CAUTION = 31;
+export const WORD_VERIFY_COST = 32;
+export const WORD_VERIFY_COST_RATE = 33;
+export const WORD_VERIFY_COST_MAX = 34;
+export const WORD_HUMAN_COST = 35;
+export const WORD_LOSS = 36;
+export const WORD_VERIFY_CATCH = 37;
+export const WORD_HUMAN_CATCH = 38;
+export const WORD_MARGIN = 39;
+export const WORD_TIER_A = 40;
+export const WORD_TIER_B = 41;
+export const WORD_TIER_C = 42;
+export const WORD_REVIEW_SD = 43;
+export const WORD_REVIEW_EVIDENCE = 44;
+export const WORD_REGIME_MOMENTUM = 45;
+export const WORD_SHOCK_RESIDUAL = 46;
+export const WORD_SHOCK_DAYS = 47;
+export const WORD_RECENT_TAU = 48;
+export const WORD_PRIOR_WEIGHT = 49;
+export const WORD_REASON_POINTS = 50;
+export const WORD_MODEL_CHECK = 56;
+export const WORD_MODEL_HANDSHAKE = 88;
+
+// One model: words from its base.
+export const MODEL_INTERCEPT = 0;
+export const MODEL_BASE = 1;
+export const MODEL_MEAN = 2;
+export const MODEL_VIEWER = 3;
+export const MODEL_REFUSE_AT = 4; //      Neyman-Pearson threshold on the optimistic probability
+export const MODEL_MEAN_REFERENCE = 5;
+export const MODEL_SD_REFERENCE = 6;
+export const MODEL_WEIGHTS = 8; //        FEATURE_COUNT words
+export const MODEL_REFERENCES = 20; //    FEATURE_COUNT words
+export const MODEL_WORDS = 32;
+
+// Reason codes, order of REASON_CODES in src/contract/vocabulary.ts.
+export const REASON_THIN_FILE = 0;
+export const REASON_FAILURE_HISTORY = 1;
+export const REASON_RECENT_FAILURE = 2;
+export const REASON_NEGATIVE_TREND = 3;
+export const REASON_STAKE_ABOVE_PROVEN = 4;
+export const REASON_LOW_CREDIBILITY_EVIDENCE = 5;
+export const REASON_CONCENTRATED_REPORTERS = 6;
+export const REASON_RING_PATTERN = 7;
+export const REASON_UNVERIFIED_SOURCES = 8;
+export const REASON_HALLUCINATION_SIGNAL = 9;
+export const REASON_VIEWER_CAUTIOUS = 10;
+export const REASON_FRAUD_FLAG = 11;
+export const REASON_KEY_REVOKED = 12;
+export const REASON_BASE_RATE = 13;
+export const REASON_COUNT = 14;
+
+export const DECISION_CONNECT = 0;
+export const DECISION_VERIFY = 1;
+export const DECISION_ESCALATE = 2;
+export const DECISION_REFUSE = 3;
+
+export const TIER_A = 0;
+export const TIER_B = 1;
+export const TIER_C = 2;
+export const TIER_D = 3;
+export const TIER_REVIEW = 4;
+
+export const REGIME_NONE = -1;
+export const REGIME_STABLE = 0;
+export const REGIME_DRIFTING = 1;
+export const REGIME_SHOCK = 2;
+
+export const STATUS_OK = 0;
+export const STATUS_FULL = 1;
+export const STATUS_INVALID = 2;

@@ -1,0 +1,135 @@
+// The scorecard's features of one leg. Every sign on the log-odds of failure is a hard constraint
+// of the fit (scoring 3); a weight of zero costs one compare here.
+import { word } from "./config.ts";
+import {
+  FEATURE_AGE,
+  FEATURE_BETA,
+  FEATURE_COUNT,
+  FEATURE_EVIDENCE,
+  FEATURE_HALLUCINATION,
+  FEATURE_MOMENTUM,
+  FEATURE_RECENT_FAILURE,
+  FEATURE_RECIPROCAL_FAILURE,
+  FEATURE_RECIPROCAL_SUCCESS,
+  FEATURE_STAKES_NOVELTY,
+  FEATURE_UNVERIFIED,
+  FEATURE_VIEWER_SHORT,
+  LEG_FEATURES,
+  PAIR_FAILURE,
+  PAIR_SUCCESS,
+  ROW_ASSESSED,
+  ROW_FAILED_AT,
+  ROW_FAILURE_LONG,
+  ROW_FAILURE_SHORT,
+  ROW_FIRST_AT,
+  ROW_HALLUCINATED,
+  ROW_REPORTED_FAILURE,
+  ROW_REPORTED_SUCCESS,
+  ROW_REPORTER_TIME,
+  ROW_STAKES_PROVEN,
+  ROW_SUBJECT_TIME,
+  ROW_SUCCESS_LONG,
+  ROW_SUCCESS_SHORT,
+  ROW_UNVERIFIED,
+  WORD_LONG_HALF_LIFE,
+  WORD_PRIOR_WEIGHT,
+  WORD_RECENT_TAU,
+  WORD_SHORT_HALF_LIFE,
+  WORD_STAKES_HALF_LIFE,
+  WORD_MODEL_HANDSHAKE,
+} from "./layout.ts";
+import { daysBetween, halving, reversion, sigmoid } from "./numeric.ts";
+import { pairEcho } from "./pairs.ts";
+
+function put(out: u32, feature: u32, value: f64): void {
+  store<f64>(out + ((LEG_FEATURES + feature) << 3), value);
+}
+
+/** Fills all FEATURE_COUNT words of the leg. */
+export function readFeatures(
+  config: u32,
+  model: u32,
+  row: u32,
+  hasHistory: bool,
+  viewer: u32,
+  reciprocal: u32,
+  stakes: f64,
+  g: f64,
+  nowMs: f64,
+  out: u32,
+): void {
+  for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) put(out, j, 0.0);
+  const k = word(config, WORD_PRIOR_WEIGHT);
+  const p0 = sigmoid(g);
+  let proven: f64 = 0.0;
+  if (hasHistory) proven = readHistory(config, row, k * p0, k * (1.0 - p0), g, nowMs, out);
+  if (stakes > proven) {
+    put(out, FEATURE_STAKES_NOVELTY, Math.log((1.0 + stakes) / (1.0 + proven)));
+  }
+  if (model == WORD_MODEL_HANDSHAKE) {
+    if (viewer != 0) readViewerRate(config, viewer, k * p0, k * (1.0 - p0), g, nowMs, out);
+    if (reciprocal != 0) {
+      const seconds = <u32>(nowMs / 1000.0);
+      const long = word(config, WORD_LONG_HALF_LIFE);
+      const failed = pairEcho(reciprocal, PAIR_FAILURE, seconds, long);
+      const succeeded = pairEcho(reciprocal, PAIR_SUCCESS, seconds, long);
+      put(out, FEATURE_RECIPROCAL_FAILURE, min(1.0, failed));
+      put(out, FEATURE_RECIPROCAL_SUCCESS, min(1.0, succeeded));
+    }
+  }
+}
+
+/** Features of an agent with outcomes; returns its proven stakes. */
+function readHistory(
+  config: u32,
+  row: u32,
+  priorFailure: f64,
+  priorSuccess: f64,
+  g: f64,
+  nowMs: f64,
+  out: u32,
+): f64 {
+  const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
+  const long = halving(days, word(config, WORD_LONG_HALF_LIFE));
+  const short = halving(days, word(config, WORD_SHORT_HALF_LIFE));
+  const f90 = <f64>load<f32>(row, ROW_FAILURE_LONG) * long;
+  const s90 = <f64>load<f32>(row, ROW_SUCCESS_LONG) * long;
+  const f14 = <f64>load<f32>(row, ROW_FAILURE_SHORT) * short;
+  const s14 = <f64>load<f32>(row, ROW_SUCCESS_SHORT) * short;
+  const longRatio = (f90 + priorFailure) / (s90 + priorSuccess);
+  const shortRatio = (f14 + priorFailure) / (s14 + priorSuccess);
+  put(out, FEATURE_MOMENTUM, Math.log(shortRatio / longRatio));
+  put(out, FEATURE_BETA, Math.log(longRatio) - g);
+  put(out, FEATURE_EVIDENCE, Math.log(1.0 + s90 + f90));
+  const failed = <f64>load<u32>(row, ROW_FAILED_AT) * 1000.0;
+  if (failed > 0.0) {
+    const since = daysBetween(failed, nowMs);
+    put(out, FEATURE_RECENT_FAILURE, reversion(since, word(config, WORD_RECENT_TAU)));
+  }
+  const first = <f64>load<u32>(row, ROW_FIRST_AT) * 1000.0;
+  put(out, FEATURE_AGE, Math.log(1.0 + daysBetween(first, nowMs)));
+  const assessed = <f64>load<f32>(row, ROW_ASSESSED);
+  if (assessed > 0.0) {
+    put(out, FEATURE_HALLUCINATION, <f64>load<f32>(row, ROW_HALLUCINATED) / (assessed + 1.0));
+    put(out, FEATURE_UNVERIFIED, <f64>load<f32>(row, ROW_UNVERIFIED) / (assessed + 1.0));
+  }
+  const proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
+  return proven * halving(days, word(config, WORD_STAKES_HALF_LIFE));
+}
+
+function readViewerRate(
+  config: u32,
+  viewer: u32,
+  priorFailure: f64,
+  priorSuccess: f64,
+  g: f64,
+  nowMs: f64,
+  out: u32,
+): void {
+  const last = load<f64>(viewer, ROW_REPORTER_TIME);
+  if (last == 0.0) return;
+  const keep = halving(daysBetween(last, nowMs), word(config, WORD_SHORT_HALF_LIFE));
+  const failed = <f64>load<f32>(viewer, ROW_REPORTED_FAILURE) * keep + priorFailure;
+  const succeeded = <f64>load<f32>(viewer, ROW_REPORTED_SUCCESS) * keep + priorSuccess;
+  put(out, FEATURE_VIEWER_SHORT, Math.log(failed / succeeded) - g);
+}

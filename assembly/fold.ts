@@ -1,0 +1,316 @@
+// The write path: folds one settled outcome into the rows of its subject and its reporter. A pure
+// function of the log: only event time enters, never the clock (scoring 2.2).
+import { activeConfigNumber, configSlot, word } from "./config.ts";
+import {
+  CONFIG_FLAGS,
+  CONFIG_FLAG_CREDIBILITY,
+  FLAG_CREDIBILITY,
+  HEADER_BASE,
+  HEADER_BASE_RATE,
+  HEADER_BASE_TIME,
+  HEADER_BASE_VARIANCE,
+  PAIR_FAILURE,
+  PAIR_SUCCESS,
+  POOL_CLUSTER_BIT,
+  POOL_UNTRUSTED,
+  ROW_CLUSTER,
+  ROW_CREDIBILITY,
+  ROW_FAILED_AT,
+  ROW_FAILURE_LONG,
+  ROW_FAILURE_SHORT,
+  ROW_FIRST_AT,
+  ROW_FLAGS,
+  ROW_MEAN_A,
+  ROW_MEAN_B,
+  ROW_MEAN_R,
+  ROW_OUTCOMES,
+  ROW_REPORTED,
+  ROW_REPORTED_FAILURE,
+  ROW_REPORTED_SUCCESS,
+  ROW_REPORTER_TIME,
+  ROW_SHOCK_AT,
+  ROW_STAKES_PROVEN,
+  ROW_SUBJECT_TIME,
+  ROW_SUCCESS_LONG,
+  ROW_SUCCESS_SHORT,
+  ROW_VARIANCE_A,
+  ROW_VARIANCE_B,
+  ROW_VARIANCE_R,
+  STATUS_FULL,
+  STATUS_INVALID,
+  STATUS_OK,
+  WORD_BASE_RATE,
+  WORD_BASE_TAU,
+  WORD_BASE_VARIANCE,
+  WORD_CLUSTER_CAP,
+  WORD_CREDIBILITY_MIN,
+  WORD_FAILURE_WEIGHT_MIN,
+  WORD_GRADE_WEIGHTS,
+  WORD_LONG_HALF_LIFE,
+  WORD_PAIR_CAP,
+  WORD_PAIR_TAU,
+  WORD_POOL_CAP,
+  WORD_REPORTER_TAU,
+  WORD_REPORTER_VARIANCE,
+  WORD_SHOCK_RESIDUAL,
+  WORD_SHORT_HALF_LIFE,
+  WORD_SIGNATURE_WEIGHTS,
+  WORD_STAKES_FLOOR,
+  WORD_STAKES_HALF_LIFE,
+  WORD_STAKES_HIGH,
+  WORD_STAKES_UNIT,
+  WORD_SUBJECT_TAU,
+  WORD_SUBJECT_VARIANCE,
+  WORD_UNTRUSTED_BELOW,
+} from "./layout.ts";
+import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
+import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
+import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
+
+/** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */
+export function foldOutcome(
+  subjectId: u32,
+  subjectLength: u32,
+  reporterId: u32,
+  reporterLength: u32,
+  failure: i32,
+  stakes: f64,
+  grade: i32,
+  signature: i32,
+  timeMs: f64,
+): i32 {
+  const number = activeConfigNumber();
+  if (number == 0 || grade < 0 || grade > 4 || signature < 0 || signature > 2) {
+    return STATUS_INVALID;
+  }
+  const config = configSlot(number);
+  const subject = findOrAddRow(subjectId, subjectLength);
+  const reporter = findOrAddRow(reporterId, reporterLength);
+  if (subject == ROW_ABSENT || reporter == ROW_ABSENT) return STATUS_FULL;
+  const graded = word(config, WORD_GRADE_WEIGHTS + grade);
+  const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
+  const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
+  const weight = capWeight(config, base, subject, reporter, cell, <u32>(timeMs / 1000.0));
+  if (weight < 0.0) return STATUS_FULL;
+  foldRows(config, rowAddress(subject), rowAddress(reporter), <f64>failure, weight, stakes, timeMs);
+  return STATUS_OK;
+}
+
+/** phi: concave in the stakes, so that one whale is bounded (scoring 2.2). */
+function concave(config: u32, stakes: f64): f64 {
+  const unit = word(config, WORD_STAKES_UNIT);
+  const high = Math.log(1.0 + word(config, WORD_STAKES_HIGH) / unit);
+  const value = Math.log(1.0 + max(0.0, stakes) / unit) / high;
+  return min(1.0, max(word(config, WORD_STAKES_FLOOR), value));
+}
+
+/** Applies credibility and the pair, pool and cluster caps; -1 when memory is full. */
+function capWeight(
+  config: u32,
+  base: f64,
+  subject: u32,
+  reporter: u32,
+  cell: u32,
+  seconds: u32,
+): f64 {
+  const record = rowAddress(reporter);
+  // Until credibility has been computed once every reporter counts fully and the pool is open.
+  let rho: f64 = 1.0;
+  const isOn = (load<u32>(config, CONFIG_FLAGS) & CONFIG_FLAG_CREDIBILITY) != 0;
+  if (isOn) {
+    const isKnown = (load<u32>(record, ROW_FLAGS) & FLAG_CREDIBILITY) != 0;
+    rho = isKnown ? <f64>load<f32>(record, ROW_CREDIBILITY) : 0.0;
+    rho = min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
+  }
+  let weight = base * rho;
+  weight = takeRoom(config, subject, reporter, cell, seconds, weight, word(config, WORD_PAIR_CAP));
+  if (isOn && weight > 0.0) {
+    if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
+      const cap = word(config, WORD_POOL_CAP);
+      weight = takeRoom(config, subject, POOL_UNTRUSTED, cell, seconds, weight, cap);
+    }
+    const cluster = load<u32>(record, ROW_CLUSTER);
+    if (cluster != 0 && weight > 0.0) {
+      const source: u32 = POOL_CLUSTER_BIT | cluster;
+      const cap = word(config, WORD_CLUSTER_CAP);
+      weight = takeRoom(config, subject, source, cell, seconds, weight, cap);
+    }
+  }
+  return weight;
+}
+
+/** Shrinks a weight to the room left under `cap` and books it; -1 when memory is full. */
+function takeRoom(
+  config: u32,
+  subject: u32,
+  source: u32,
+  cell: u32,
+  seconds: u32,
+  weight: f64,
+  cap: f64,
+): f64 {
+  const entry = findOrAddPair(subject, source);
+  if (entry == 0) return -1.0;
+  const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
+  const room = weight * max(0.0, 1.0 - mass / cap);
+  setPairMass(entry, cell, mass + room, seconds);
+  return room;
+}
+
+/** One diagonal EKF step on each track, then the counters (scoring 2.2). */
+function foldRows(
+  config: u32,
+  subject: u32,
+  reporter: u32,
+  y: f64,
+  weight: f64,
+  stakes: f64,
+  timeMs: f64,
+): void {
+  openRow(subject);
+  if (reporter != subject) openRow(reporter);
+  const gVariance = advanceBase(config, timeMs);
+  const g = load<f64>(HEADER_BASE, HEADER_BASE_RATE);
+  revertReporter(config, reporter, timeMs);
+  revertSubject(config, subject, timeMs);
+  const mB = load<f64>(subject, ROW_MEAN_B);
+  const vB = load<f64>(subject, ROW_VARIANCE_B);
+  const s = load<f64>(reporter, ROW_MEAN_R);
+  const vR = load<f64>(reporter, ROW_VARIANCE_R);
+  const pB = sigmoid(g + mB + s);
+  const hB = weight * pB * (1.0 - pB);
+  const dB = 1.0 + hB * (vB + vR + gVariance);
+  const rB = weight * (y - pB);
+  store<f64>(subject, mB + (vB * rB) / dB, ROW_MEAN_B);
+  store<f64>(subject, vB - (vB * vB * hB) / dB, ROW_VARIANCE_B);
+  store<f64>(reporter, s + (vR * rB) / dB, ROW_MEAN_R);
+  store<f64>(reporter, vR - (vR * vR * hB) / dB, ROW_VARIANCE_R);
+  if (gVariance > 0.0) {
+    store<f64>(HEADER_BASE, g + (gVariance * rB) / dB, HEADER_BASE_RATE);
+    const left = gVariance - (gVariance * gVariance * hB) / dB;
+    store<f64>(HEADER_BASE, left, HEADER_BASE_VARIANCE);
+  }
+  const mA = load<f64>(subject, ROW_MEAN_A);
+  const vA = load<f64>(subject, ROW_VARIANCE_A);
+  const pA = sigmoid(g + mA);
+  const hA = weight * pA * (1.0 - pA);
+  const dA = 1.0 + hA * vA;
+  store<f64>(subject, mA + (vA * weight * (y - pA)) / dA, ROW_MEAN_A);
+  store<f64>(subject, vA - (vA * vA * hA) / dA, ROW_VARIANCE_A);
+  countSubject(config, subject, y, weight, stakes, timeMs, pA);
+  countReporter(config, reporter, y, weight, timeMs);
+  if (reporter != subject) closeRow(reporter);
+  closeRow(subject);
+}
+
+/** The base rate as a filtered state: only with a prior variance, which the default has not. */
+function advanceBase(config: u32, timeMs: f64): f64 {
+  const prior = word(config, WORD_BASE_VARIANCE);
+  if (prior <= 0.0) {
+    store<f64>(HEADER_BASE, word(config, WORD_BASE_RATE), HEADER_BASE_RATE);
+    return 0.0;
+  }
+  const last = load<f64>(HEADER_BASE, HEADER_BASE_TIME);
+  const mean = word(config, WORD_BASE_RATE);
+  if (last == 0.0) {
+    store<f64>(HEADER_BASE, mean, HEADER_BASE_RATE);
+    store<f64>(HEADER_BASE, prior, HEADER_BASE_VARIANCE);
+  } else {
+    const a = reversion(daysBetween(last, timeMs), word(config, WORD_BASE_TAU));
+    const g = load<f64>(HEADER_BASE, HEADER_BASE_RATE);
+    const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
+    store<f64>(HEADER_BASE, mean + (g - mean) * a, HEADER_BASE_RATE);
+    store<f64>(HEADER_BASE, revertVariance(variance, prior, a), HEADER_BASE_VARIANCE);
+  }
+  store<f64>(HEADER_BASE, max(last, timeMs), HEADER_BASE_TIME);
+  return load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
+}
+
+/** Brings the reporter track to `timeMs`; a first event starts it at the prior. */
+function revertReporter(config: u32, row: u32, timeMs: f64): void {
+  const last = load<f64>(row, ROW_REPORTER_TIME);
+  const prior = word(config, WORD_REPORTER_VARIANCE);
+  if (last == 0.0) {
+    store<f64>(row, prior, ROW_VARIANCE_R);
+    return;
+  }
+  const a = reversion(daysBetween(last, timeMs), word(config, WORD_REPORTER_TAU));
+  store<f64>(row, load<f64>(row, ROW_MEAN_R) * a, ROW_MEAN_R);
+  const variance = load<f64>(row, ROW_VARIANCE_R);
+  store<f64>(row, revertVariance(variance, prior, a), ROW_VARIANCE_R);
+}
+
+/** Brings both subject tracks to `timeMs`; an outcome that arrives late moves nothing back. */
+function revertSubject(config: u32, row: u32, timeMs: f64): void {
+  const last = load<f64>(row, ROW_SUBJECT_TIME);
+  const prior = word(config, WORD_SUBJECT_VARIANCE);
+  if (last == 0.0) {
+    store<f64>(row, prior, ROW_VARIANCE_A);
+    store<f64>(row, prior, ROW_VARIANCE_B);
+    return;
+  }
+  const a = reversion(daysBetween(last, timeMs), word(config, WORD_SUBJECT_TAU));
+  store<f64>(row, load<f64>(row, ROW_MEAN_A) * a, ROW_MEAN_A);
+  store<f64>(row, load<f64>(row, ROW_MEAN_B) * a, ROW_MEAN_B);
+  const vA = load<f64>(row, ROW_VARIANCE_A);
+  const vB = load<f64>(row, ROW_VARIANCE_B);
+  store<f64>(row, revertVariance(vA, prior, a), ROW_VARIANCE_A);
+  store<f64>(row, revertVariance(vB, prior, a), ROW_VARIANCE_B);
+}
+
+/** Adds to one of two decayed counters that lie side by side (successes, then failures). */
+function addCounter(row: u32, successes: u32, y: f64, weight: f64, keep: f64, fresh: f64): void {
+  const s = <f64>load<f32>(row + successes) * keep;
+  const f = <f64>load<f32>(row + successes + 4) * keep;
+  store<f32>(row + successes, <f32>(s + weight * (1.0 - y) * fresh));
+  store<f32>(row + successes + 4, <f32>(f + weight * y * fresh));
+}
+
+function countSubject(
+  config: u32,
+  row: u32,
+  y: f64,
+  weight: f64,
+  stakes: f64,
+  timeMs: f64,
+  expected: f64,
+): void {
+  const last = load<f64>(row, ROW_SUBJECT_TIME);
+  const elapsed = last == 0.0 ? 0.0 : daysBetween(last, timeMs);
+  // A late outcome counts as much as if it had come in time: counters commute, filters do not.
+  const late = last == 0.0 ? 0.0 : daysBetween(timeMs, last);
+  const long = word(config, WORD_LONG_HALF_LIFE);
+  const short = word(config, WORD_SHORT_HALF_LIFE);
+  addCounter(row, ROW_SUCCESS_LONG, y, weight, halving(elapsed, long), halving(late, long));
+  addCounter(row, ROW_SUCCESS_SHORT, y, weight, halving(elapsed, short), halving(late, short));
+  const seconds = <u32>(timeMs / 1000.0);
+  const first = load<u32>(row, ROW_FIRST_AT);
+  if (first == 0 || seconds < first) store<u32>(row, seconds, ROW_FIRST_AT);
+  const enough = word(config, WORD_FAILURE_WEIGHT_MIN);
+  let proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
+  proven *= halving(elapsed, word(config, WORD_STAKES_HALF_LIFE));
+  if (y > 0.5) {
+    if (weight >= enough) {
+      store<u32>(row, max(load<u32>(row, ROW_FAILED_AT), seconds), ROW_FAILED_AT);
+      const residual = Math.sqrt((1.0 - expected) / expected);
+      if (residual > word(config, WORD_SHOCK_RESIDUAL)) {
+        store<u32>(row, max(load<u32>(row, ROW_SHOCK_AT), seconds), ROW_SHOCK_AT);
+      }
+    }
+  } else if (weight > enough) {
+    proven = max(proven, stakes);
+  }
+  store<f32>(row, <f32>proven, ROW_STAKES_PROVEN);
+  store<u32>(row, load<u32>(row, ROW_OUTCOMES) + 1, ROW_OUTCOMES);
+  store<f64>(row, max(last, timeMs), ROW_SUBJECT_TIME);
+}
+
+function countReporter(config: u32, row: u32, y: f64, weight: f64, timeMs: f64): void {
+  const last = load<f64>(row, ROW_REPORTER_TIME);
+  const elapsed = last == 0.0 ? 0.0 : daysBetween(last, timeMs);
+  const late = last == 0.0 ? 0.0 : daysBetween(timeMs, last);
+  const short = word(config, WORD_SHORT_HALF_LIFE);
+  addCounter(row, ROW_REPORTED_SUCCESS, y, weight, halving(elapsed, short), halving(late, short));
+  store<u32>(row, load<u32>(row, ROW_REPORTED) + 1, ROW_REPORTED);
+  store<f64>(row, max(last, timeMs), ROW_REPORTER_TIME);
+}

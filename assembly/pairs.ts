@@ -1,0 +1,125 @@
+// The pair map: how much evidence one reporter, or one pool of reporters, has already given about
+// one subject, per sign. It bounds what repeated, colluding or unknown reporters can do: the mass
+// per (subject, source, sign) never exceeds its cap (scoring: caps are separate per sign, so a
+// positive flood cannot use up the room of honest failures).
+import { finalise } from "./hash.ts";
+import {
+  HEADER_BASE,
+  HEADER_BYTES_PAIRS,
+  HEADER_PAIRS,
+  HEADER_PAIR_COUNT,
+  PAIR_LOAD_PERCENT,
+  PAIR_LOG2_MIN,
+  PAIR_STRIDE,
+} from "./layout.ts";
+import { allocate, release } from "./memory.ts";
+import { halving, reversion } from "./numeric.ts";
+
+function keyOf(subject: u32, source: u32): u64 {
+  return (<u64>(subject + 1) << 32) | <u64>source;
+}
+
+function slotOf(map: u64, key: u64): u32 {
+  const address = <u32>(map >> 8);
+  const mask: u32 = (<u32>1 << <u32>(map & 0xff)) - 1;
+  let slot: u32 = <u32>finalise(key) & mask;
+  while (true) {
+    const entry = address + slot * PAIR_STRIDE;
+    const found = atomic.load<u64>(entry);
+    if (found == key || found == 0) return entry;
+    slot = (slot + 1) & mask;
+  }
+}
+
+/** Address of an entry, 0 when there is none. Readers confirm with `isPairMapCurrent`. */
+export function findPair(map: u64, subject: u32, source: u32): u32 {
+  const address = <u32>(map >> 8);
+  const mask: u32 = (<u32>1 << <u32>(map & 0xff)) - 1;
+  const key = keyOf(subject, source);
+  let slot: u32 = <u32>finalise(key) & mask;
+  for (let probes: u32 = 0; probes <= mask; probes++) {
+    const entry = address + slot * PAIR_STRIDE;
+    const found = atomic.load<u64>(entry);
+    if (found == key) return entry;
+    if (found == 0) return 0;
+    slot = (slot + 1) & mask;
+  }
+  return 0;
+}
+
+export function pairMap(): u64 {
+  return atomic.load<u64>(HEADER_BASE, HEADER_PAIRS);
+}
+
+/** Writer: the entry of (subject, source), made when new; 0 when memory is full. */
+export function findOrAddPair(subject: u32, source: u32): u32 {
+  const key = keyOf(subject, source);
+  let entry = slotOf(load<u64>(HEADER_BASE, HEADER_PAIRS), key);
+  if (load<u64>(entry) == key) return entry;
+  const count = load<u32>(HEADER_BASE, HEADER_PAIR_COUNT) + 1;
+  const slots: u64 = <u64>1 << (load<u64>(HEADER_BASE, HEADER_PAIRS) & 0xff);
+  if (<u64>count * 100 > slots * PAIR_LOAD_PERCENT) {
+    if (!growPairs()) return 0;
+    entry = slotOf(load<u64>(HEADER_BASE, HEADER_PAIRS), key);
+  }
+  store<u32>(HEADER_BASE, count, HEADER_PAIR_COUNT);
+  atomic.store<u64>(entry, key);
+  return entry;
+}
+
+/** Mass of one sign (`cell` is PAIR_SUCCESS or PAIR_FAILURE) as of `seconds`. */
+export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64 {
+  const packed = atomic.load<u64>(entry + cell);
+  const mass = <f64>reinterpret<f32>(<u32>packed);
+  const at = <u32>(packed >> 32);
+  if (mass == 0.0 || seconds <= at) return mass;
+  return mass * reversion(<f64>(seconds - at) / 86400.0, tauDays);
+}
+
+/** Decayed count of one sign on a half-life, for the reciprocity features. */
+export function pairEcho(entry: u32, cell: u32, seconds: u32, halfLife: f64): f64 {
+  const packed = atomic.load<u64>(entry + cell);
+  const mass = <f64>reinterpret<f32>(<u32>packed);
+  const at = <u32>(packed >> 32);
+  if (mass == 0.0 || seconds <= at) return mass;
+  return mass * halving(<f64>(seconds - at) / 86400.0, halfLife);
+}
+
+/** Writer: stores a mass and its time. Time never moves back. */
+export function setPairMass(entry: u32, cell: u32, mass: f64, seconds: u32): void {
+  const at = <u32>(load<u64>(entry + cell) >> 32);
+  const time: u64 = <u64>max(at, seconds);
+  atomic.store<u64>(entry + cell, (time << 32) | <u64>reinterpret<u32>(<f32>mass));
+}
+
+function buildPairs(log2: u32): bool {
+  const bytes: u32 = PAIR_STRIDE << log2;
+  const address = allocate(bytes);
+  if (address == 0) return false;
+  memory.fill(address, 0, bytes);
+  const map: u64 = (<u64>address << 8) | <u64>log2;
+  const old = load<u64>(HEADER_BASE, HEADER_PAIRS);
+  if (old != 0) {
+    const end = <u32>(old >> 8) + (<u32>PAIR_STRIDE << <u32>(old & 0xff));
+    for (let entry = <u32>(old >> 8); entry < end; entry += PAIR_STRIDE) {
+      const key = load<u64>(entry);
+      if (key != 0) memory.copy(slotOf(map, key), entry, PAIR_STRIDE);
+    }
+  }
+  store<u32>(HEADER_BASE, bytes, HEADER_BYTES_PAIRS);
+  atomic.store<u64>(HEADER_BASE, map, HEADER_PAIRS);
+  return true;
+}
+
+function growPairs(): bool {
+  const map = load<u64>(HEADER_BASE, HEADER_PAIRS);
+  const log2 = <u32>(map & 0xff);
+  if (!buildPairs(log2 + 1)) return false;
+  release(<u32>(map >> 8), PAIR_STRIDE << log2);
+  return true;
+}
+
+/** Writer: the first, empty map. */
+export function createPairs(): bool {
+  return buildPairs(PAIR_LOG2_MIN);
+}

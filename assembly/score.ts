@@ -1,0 +1,285 @@
+// The read path: one leg's score, probabilities, tier, regime, decision and reasons from a copied
+// row (scoring 3 and 4). Writes one leg result; allocates nothing.
+import { word } from "./config.ts";
+import { connectBorder, decide, refuseBorder, stakesBound, verifyBorder } from "./decision.ts";
+import { readFeatures } from "./features.ts";
+import {
+  DECISION_CONNECT,
+  DECISION_ESCALATE,
+  FEATURE_COUNT,
+  FEATURE_MOMENTUM,
+  FEATURE_STAKES_NOVELTY,
+  FLAG_FRAUD,
+  FLAG_KEY_REVOKED,
+  LEG_CONFIG,
+  LEG_DECISION,
+  LEG_EFFECTIVE,
+  LEG_ETA,
+  LEG_FEATURES,
+  LEG_INTERNAL,
+  LEG_KNOWN,
+  LEG_MEAN,
+  LEG_OPTIMISTIC,
+  LEG_PESSIMISTIC,
+  LEG_PROBABILITY,
+  LEG_REFUSED,
+  LEG_REGIME,
+  LEG_SD,
+  LEG_STAKES_MAX,
+  LEG_TIER,
+  LEG_VIEWER,
+  MODEL_BASE,
+  MODEL_INTERCEPT,
+  MODEL_MEAN,
+  MODEL_VIEWER,
+  MODEL_WEIGHTS,
+  REGIME_DRIFTING,
+  REGIME_NONE,
+  REGIME_SHOCK,
+  REGIME_STABLE,
+  ROW_BATCH,
+  ROW_FAILURE_LONG,
+  ROW_FLAGS,
+  ROW_MEAN_A,
+  ROW_MEAN_B,
+  ROW_MEAN_R,
+  ROW_OUTCOMES,
+  ROW_REPORTER_TIME,
+  ROW_SHOCK_AT,
+  ROW_STAKES_PROVEN,
+  ROW_SUBJECT_TIME,
+  ROW_SUCCESS_LONG,
+  ROW_VARIANCE_A,
+  ROW_VARIANCE_B,
+  ROW_VARIANCE_R,
+  TIER_A,
+  TIER_B,
+  TIER_C,
+  TIER_D,
+  TIER_REVIEW,
+  WORD_BASE_RATE,
+  WORD_BASE_VARIANCE,
+  HEADER_BASE,
+  HEADER_BASE_RATE,
+  HEADER_BASE_TIME,
+  WORD_CAUTION,
+  WORD_FACTOR,
+  WORD_LONG_HALF_LIFE,
+  WORD_MODEL_HANDSHAKE,
+  WORD_OFFSET,
+  WORD_REFUSE_CAUTION,
+  WORD_REGIME_MOMENTUM,
+  WORD_REPORTER_TAU,
+  WORD_REPORTER_VARIANCE,
+  WORD_REVIEW_EVIDENCE,
+  WORD_REVIEW_SD,
+  WORD_SHOCK_DAYS,
+  WORD_STAKES_HALF_LIFE,
+  WORD_SUBJECT_TAU,
+  WORD_SUBJECT_VARIANCE,
+  WORD_TIER_A,
+  WORD_TIER_B,
+  WORD_TIER_C,
+} from "./layout.ts";
+import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
+import { rankReasons } from "./reasons.ts";
+
+const SCORE_MIN: f64 = 300.0;
+const SCORE_MAX: f64 = 850.0;
+const NOVELTY_STEPS: i32 = 8;
+
+function put(out: u32, index: u32, value: f64): void {
+  store<f64>(out + (index << 3), value);
+}
+
+function get(out: u32, index: u32): f64 {
+  return load<f64>(out + (index << 3));
+}
+
+/** The base rate g that the filters were run with. */
+export function baseRate(config: u32): f64 {
+  const isFiltered = word(config, WORD_BASE_VARIANCE) > 0.0;
+  return isFiltered && load<f64>(HEADER_BASE, HEADER_BASE_TIME) > 0.0
+    ? load<f64>(HEADER_BASE, HEADER_BASE_RATE)
+    : word(config, WORD_BASE_RATE);
+}
+
+/**
+ * Scores one leg into `out`. `row` and `viewer` are addresses of copied rows, 0 when absent;
+ * `reciprocal` is the pair entry of what the subject reported about the viewer, 0 when none.
+ */
+export function scoreLeg(
+  config: u32,
+  number: u32,
+  model: u32,
+  row: u32,
+  viewer: u32,
+  reciprocal: u32,
+  stakes: f64,
+  nowMs: f64,
+  out: u32,
+): void {
+  const g = baseRate(config);
+  const isHandshake = model == WORD_MODEL_HANDSHAKE;
+  const hasHistory = row != 0 && load<u32>(row, ROW_OUTCOMES) != 0;
+  readSubject(config, row, hasHistory, isHandshake, nowMs, out);
+  let sd2 = word(config, model + MODEL_MEAN) * get(out, LEG_SD);
+  sd2 = sd2 * word(config, model + MODEL_MEAN);
+  let eta = word(config, model + MODEL_INTERCEPT) + word(config, model + MODEL_BASE) * g;
+  eta += word(config, model + MODEL_MEAN) * get(out, LEG_MEAN);
+  put(out, LEG_VIEWER, 0.0);
+  if (isHandshake) {
+    const weight = word(config, model + MODEL_VIEWER);
+    sd2 += weight * weight * readViewer(config, viewer, nowMs, out);
+    eta += weight * get(out, LEG_VIEWER);
+  }
+  readFeatures(config, model, row, hasHistory, viewer, reciprocal, stakes, g, nowMs, out);
+  for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) {
+    eta += word(config, model + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
+  }
+  if (row != 0) eta += <f64>load<f32>(row, ROW_BATCH);
+  const sd = Math.sqrt(sd2);
+  put(out, LEG_KNOWN, hasHistory ? 1.0 : 0.0);
+  put(out, LEG_CONFIG, <f64>number);
+  put(out, LEG_ETA, eta);
+  put(out, LEG_SD, sd);
+  writeScores(config, eta, sd, out);
+  writeDecision(config, model, row, stakes, nowMs, out);
+  writeTier(config, row, hasHistory, nowMs, out);
+  rankReasons(config, model, row, g, out);
+}
+
+/** Mean and variance (left in LEG_SD) of the subject track, reverted to now. */
+function readSubject(
+  config: u32,
+  row: u32,
+  hasHistory: bool,
+  isHandshake: bool,
+  nowMs: f64,
+  out: u32,
+): void {
+  const prior = word(config, WORD_SUBJECT_VARIANCE);
+  if (!hasHistory) {
+    put(out, LEG_MEAN, 0.0);
+    put(out, LEG_SD, prior);
+    return;
+  }
+  const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
+  const a = reversion(days, word(config, WORD_SUBJECT_TAU));
+  const mean = isHandshake ? load<f64>(row, ROW_MEAN_B) : load<f64>(row, ROW_MEAN_A);
+  const variance = isHandshake ? load<f64>(row, ROW_VARIANCE_B) : load<f64>(row, ROW_VARIANCE_A);
+  put(out, LEG_MEAN, mean * a);
+  put(out, LEG_SD, revertVariance(variance, prior, a));
+}
+
+/** Severity of the viewing party; returns its variance. */
+function readViewer(config: u32, viewer: u32, nowMs: f64, out: u32): f64 {
+  const prior = word(config, WORD_REPORTER_VARIANCE);
+  if (viewer == 0) return prior;
+  const last = load<f64>(viewer, ROW_REPORTER_TIME);
+  if (last == 0.0) return prior;
+  const a = reversion(daysBetween(last, nowMs), word(config, WORD_REPORTER_TAU));
+  put(out, LEG_VIEWER, load<f64>(viewer, ROW_MEAN_R) * a);
+  return revertVariance(load<f64>(viewer, ROW_VARIANCE_R), prior, a);
+}
+
+/** Scale: 380 + 57.7078 * log-odds of success; 620 is 64:1, +40 doubles the odds (scoring 3). */
+function writeScores(config: u32, eta: f64, sd: f64, out: u32): void {
+  const factor = word(config, WORD_FACTOR);
+  const offset = word(config, WORD_OFFSET);
+  const cautious = eta + word(config, WORD_CAUTION) * sd;
+  put(out, LEG_PROBABILITY, sigmoid(eta));
+  put(out, LEG_OPTIMISTIC, sigmoid(eta - word(config, WORD_REFUSE_CAUTION) * sd));
+  put(out, LEG_PESSIMISTIC, sigmoid(cautious));
+  put(out, LEG_INTERNAL, min(SCORE_MAX, max(SCORE_MIN, offset - factor * eta)));
+  put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
+}
+
+function writeDecision(
+  config: u32,
+  model: u32,
+  row: u32,
+  stakes: f64,
+  nowMs: f64,
+  out: u32,
+): void {
+  let isRefused = get(out, LEG_OPTIMISTIC) >= refuseBorder(config, model);
+  if (row != 0 && (load<u32>(row, ROW_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) {
+    isRefused = true;
+  }
+  const pessimistic = get(out, LEG_PESSIMISTIC);
+  const decision = decide(config, isRefused, pessimistic, stakes);
+  put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
+  put(out, LEG_DECISION, <f64>decision);
+  const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
+  const bound =
+    novelty > 0.0 && decision < DECISION_ESCALATE
+      ? noveltyBound(config, decision, novelty, row, stakes, nowMs, out)
+      : stakesBound(config, decision, pessimistic);
+  put(out, LEG_STAKES_MAX, max(stakes, bound));
+}
+
+/**
+ * Stakes bound when the probability itself rises with the stakes above what was proven: bisection
+ * in ln(1 + stakes), kept on the side where the decision still holds.
+ */
+function noveltyBound(
+  config: u32,
+  decision: i32,
+  weight: f64,
+  row: u32,
+  stakes: f64,
+  nowMs: f64,
+  out: u32,
+): f64 {
+  let proven: f64 = 0.0;
+  if (row != 0) {
+    const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
+    proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
+    proven *= halving(days, word(config, WORD_STAKES_HALF_LIFE));
+  }
+  const floor = Math.log(1.0 + proven);
+  const cautious = get(out, LEG_ETA) + word(config, WORD_CAUTION) * get(out, LEG_SD);
+  const flat = cautious - weight * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
+  const free = stakesBound(config, decision, sigmoid(flat));
+  if (free <= proven) return free;
+  let low = max(Math.log(1.0 + stakes), min(floor, Math.log(1.0 + free)));
+  let high = Math.log(1.0 + min(free, 1e15));
+  for (let step = 0; step < NOVELTY_STEPS; step++) {
+    const middle = 0.5 * (low + high);
+    const value = Math.exp(middle) - 1.0;
+    const p = sigmoid(flat + weight * max(0.0, middle - floor));
+    const connect = connectBorder(config, value);
+    const border = decision == DECISION_CONNECT ? connect : verifyBorder(config, value, connect);
+    if (p <= border) low = middle;
+    else high = middle;
+  }
+  return Math.exp(low) - 1.0;
+}
+
+function writeTier(config: u32, row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
+  const effective = get(out, LEG_EFFECTIVE);
+  let tier = TIER_D;
+  if (effective >= word(config, WORD_TIER_A)) tier = TIER_A;
+  else if (effective >= word(config, WORD_TIER_B)) tier = TIER_B;
+  else if (effective >= word(config, WORD_TIER_C)) tier = TIER_C;
+  let regime = REGIME_NONE;
+  let evidence: f64 = 0.0;
+  let failures: f64 = 0.0;
+  if (hasHistory) {
+    const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
+    const keep = halving(days, word(config, WORD_LONG_HALF_LIFE));
+    failures = <f64>load<f32>(row, ROW_FAILURE_LONG);
+    evidence = (<f64>load<f32>(row, ROW_SUCCESS_LONG) + failures) * keep;
+    const momentum = Math.abs(get(out, LEG_FEATURES + FEATURE_MOMENTUM));
+    regime = momentum < word(config, WORD_REGIME_MOMENTUM) ? REGIME_STABLE : REGIME_DRIFTING;
+    const shock = <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0;
+    if (shock > 0.0 && daysBetween(shock, nowMs) < word(config, WORD_SHOCK_DAYS)) {
+      regime = REGIME_SHOCK;
+    }
+  }
+  const isThin = evidence < word(config, WORD_REVIEW_EVIDENCE) && failures == 0.0;
+  if (get(out, LEG_SD) > word(config, WORD_REVIEW_SD) || isThin) tier = TIER_REVIEW;
+  put(out, LEG_TIER, <f64>tier);
+  put(out, LEG_REGIME, <f64>regime);
+}

@@ -1,0 +1,166 @@
+// The agent table: identifier -> row. Open addressing over 64-bit slots (hash tag | row + 1), rows
+// in chunks that never move, identifiers in an arena. One writer; any number of readers.
+//
+// INVARIANT (publication): a row and its identifier are complete before its slot is stored, and an
+// index is complete before HEADER_INDEX names it. Both stores are atomic.
+import { equalBytes, hashBytes } from "./hash.ts";
+import {
+  CHUNKS_MAX,
+  CHUNK_DIRECTORY_BASE,
+  CHUNK_ROWS_LOG2,
+  HEADER_BASE,
+  HEADER_BYTES_INDEX,
+  HEADER_INDEX,
+  HEADER_ROW_COUNT,
+  HEADER_SEED,
+  INDEX_LOAD_PERCENT,
+  INDEX_LOG2_MIN,
+  ROW_ID_LENGTH,
+  ROW_ID_PTR,
+  ROW_SEQ,
+  ROW_STRIDE,
+} from "./layout.ts";
+import { allocate, release, storeIdentifier } from "./memory.ts";
+
+export const ROW_ABSENT: u32 = 0xffffffff;
+const CHUNK_MASK: u32 = (1 << CHUNK_ROWS_LOG2) - 1;
+/** A reader that meets a writer mid-row spins; far beyond any real write it reads on regardless. */
+const SPINS_MAX: i32 = 1 << 22;
+
+/** Address of a row's record. The row must exist. */
+export function rowAddress(row: u32): u32 {
+  const chunk = load<u32>(CHUNK_DIRECTORY_BASE + (row >> CHUNK_ROWS_LOG2) * 4);
+  return chunk + (row & CHUNK_MASK) * ROW_STRIDE;
+}
+
+/** The row of an identifier, or ROW_ABSENT. Safe beside a writing thread. */
+export function findRow(id: u32, length: u32): u32 {
+  const hash = hashBytes(id, length, load<u64>(HEADER_BASE, HEADER_SEED));
+  while (true) {
+    const index = atomic.load<u64>(HEADER_BASE, HEADER_INDEX);
+    const row = probe(index, hash, id, length);
+    // A hit was compared byte by byte with a published row: it is right whatever happened to the
+    // index. A miss counts only if the index probed is still the current one.
+    if (row != ROW_ABSENT || atomic.load<u64>(HEADER_BASE, HEADER_INDEX) == index) return row;
+  }
+}
+
+function probe(index: u64, hash: u64, id: u32, length: u32): u32 {
+  const address = <u32>(index >> 8);
+  const mask: u32 = (<u32>1 << <u32>(index & 0xff)) - 1;
+  const tag: u32 = <u32>(hash >> 32);
+  const rows = atomic.load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
+  let slot: u32 = <u32>hash & mask;
+  for (let probes: u32 = 0; probes <= mask; probes++) {
+    const word = atomic.load<u64>(address + slot * 8);
+    if (word == 0) return ROW_ABSENT;
+    if (<u32>(word >> 32) == tag) {
+      const row: u32 = <u32>word - 1;
+      if (row < rows) {
+        const record = rowAddress(row);
+        if (load<u32>(record, ROW_ID_LENGTH) == length) {
+          if (equalBytes(load<u32>(record, ROW_ID_PTR), id, length)) return row;
+        }
+      }
+    }
+    slot = (slot + 1) & mask;
+  }
+  return ROW_ABSENT;
+}
+
+/** Writer: the row of an identifier, made when new. ROW_ABSENT when memory is full. */
+export function findOrAddRow(id: u32, length: u32): u32 {
+  const hash = hashBytes(id, length, load<u64>(HEADER_BASE, HEADER_SEED));
+  const found = probe(load<u64>(HEADER_BASE, HEADER_INDEX), hash, id, length);
+  if (found != ROW_ABSENT) return found;
+  const row = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
+  const index = load<u64>(HEADER_BASE, HEADER_INDEX);
+  const slots: u64 = <u64>1 << (index & 0xff);
+  if ((<u64>row + 1) * 100 > slots * INDEX_LOAD_PERCENT && !growIndex()) return ROW_ABSENT;
+  if (!ensureChunk(row)) return ROW_ABSENT;
+  const copy = storeIdentifier(id, length);
+  if (copy == 0) return ROW_ABSENT;
+  const record = rowAddress(row);
+  store<u32>(record, copy, ROW_ID_PTR);
+  store<u32>(record, length, ROW_ID_LENGTH);
+  atomic.store<u32>(HEADER_BASE, row + 1, HEADER_ROW_COUNT);
+  insertSlot(load<u64>(HEADER_BASE, HEADER_INDEX), hash, row);
+  return row;
+}
+
+function ensureChunk(row: u32): bool {
+  if ((row & CHUNK_MASK) != 0) return true;
+  const chunk = row >> CHUNK_ROWS_LOG2;
+  if (chunk >= <u32>CHUNKS_MAX) return false;
+  const address = allocate((CHUNK_MASK + 1) * ROW_STRIDE);
+  if (address == 0) return false;
+  memory.fill(address, 0, (CHUNK_MASK + 1) * ROW_STRIDE);
+  store<u32>(CHUNK_DIRECTORY_BASE + chunk * 4, address);
+  return true;
+}
+
+function insertSlot(index: u64, hash: u64, row: u32): void {
+  const address = <u32>(index >> 8);
+  const mask: u32 = (<u32>1 << <u32>(index & 0xff)) - 1;
+  let slot: u32 = <u32>hash & mask;
+  while (load<u64>(address + slot * 8) != 0) slot = (slot + 1) & mask;
+  const word: u64 = (hash & 0xffffffff00000000) | <u64>(row + 1);
+  atomic.store<u64>(address + slot * 8, word);
+}
+
+/** Writer: makes an index of the given size and fills it from the rows. */
+function buildIndex(log2: u32): bool {
+  const bytes: u32 = <u32>8 << log2;
+  const address = allocate(bytes);
+  if (address == 0) return false;
+  memory.fill(address, 0, bytes);
+  const index: u64 = (<u64>address << 8) | <u64>log2;
+  const seed = load<u64>(HEADER_BASE, HEADER_SEED);
+  const rows = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
+  for (let row: u32 = 0; row < rows; row++) {
+    const record = rowAddress(row);
+    const hash = hashBytes(load<u32>(record, ROW_ID_PTR), load<u32>(record, ROW_ID_LENGTH), seed);
+    insertSlot(index, hash, row);
+  }
+  store<u32>(HEADER_BASE, bytes, HEADER_BYTES_INDEX);
+  atomic.store<u64>(HEADER_BASE, index, HEADER_INDEX);
+  return true;
+}
+
+function growIndex(): bool {
+  const index = load<u64>(HEADER_BASE, HEADER_INDEX);
+  const log2: u32 = <u32>(index & 0xff);
+  if (!buildIndex(log2 + 1)) return false;
+  release(<u32>(index >> 8), <u32>8 << log2);
+  return true;
+}
+
+/** Writer: the first, empty index. */
+export function createIndex(): bool {
+  return buildIndex(INDEX_LOG2_MIN);
+}
+
+/**
+ * Copies a row to `target` as one consistent state, retrying while a writer is inside it. Atomic
+ * words keep the copy between the two reads of `seq` on every processor.
+ */
+export function copyRow(row: u32, target: u32): void {
+  const record = rowAddress(row);
+  for (let spins = 0; ; spins++) {
+    const before = atomic.load<u32>(record, ROW_SEQ);
+    if ((before & 1) != 0 && spins < SPINS_MAX) continue;
+    for (let offset: u32 = 0; offset < <u32>ROW_STRIDE; offset += 8) {
+      store<u64>(target + offset, atomic.load<u64>(record + offset));
+    }
+    if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
+  }
+}
+
+/** Writer: opens and closes a row for writing (odd while open). */
+export function openRow(record: u32): void {
+  atomic.store<u32>(record, load<u32>(record, ROW_SEQ) + 1, ROW_SEQ);
+}
+
+export function closeRow(record: u32): void {
+  atomic.store<u32>(record, load<u32>(record, ROW_SEQ) + 1, ROW_SEQ);
+}

@@ -1,0 +1,133 @@
+// Packs a ScoringConfig into the fixed struct that the module reads (assembly/layout.ts, config
+// slot) and checks the relations that the decision's monotonicity rests on.
+import {
+  CONFIG_DIGEST,
+  CONFIG_FLAG_CREDIBILITY,
+  CONFIG_FLAGS,
+  CONFIG_WORD_COUNT,
+  CONFIG_WORDS,
+  MODEL_BASE,
+  MODEL_INTERCEPT,
+  MODEL_MEAN,
+  MODEL_MEAN_REFERENCE,
+  MODEL_REFERENCES,
+  MODEL_REFUSE_AT,
+  MODEL_SD_REFERENCE,
+  MODEL_VIEWER,
+  MODEL_WEIGHTS,
+  WORD_GRADE_WEIGHTS,
+  WORD_MODEL_CHECK,
+  WORD_MODEL_HANDSHAKE,
+  WORD_SIGNATURE_WEIGHTS,
+} from "../../assembly/layout.ts";
+import * as layout from "../../assembly/layout.ts";
+import { configDigest, FEATURES, FEATURE_SIGNS } from "./config.ts";
+import type { ScoringConfig, ScoringModel } from "./config.ts";
+
+type ScalarMember = {
+  [K in keyof ScoringConfig]: ScoringConfig[K] extends number ? K : never;
+}[keyof ScoringConfig];
+
+/** Scalar members and the word each is stored in. */
+const SCALARS: readonly (readonly [ScalarMember, number])[] = [
+  ["base_rate", layout.WORD_BASE_RATE],
+  ["base_variance", layout.WORD_BASE_VARIANCE],
+  ["base_tau_days", layout.WORD_BASE_TAU],
+  ["subject_variance", layout.WORD_SUBJECT_VARIANCE],
+  ["subject_tau_days", layout.WORD_SUBJECT_TAU],
+  ["reporter_variance", layout.WORD_REPORTER_VARIANCE],
+  ["reporter_tau_days", layout.WORD_REPORTER_TAU],
+  ["half_life_long_days", layout.WORD_LONG_HALF_LIFE],
+  ["half_life_short_days", layout.WORD_SHORT_HALF_LIFE],
+  ["half_life_stakes_days", layout.WORD_STAKES_HALF_LIFE],
+  ["stakes_unit", layout.WORD_STAKES_UNIT],
+  ["stakes_high", layout.WORD_STAKES_HIGH],
+  ["stakes_floor", layout.WORD_STAKES_FLOOR],
+  ["credibility_min", layout.WORD_CREDIBILITY_MIN],
+  ["untrusted_below", layout.WORD_UNTRUSTED_BELOW],
+  ["pair_cap", layout.WORD_PAIR_CAP],
+  ["pool_cap", layout.WORD_POOL_CAP],
+  ["cluster_cap", layout.WORD_CLUSTER_CAP],
+  ["pair_tau_days", layout.WORD_PAIR_TAU],
+  ["failure_weight_min", layout.WORD_FAILURE_WEIGHT_MIN],
+  ["score_factor", layout.WORD_FACTOR],
+  ["score_offset", layout.WORD_OFFSET],
+  ["caution", layout.WORD_CAUTION],
+  ["refuse_caution", layout.WORD_REFUSE_CAUTION],
+  ["verify_cost", layout.WORD_VERIFY_COST],
+  ["verify_cost_rate", layout.WORD_VERIFY_COST_RATE],
+  ["verify_cost_max", layout.WORD_VERIFY_COST_MAX],
+  ["human_cost", layout.WORD_HUMAN_COST],
+  ["loss", layout.WORD_LOSS],
+  ["verify_catch", layout.WORD_VERIFY_CATCH],
+  ["human_catch", layout.WORD_HUMAN_CATCH],
+  ["margin", layout.WORD_MARGIN],
+  ["tier_a", layout.WORD_TIER_A],
+  ["tier_b", layout.WORD_TIER_B],
+  ["tier_c", layout.WORD_TIER_C],
+  ["review_sd", layout.WORD_REVIEW_SD],
+  ["review_evidence", layout.WORD_REVIEW_EVIDENCE],
+  ["regime_momentum", layout.WORD_REGIME_MOMENTUM],
+  ["shock_residual", layout.WORD_SHOCK_RESIDUAL],
+  ["shock_days", layout.WORD_SHOCK_DAYS],
+  ["recent_tau_days", layout.WORD_RECENT_TAU],
+  ["prior_weight", layout.WORD_PRIOR_WEIGHT],
+  ["reason_points", layout.WORD_REASON_POINTS],
+];
+
+/** Throws a RangeError naming the member when a config would break an invariant of the engine. */
+export function assertConfig(config: ScoringConfig): void {
+  for (const [name] of SCALARS) {
+    if (!Number.isFinite(config[name])) throw new RangeError(`config member ${name} is not finite`);
+  }
+  const positive = ["subject_variance", "reporter_variance", "stakes_unit", "stakes_high", "loss"];
+  for (const name of [...positive, "verify_cost", "pair_cap", "score_factor"] as ScalarMember[]) {
+    if (!(config[name] > 0)) throw new RangeError(`config member ${name} must be positive`);
+  }
+  // pi1 <= pi2 and both fall with the stakes only under these relations (scoring 4).
+  if (!(config.human_catch > config.verify_catch)) throw new RangeError("human_catch is too low");
+  if (!(config.human_cost > config.verify_cost_max)) throw new RangeError("human_cost is too low");
+  if (config.grade_weights.length !== 5) throw new RangeError("grade_weights needs 5 entries");
+  if (config.signature_weights.length !== 3) {
+    throw new RangeError("signature_weights needs 3 entries");
+  }
+  for (const model of [config.check, config.handshake]) assertModel(model);
+}
+
+function assertModel(model: ScoringModel): void {
+  if (model.mean < 0 || model.viewer < 0) throw new RangeError("mean and viewer weights are >= 0");
+  for (let j = 0; j < FEATURES.length; j++) {
+    const weight = model.weights[FEATURES[j]!] ?? 0;
+    if (!Number.isFinite(weight) || weight * FEATURE_SIGNS[j]! < 0) {
+      throw new RangeError(`weight of ${FEATURES[j]} has the wrong sign`);
+    }
+  }
+}
+
+function packModel(words: Float64Array, base: number, model: ScoringModel): void {
+  words[base + MODEL_INTERCEPT] = model.intercept;
+  words[base + MODEL_BASE] = model.base;
+  words[base + MODEL_MEAN] = model.mean;
+  words[base + MODEL_VIEWER] = model.viewer;
+  words[base + MODEL_REFUSE_AT] = model.refuse_at;
+  words[base + MODEL_MEAN_REFERENCE] = model.mean_reference;
+  words[base + MODEL_SD_REFERENCE] = model.sd_reference;
+  FEATURES.forEach((name, j) => {
+    words[base + MODEL_WEIGHTS + j] = model.weights[name] ?? 0;
+    words[base + MODEL_REFERENCES + j] = model.references[name] ?? 0;
+  });
+}
+
+/** Fills the config slot at byte address `slot` of the memory (all but its number). */
+export function packConfig(buffer: ArrayBufferLike, slot: number, config: ScoringConfig): void {
+  assertConfig(config);
+  const flags = config.credibility ? CONFIG_FLAG_CREDIBILITY : 0;
+  new Uint32Array(buffer, slot + CONFIG_FLAGS, 1)[0] = flags;
+  new Uint8Array(buffer, slot + CONFIG_DIGEST, 32).set(configDigest(config));
+  const words = new Float64Array(buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
+  for (const [name, word] of SCALARS) words[word] = config[name];
+  config.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
+  config.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));
+  packModel(words, WORD_MODEL_CHECK, config.check);
+  packModel(words, WORD_MODEL_HANDSHAKE, config.handshake);
+}

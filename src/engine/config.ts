@@ -1,0 +1,122 @@
+// The scoring configuration: everything a fold or a score depends on besides the evidence. It is
+// immutable and content-addressed (`c-` and 16 hex digits of the sha256 of its canonical JSON).
+// The shipped one is data/config/default.json.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** One scorecard: log-odds of failure as a linear function of state and features. */
+export interface ScoringModel {
+  intercept: number;
+  /** Weight of the base rate g. */
+  base: number;
+  /** Weight of the subject's filtered mean. */
+  mean: number;
+  /** Weight of the viewing party's severity; 0 for check and verify. */
+  viewer: number;
+  /** Neyman-Pearson threshold on the optimistic failure probability; above 1: never reached. */
+  refuse_at: number;
+  /** Medians of the population that connects; points are counted against them. */
+  mean_reference: number;
+  sd_reference: number;
+  /** By feature name, see FEATURES. */
+  weights: Record<string, number>;
+  references: Record<string, number>;
+}
+
+export interface ScoringConfig {
+  name: string;
+  credibility: boolean;
+  base_rate: number;
+  base_variance: number;
+  base_tau_days: number;
+  subject_variance: number;
+  subject_tau_days: number;
+  reporter_variance: number;
+  reporter_tau_days: number;
+  half_life_long_days: number;
+  half_life_short_days: number;
+  half_life_stakes_days: number;
+  /** By grade name, see GRADES. */
+  grade_weights: number[];
+  /** By signature kind, see SIGNATURES. */
+  signature_weights: number[];
+  stakes_unit: number;
+  stakes_high: number;
+  stakes_floor: number;
+  credibility_min: number;
+  untrusted_below: number;
+  pair_cap: number;
+  pool_cap: number;
+  cluster_cap: number;
+  pair_tau_days: number;
+  failure_weight_min: number;
+  score_factor: number;
+  score_offset: number;
+  caution: number;
+  refuse_caution: number;
+  verify_cost: number;
+  verify_cost_rate: number;
+  verify_cost_max: number;
+  human_cost: number;
+  loss: number;
+  verify_catch: number;
+  human_catch: number;
+  margin: number;
+  tier_a: number;
+  tier_b: number;
+  tier_c: number;
+  review_sd: number;
+  review_evidence: number;
+  regime_momentum: number;
+  shock_residual: number;
+  shock_days: number;
+  recent_tau_days: number;
+  prior_weight: number;
+  reason_points: number;
+  check: ScoringModel;
+  handshake: ScoringModel;
+}
+
+/** Feature names in engine order (FEATURE_* of assembly/layout.ts). */
+export const FEATURES = [
+  "momentum",
+  "recent_failure",
+  "viewer_short",
+  "reciprocal_failure",
+  "reciprocal_success",
+  "stakes_novelty",
+  "evidence",
+  "age",
+  "hallucination",
+  "unverified",
+  "beta",
+] as const;
+
+/** Sign every weight must have: 1 raises, -1 lowers the log-odds of failure. */
+export const FEATURE_SIGNS: readonly number[] = [1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1];
+
+const DEFAULT_PATH = fileURLToPath(new URL("../../data/config/default.json", import.meta.url));
+
+/** The configuration the service ships with. */
+export function defaultConfig(): ScoringConfig {
+  return JSON.parse(readFileSync(DEFAULT_PATH, "utf8")) as ScoringConfig;
+}
+
+/** Canonical JSON: members sorted, so that equal configs have equal digests. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([k, v]) => `${JSON.stringify(k)}:${canonicalJson(v)}`).join(",")}}`;
+}
+
+/** sha256 of the canonical JSON: the identity of a config. */
+export function configDigest(config: ScoringConfig): Buffer {
+  return createHash("sha256").update(canonicalJson(config)).digest();
+}
+
+/** The name every verdict carries, from a digest. */
+export function configName(digest: Uint8Array): string {
+  return `c-${Buffer.from(digest).toString("hex", 0, 8)}`;
+}

@@ -1,0 +1,103 @@
+// Reads one agent's copied row for `GET /v1/agents/{id}`: counters decayed to now and the points of
+// each feature. Off the hot path: plain and readable before fast.
+import {
+  CONFIG_BASE,
+  CONFIG_SLOTS,
+  CONFIG_STRIDE,
+  CONFIG_WORD_COUNT,
+  CONFIG_WORDS,
+  LEG_FEATURES,
+  LEG_MEAN,
+  LEG_SD,
+  LEG_WORDS,
+  MODEL_MEAN,
+  MODEL_MEAN_REFERENCE,
+  MODEL_REFERENCES,
+  MODEL_SD_REFERENCE,
+  MODEL_WEIGHTS,
+  ROW_FAILED_AT,
+  ROW_FAILURE_LONG,
+  ROW_FAILURE_SHORT,
+  ROW_FIRST_AT,
+  ROW_OUTCOMES,
+  ROW_REPORTED,
+  ROW_STAKES_PROVEN,
+  ROW_STRIDE,
+  ROW_SUBJECT_TIME,
+  ROW_SUCCESS_LONG,
+  ROW_SUCCESS_SHORT,
+  SCRATCH_BASE,
+  SCRATCH_LEG_A,
+  SCRATCH_ROW_A,
+  SCRATCH_STRIDE,
+  WORD_CAUTION,
+  WORD_FACTOR,
+  WORD_LONG_HALF_LIFE,
+  WORD_MODEL_CHECK,
+  WORD_SHORT_HALF_LIFE,
+  WORD_STAKES_HALF_LIFE,
+} from "../../assembly/layout.ts";
+import { FEATURES } from "./config.ts";
+import type { AgentReading, Reading } from "./reading.ts";
+
+const DAY_MS = 86_400_000;
+
+function configWords(memory: WebAssembly.Memory, number: number): Float64Array {
+  const slot = CONFIG_BASE + ((number - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;
+  return new Float64Array(memory.buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
+}
+
+/** Points each part of the score adds against its reference; below zero lowers the score. */
+function featurePoints(config: Float64Array, leg: Float64Array): AgentReading["features"] {
+  const factor = config[WORD_FACTOR]!;
+  const at = WORD_MODEL_CHECK;
+  const mean = leg[LEG_MEAN]!;
+  const sd = leg[LEG_SD]!;
+  const meanShift = config[at + MODEL_MEAN]! * (mean - config[at + MODEL_MEAN_REFERENCE]!);
+  const sdShift = config[WORD_CAUTION]! * (sd - config[at + MODEL_SD_REFERENCE]!);
+  const points = [
+    { name: "track_record", value: mean, points: -factor * meanShift },
+    { name: "uncertainty", value: sd, points: -factor * sdShift },
+  ];
+  FEATURES.forEach((name, j) => {
+    const weight = config[at + MODEL_WEIGHTS + j]!;
+    if (weight === 0) return;
+    const value = leg[LEG_FEATURES + j]!;
+    const shift = weight * (value - config[at + MODEL_REFERENCES + j]!);
+    points.push({ name, value, points: -factor * shift });
+  });
+  return points;
+}
+
+/** Adds counters and points to a reading made by `check` in the same scratch slot. */
+export function explainAgent(
+  memory: WebAssembly.Memory,
+  slot: number,
+  hasRow: boolean,
+  reading: Reading,
+  nowMs: number,
+): AgentReading {
+  const scratch = SCRATCH_BASE + slot * SCRATCH_STRIDE;
+  const leg = new Float64Array(memory.buffer, scratch + SCRATCH_LEG_A, LEG_WORDS);
+  const config = configWords(memory, reading.configNumber);
+  const row = new DataView(memory.buffer, scratch + SCRATCH_ROW_A, ROW_STRIDE);
+  const lastOutcomeMs = hasRow ? row.getFloat64(ROW_SUBJECT_TIME, true) : 0;
+  const days = lastOutcomeMs > 0 ? Math.max(0, nowMs - lastOutcomeMs) / DAY_MS : 0;
+  const decayed = (offset: number, halfLifeWord: number) =>
+    hasRow ? row.getFloat32(offset, true) * 2 ** (-days / config[halfLifeWord]!) : 0;
+  const count = (offset: number) => (hasRow ? row.getUint32(offset, true) : 0);
+  return {
+    ...reading,
+    outcomeCount: count(ROW_OUTCOMES),
+    reportedCount: count(ROW_REPORTED),
+    successes90: decayed(ROW_SUCCESS_LONG, WORD_LONG_HALF_LIFE),
+    failures90: decayed(ROW_FAILURE_LONG, WORD_LONG_HALF_LIFE),
+    successes14: decayed(ROW_SUCCESS_SHORT, WORD_SHORT_HALF_LIFE),
+    failures14: decayed(ROW_FAILURE_SHORT, WORD_SHORT_HALF_LIFE),
+    firstSeenMs: count(ROW_FIRST_AT) * 1000,
+    lastOutcomeMs,
+    lastFailureMs: count(ROW_FAILED_AT) * 1000,
+    stakesProven: decayed(ROW_STAKES_PROVEN, WORD_STAKES_HALF_LIFE),
+    features: featurePoints(config, leg),
+  };
+}

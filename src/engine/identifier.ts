@@ -1,0 +1,24 @@
+// Puts identifiers into a thread's scratch region as UTF-8. Agent identifiers are ASCII, so the
+// plain loop is the path taken; anything else goes through the encoder.
+import { ID_BYTES_MAX } from "../../assembly/layout.ts";
+
+const encoder = new TextEncoder();
+
+/** Writes `id` at `offset` of `bytes`; returns its length in bytes. Throws above 512 bytes. */
+export function writeIdentifier(bytes: Uint8Array, offset: number, id: string): number {
+  const length = id.length;
+  if (length > ID_BYTES_MAX) throw new RangeError("identifier is longer than 512 bytes");
+  for (let i = 0; i < length; i++) {
+    const code = id.charCodeAt(i);
+    if (code > 0x7f) return writeEncoded(bytes, offset, id);
+    bytes[offset + i] = code;
+  }
+  return length;
+}
+
+function writeEncoded(bytes: Uint8Array, offset: number, id: string): number {
+  const encoded = encoder.encode(id);
+  if (encoded.length > ID_BYTES_MAX) throw new RangeError("identifier is longer than 512 bytes");
+  bytes.set(encoded, offset);
+  return encoded.length;
+}

@@ -1,0 +1,57 @@
+// The shared linear memory and the module that works on it. Every thread instantiates the same
+// module over the same memory; static data is constant, so a new instance disturbs nothing.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const INITIAL_PAGES = 128;
+/** 65,536 pages: 4 GiB, declared cheaply and grown by the writer alone. */
+const MAXIMUM_PAGES = 65_536;
+
+/** What the WASM module exports; test/engine/abi.test.ts holds it to this list. */
+export interface EngineExports {
+  initialise(seed: bigint): number;
+  beginConfig(): number;
+  commitConfig(): number;
+  fold(
+    slot: number,
+    subjectLength: number,
+    reporterLength: number,
+    failure: number,
+    stakes: number,
+    grade: number,
+    signature: number,
+    timeMs: number,
+  ): number;
+  check(slot: number, length: number, stakes: number, nowMs: number): number;
+  handshake(
+    slot: number,
+    initiatorLength: number,
+    counterpartyLength: number,
+    stakes: number,
+    nowMs: number,
+  ): void;
+  scoreRange(slot: number, first: number, count: number, nowMs: number): number;
+  find(slot: number, length: number): number;
+  copy(slot: number, row: number): void;
+  setStanding(
+    slot: number,
+    length: number,
+    flags: number,
+    credibility: number,
+    cluster: number,
+  ): number;
+}
+
+const MODULE_PATH = fileURLToPath(new URL("../../build/trustrank.wasm", import.meta.url));
+
+/** A new, empty shared memory. One process has one; threads receive it by message. */
+export function createEngineMemory(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true });
+}
+
+/** Compiles and instantiates the module over `memory`. Throws when the build is missing. */
+export function instantiateEngine(memory: WebAssembly.Memory): EngineExports {
+  const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
+  const instance = new WebAssembly.Instance(module, { env: { memory } });
+  return instance.exports as unknown as EngineExports;
+}

@@ -1,0 +1,172 @@
+// Synchronous reads in one thread: identifier bytes into this thread's scratch, one call into the
+// module, numbers out of the fixed result region. Allocates nothing per call.
+import {
+  CONFIG_BASE,
+  CONFIG_DIGEST,
+  CONFIG_NUMBER,
+  CONFIG_SLOTS,
+  CONFIG_STRIDE,
+  HEADER_BASE,
+  HEADER_CONFIG_COUNT,
+  HEADER_ROW_COUNT,
+  LEG_CONFIG,
+  LEG_DECISION,
+  LEG_EFFECTIVE,
+  LEG_INTERNAL,
+  LEG_KNOWN,
+  LEG_OPTIMISTIC,
+  LEG_PESSIMISTIC,
+  LEG_PROBABILITY,
+  LEG_REASON_COUNT,
+  LEG_REASONS,
+  LEG_REFUSED,
+  LEG_REGIME,
+  LEG_STAKES_MAX,
+  LEG_TIER,
+  LEG_WORDS,
+  RANGE_ROWS_MAX,
+  SCRATCH_BASE,
+  SCRATCH_ID_A,
+  SCRATCH_ID_B,
+  SCRATCH_LEG_A,
+  SCRATCH_LEG_B,
+  SCRATCH_RANGE,
+  SCRATCH_SLOTS,
+  SCRATCH_STRIDE,
+} from "../../assembly/layout.ts";
+import { configName } from "./config.ts";
+import { explainAgent } from "./explain.ts";
+import { writeIdentifier } from "./identifier.ts";
+import { instantiateEngine } from "./memory.ts";
+import type { EngineExports } from "./memory.ts";
+import type { AgentReading, EngineReader, Reading } from "./reading.ts";
+import { WRITER_SLOT } from "./writer.ts";
+
+function emptyReading(): Reading {
+  return {
+    isKnown: false,
+    failureProbability: 0,
+    failureOptimistic: 0,
+    failurePessimistic: 0,
+    scoreInternal: 0,
+    scoreEffective: 0,
+    tierIndex: 0,
+    regimeIndex: -1,
+    decisionIndex: 0,
+    isRefused: false,
+    stakesMax: 0,
+    reasonIndexes: new Uint8Array(4),
+    reasonCount: 0,
+    configNumber: 0,
+  };
+}
+
+/** Copies a leg result out of the scratch words. */
+function readLeg(words: Float64Array, reading: Reading): Reading {
+  reading.isKnown = words[LEG_KNOWN] === 1;
+  reading.failureProbability = words[LEG_PROBABILITY]!;
+  reading.failureOptimistic = words[LEG_OPTIMISTIC]!;
+  reading.failurePessimistic = words[LEG_PESSIMISTIC]!;
+  reading.scoreInternal = words[LEG_INTERNAL]!;
+  reading.scoreEffective = words[LEG_EFFECTIVE]!;
+  reading.tierIndex = words[LEG_TIER]!;
+  reading.regimeIndex = words[LEG_REGIME]!;
+  reading.decisionIndex = words[LEG_DECISION]!;
+  reading.isRefused = words[LEG_REFUSED] === 1;
+  reading.stakesMax = words[LEG_STAKES_MAX]!;
+  reading.reasonCount = words[LEG_REASON_COUNT]!;
+  for (let i = 0; i < reading.reasonCount; i++) reading.reasonIndexes[i] = words[LEG_REASONS + i]!;
+  reading.configNumber = words[LEG_CONFIG]!;
+  return reading;
+}
+
+class WasmReader implements EngineReader {
+  readonly #exports: EngineExports;
+  readonly #memory: WebAssembly.Memory;
+  readonly #slot: number;
+  readonly #scratch: Uint8Array;
+  readonly #legA: Float64Array;
+  readonly #legB: Float64Array;
+  readonly #pair: readonly [Reading, Reading];
+  readonly #single: Reading;
+  readonly #versions = new Map<number, string>();
+
+  constructor(memory: WebAssembly.Memory, slot: number) {
+    this.#memory = memory;
+    this.#slot = slot;
+    this.#exports = instantiateEngine(memory);
+    const base = SCRATCH_BASE + slot * SCRATCH_STRIDE;
+    this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
+    this.#legA = new Float64Array(memory.buffer, base + SCRATCH_LEG_A, LEG_WORDS);
+    this.#legB = new Float64Array(memory.buffer, base + SCRATCH_LEG_B, LEG_WORDS);
+    this.#single = emptyReading();
+    this.#pair = [emptyReading(), emptyReading()];
+  }
+
+  check(subject: string, stakes: number, nowMs: number): Reading {
+    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
+    this.#exports.check(this.#slot, length, stakes, nowMs);
+    return readLeg(this.#legA, this.#single);
+  }
+
+  handshake(
+    initiator: string,
+    counterparty: string,
+    stakes: number,
+    nowMs: number,
+  ): readonly [Reading, Reading] {
+    const a = writeIdentifier(this.#scratch, SCRATCH_ID_A, initiator);
+    const b = writeIdentifier(this.#scratch, SCRATCH_ID_B, counterparty);
+    this.#exports.handshake(this.#slot, a, b, stakes, nowMs);
+    readLeg(this.#legA, this.#pair[0]);
+    readLeg(this.#legB, this.#pair[1]);
+    return this.#pair;
+  }
+
+  explain(subject: string, nowMs: number): AgentReading {
+    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
+    const row = this.#exports.check(this.#slot, length, 0, nowMs);
+    const reading = readLeg(this.#legA, emptyReading());
+    return explainAgent(this.#memory, this.#slot, row >= 0, reading, nowMs);
+  }
+
+  /** Internal scores of `count` rows from `first`, at most 1,024, as a view valid until next. */
+  scoreRange(first: number, count: number, nowMs: number): Float64Array {
+    const wanted = Math.min(count, RANGE_ROWS_MAX);
+    const written = this.#exports.scoreRange(this.#slot, first, wanted, nowMs);
+    const base = SCRATCH_BASE + this.#slot * SCRATCH_STRIDE + SCRATCH_RANGE;
+    return new Float64Array(this.#memory.buffer, base, written);
+  }
+
+  configVersion(configNumber: number): string {
+    const cached = this.#versions.get(configNumber);
+    if (cached !== undefined) return cached;
+    const slot = CONFIG_BASE + ((configNumber - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;
+    const digest = new Uint8Array(this.#memory.buffer, slot + CONFIG_DIGEST, 32).slice();
+    const held = new Uint32Array(this.#memory.buffer, slot + CONFIG_NUMBER, 1)[0];
+    const name = held === configNumber ? configName(digest) : `n-${configNumber}`;
+    this.#versions.set(configNumber, name);
+    return name;
+  }
+
+  /** Version of the config that the next read would use. */
+  get activeConfigVersion(): string {
+    const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_CONFIG_COUNT, 1);
+    return this.configVersion(Atomics.load(count, 0));
+  }
+
+  get agentCount(): number {
+    const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_ROW_COUNT, 1);
+    return Atomics.load(count, 0);
+  }
+}
+
+/** Everything one thread can read. */
+export type TableReader = EngineReader &
+  Pick<WasmReader, "scoreRange" | "activeConfigVersion">;
+
+/** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
+export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {
+  if (!(slot > WRITER_SLOT && slot < SCRATCH_SLOTS)) throw new RangeError("slot is 1 to 63");
+  return new WasmReader(memory, slot);
+}

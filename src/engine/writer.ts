@@ -1,0 +1,130 @@
+// The single writer of the agent table. Lives in the ledger thread (or in-process for imports and
+// tests); two writers over one memory would corrupt it.
+import {
+  HEADER_BASE,
+  HEADER_BYTES_ARENA,
+  HEADER_BYTES_INDEX,
+  HEADER_BYTES_PAIRS,
+  HEADER_PAIR_COUNT,
+  HEADER_ROW_COUNT,
+  ROW_STRIDE,
+  SCRATCH_BASE,
+  SCRATCH_ID_A,
+  SCRATCH_ID_B,
+  SCRATCH_STRIDE,
+  STATUS_FULL,
+  STATUS_OK,
+} from "../../assembly/layout.ts";
+import { SIGNATURES } from "../contract/vocabulary.ts";
+import type { ScoringConfig } from "./config.ts";
+import { packConfig } from "./config-words.ts";
+import { writeIdentifier } from "./identifier.ts";
+import { instantiateEngine } from "./memory.ts";
+import type { EngineExports } from "./memory.ts";
+import type { EngineWriter, FoldOutcome } from "./reading.ts";
+
+/** The writer's scratch slot; readers take the others. */
+export const WRITER_SLOT = 0;
+
+/** Live bytes of the parts of the agent table. */
+export interface TableBytes {
+  agents: number;
+  pairs: number;
+  rowBytes: number;
+  indexBytes: number;
+  identifierBytes: number;
+  pairBytes: number;
+}
+
+class WasmWriter implements EngineWriter {
+  readonly #exports: EngineExports;
+  readonly #memory: WebAssembly.Memory;
+  readonly #scratch: Uint8Array;
+
+  constructor(memory: WebAssembly.Memory, seed: bigint) {
+    this.#memory = memory;
+    this.#exports = instantiateEngine(memory);
+    const base = SCRATCH_BASE + WRITER_SLOT * SCRATCH_STRIDE;
+    this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
+    if (this.#exports.initialise(seed) !== STATUS_OK) {
+      throw new Error("the engine memory already has a writer");
+    }
+  }
+
+  installConfig(config: ScoringConfig): number {
+    const slot = this.#exports.beginConfig();
+    packConfig(this.#memory.buffer, slot, config);
+    return this.#exports.commitConfig();
+  }
+
+  fold(outcome: FoldOutcome): void {
+    const subjectLength = writeIdentifier(this.#scratch, SCRATCH_ID_A, outcome.subject);
+    const reporterLength = writeIdentifier(this.#scratch, SCRATCH_ID_B, outcome.reporter);
+    const status = this.#exports.fold(
+      WRITER_SLOT,
+      subjectLength,
+      reporterLength,
+      1 - outcome.outcome,
+      outcome.stakes,
+      outcome.gradeIndex,
+      outcome.signatureIndex,
+      outcome.settledAtMs,
+    );
+    if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");
+    if (status !== STATUS_OK) throw new RangeError("the engine refused an outcome");
+  }
+
+  setStanding(agent: string, standing: AgentStanding): void {
+    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
+    const { flags, credibility, cluster } = standing;
+    const status = this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
+    if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
+  }
+
+  tableBytes(): TableBytes {
+    const header = new DataView(this.#memory.buffer, HEADER_BASE, 128);
+    const agents = header.getUint32(HEADER_ROW_COUNT, true);
+    return {
+      agents,
+      pairs: header.getUint32(HEADER_PAIR_COUNT, true),
+      rowBytes: agents * ROW_STRIDE,
+      indexBytes: header.getUint32(HEADER_BYTES_INDEX, true),
+      identifierBytes: header.getUint32(HEADER_BYTES_ARENA, true),
+      pairBytes: header.getUint32(HEADER_BYTES_PAIRS, true),
+    };
+  }
+}
+
+/** Operator and batch-written standing of one agent (FLAG_* of assembly/layout.ts). */
+export interface AgentStanding {
+  flags: number;
+  /** Reporter credibility rho, 0 to 1; counts only with FLAG_CREDIBILITY. */
+  credibility: number;
+  /** Reporter cluster, 0 for none. */
+  cluster: number;
+}
+
+/** Everything the one writer can do. */
+export interface TableWriter extends EngineWriter {
+  /** Makes `config` active for every thread's next read; returns its number. */
+  installConfig(config: ScoringConfig): number;
+  setStanding(agent: string, standing: AgentStanding): void;
+  tableBytes(): TableBytes;
+}
+
+/**
+ * Takes the writer's role over a new memory and installs the first config. `seed` keys the
+ * identifier hash: the same seed and the same log give the same bytes.
+ */
+export function openEngineWriter(
+  memory: WebAssembly.Memory,
+  config: ScoringConfig,
+  seed: bigint,
+): TableWriter {
+  const writer = new WasmWriter(memory, seed);
+  writer.installConfig(config);
+  return writer;
+}
+
+/** Index of the bureau's own signature, for imports. */
+export const BUREAU_SIGNATURE_INDEX = SIGNATURES.indexOf("bureau");
