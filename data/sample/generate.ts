@@ -22,10 +22,12 @@ interface AgentPlan {
   readonly stakesMedian: number;
 }
 
-/** A reporter's quality: how often it reports the opposite of what happened, and at what grade. */
+/** The counterparties of one company that report outcomes, alike in quality. */
 interface ReporterPlan {
-  readonly id: string;
-  readonly weight: number;
+  readonly company: string;
+  readonly role: string;
+  readonly count: number;
+  /** How often they report the opposite of what happened. */
   readonly errorRate: number;
   readonly grade: string;
 }
@@ -38,13 +40,13 @@ function steady(id: string, outcomeCount: number, rate: number, stakesMedian = 4
 const AGENTS: readonly AgentPlan[] = [
   steady("agent://acme/billing-bot", 330, 0.006, 120),
   steady("agent://acme/support-triage", 300, 0.012),
-  steady("agent://acme/ledger-sync", 260, 0.004, 300),
+  steady("agent://acme/ledger-sync", 260, 0.001, 300),
   steady("agent://globex/courier", 250, 0.02),
   steady("agent://globex/inventory", 220, 0.015),
   steady("agent://initech/tps-reports", 200, 0.03),
   steady("agent://initech/mail-sorter", 190, 0.025),
   steady("agent://hooli/search-agent", 210, 0.01),
-  steady("agent://hooli/calendar", 180, 0.008),
+  steady("agent://hooli/calendar", 180, 0.002),
   steady("agent://stark/procurement", 170, 0.012, 600),
   steady("agent://stark/lab-assistant", 140, 0.04),
   steady("agent://umbrella/records", 120, 0.09),
@@ -61,8 +63,8 @@ const AGENTS: readonly AgentPlan[] = [
   {
     // A fraudster: fails most counterparties, at growing stakes, since it appeared.
     id: "agent://quickcash/loan-broker",
-    outcomeCount: 90,
-    failureRate: () => 0.78,
+    outcomeCount: 130,
+    failureRate: () => 0.92,
     sinceDaysAgo: 35,
     actions: ["loan.offer", "payment.collect"],
     stakesMedian: 400,
@@ -79,15 +81,28 @@ const AGENTS: readonly AgentPlan[] = [
 ];
 
 const REPORTERS: readonly ReporterPlan[] = [
-  { id: "agent://acme/gateway", weight: 6, errorRate: 0.002, grade: "counterparty" },
-  { id: "agent://globex/gateway", weight: 5, errorRate: 0.004, grade: "counterparty" },
-  { id: "agent://stark/escrow-desk", weight: 3, errorRate: 0, grade: "escrow" },
-  { id: "agent://hooli/auditor", weight: 3, errorRate: 0.002, grade: "mediator" },
-  { id: "agent://initech/ops", weight: 3, errorRate: 0.02, grade: "counterparty" },
-  { id: "agent://umbrella/desk", weight: 2, errorRate: 0.08, grade: "counterparty" },
+  { company: "acme", role: "buyer", count: 40, errorRate: 0.001, grade: "counterparty" },
+  { company: "globex", role: "carrier", count: 40, errorRate: 0.002, grade: "counterparty" },
+  { company: "stark", role: "escrow-desk", count: 30, errorRate: 0, grade: "escrow" },
+  { company: "hooli", role: "auditor", count: 30, errorRate: 0.001, grade: "mediator" },
+  { company: "initech", role: "clerk", count: 40, errorRate: 0.005, grade: "counterparty" },
+  { company: "wonka", role: "supplier", count: 40, errorRate: 0.002, grade: "counterparty" },
+  // Careless: their word against a careful reporter's is what credibility is for.
+  { company: "umbrella", role: "desk", count: 10, errorRate: 0.05, grade: "counterparty" },
   // Praises and blames almost at random.
-  { id: "agent://umbrella/intern", weight: 1, errorRate: 0.25, grade: "counterparty" },
+  { company: "umbrella", role: "intern", count: 3, errorRate: 0.25, grade: "counterparty" },
 ];
+
+interface Reporter extends ReporterPlan {
+  readonly id: string;
+}
+
+const REPORTER_AGENTS: readonly Reporter[] = REPORTERS.flatMap((plan) =>
+  Array.from({ length: plan.count }, (_, i) => {
+    const number = String(i + 1).padStart(2, "0");
+    return Object.assign({ id: `agent://${plan.company}/${plan.role}-${number}` }, plan);
+  }),
+);
 
 /** mulberry32: small, seeded, good enough to draw a plausible history. */
 function seededRandom(seed: number): () => number {
@@ -107,16 +122,11 @@ function drawStakes(random: () => number, median: number): number {
   return Math.round(Math.min(Math.max(stakes, 1), 5000) * 100) / 100;
 }
 
-function drawReporter(random: () => number, subject: string): ReporterPlan {
+function drawReporter(random: () => number, subject: string): Reporter {
+  // A company does not report on its own agents.
   const company = subject.split("/")[2];
-  // A company's own gateway does not report on its own agents.
-  const eligible = REPORTERS.filter((reporter) => reporter.id.split("/")[2] !== company);
-  let left = random() * eligible.reduce((sum, reporter) => sum + reporter.weight, 0);
-  for (const reporter of eligible) {
-    left -= reporter.weight;
-    if (left < 0) return reporter;
-  }
-  return eligible.at(-1)!;
+  const eligible = REPORTER_AGENTS.filter((reporter) => reporter.company !== company);
+  return eligible[Math.floor(random() * eligible.length)]!;
 }
 
 /** The whole file: one JSON object per line, oldest first. */

@@ -1,5 +1,5 @@
 // The use cases of `POST /v1/check` (SPEC §4.3) and `POST /v1/handshake` (SPEC §2.4, §2.5):
-// readings into legs, two legs into one decision. The combining rule is `max`, and lives here alone.
+// readings into legs, two legs into one decision. The combining rule is `max`, and only here.
 import type {
   CheckRequest,
   CheckResponse,

@@ -23,7 +23,7 @@ type Sentence = (reading: Reading, stakes: number) => string;
 const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
   THIN_FILE: (reading) =>
     reading.isKnown
-      ? "Few settled outcomes of the agent are known."
+      ? "What is known of the agent leaves much uncertain."
       : "No settled outcome of the agent is known.",
   FAILURE_HISTORY: (reading) =>
     `Settled outcomes put the agent's chance of failure at ${percent(reading.failureProbability)}` +
@@ -31,7 +31,7 @@ const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
   RECENT_FAILURE: () => "The agent failed recently.",
   NEGATIVE_TREND: () => "The agent's failures have become more frequent lately.",
   STAKE_ABOVE_PROVEN: (_, stakes) =>
-    `Stakes of ${stakes} are above what the agent has delivered on so far.`,
+    `Stakes of ${stakes} ask for more certainty than the agent's record gives.`,
   LOW_CREDIBILITY_EVIDENCE: () =>
     "Most of the agent's record comes from reporters of little standing.",
   CONCENTRATED_REPORTERS: () => "The agent's record comes from very few reporters.",

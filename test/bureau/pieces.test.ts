@@ -80,12 +80,12 @@ describe("reasons", () => {
     expect(reasonsOf(readingWith(["FAILURE_HISTORY", "STAKE_ABOVE_PROVEN"]), 250).reasons).toEqual([
       "Settled outcomes put the agent's chance of failure at 12 %, and at up to 35 % given what " +
         "is not known.",
-      "Stakes of 250 are above what the agent has delivered on so far.",
+      "Stakes of 250 ask for more certainty than the agent's record gives.",
     ]);
   });
 
   it("tells a newcomer from a thin file", () => {
-    expect(reasonsOf(readingWith(["THIN_FILE"]), 1).reasons[0]).toContain("Few settled");
+    expect(reasonsOf(readingWith(["THIN_FILE"]), 1).reasons[0]).toContain("much uncertain");
     expect(reasonsOf(readingWith(["THIN_FILE"], false), 1).reasons[0]).toContain("No settled");
   });
 

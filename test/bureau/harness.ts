@@ -1,0 +1,78 @@
+// A bureau for tests over the real engine: the sample history folded by the real writer, a clock
+// that stands still at its newest moment. The ledger is the caller's, because only outcomes need it.
+import { readFileSync } from "node:fs";
+
+import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
+import { openBureau } from "../../src/bureau/open-bureau.ts";
+import type { BureauEnvironment } from "../../src/bureau/desk.ts";
+import type { Principal } from "../../src/contract/messages.ts";
+import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineReader } from "../../src/engine/reader.ts";
+import type { EngineReader } from "../../src/engine/reading.ts";
+import { openEngineWriter } from "../../src/engine/writer.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+
+export const NEWEST_MS = Date.UTC(2026, 0, 1);
+
+export const principal: Principal = {
+  keyId: "key-1",
+  tenant: "acme",
+  scopes: new Set(["admin"]),
+  minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+  isShadow: false,
+};
+
+export const call: CallContext = { requestId: "request-1", principal };
+
+/** Delays that were asked for, so that a test need not wait for them. */
+export interface TestBureau {
+  readonly bureau: Bureau;
+  readonly engine: EngineReader;
+  readonly delaysMs: number[];
+}
+
+/** A bureau that has seen the sample history. */
+export function openSampleBureau(
+  options: { isReservedEnabled?: boolean; ledger?: Ledger } = {},
+): TestBureau {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  const sample = new URL("../../data/sample/outcomes.ndjson", import.meta.url);
+  for (const line of readFileSync(sample, "utf8").trim().split("\n")) {
+    const row = JSON.parse(line);
+    writer.fold({
+      subject: row.subject,
+      reporter: row.reporter,
+      outcome: row.outcome,
+      stakes: row.stakes,
+      gradeIndex: GRADES.indexOf(row.grade),
+      signatureIndex: SIGNATURES.indexOf("bureau"),
+      settledAtMs: Date.parse(row.settled_at),
+    });
+  }
+  const engine = openEngineReader(memory, 1);
+  const delaysMs: number[] = [];
+  const environment: BureauEnvironment = {
+    delay: (ms) => {
+      delaysMs.push(ms);
+      return Promise.resolve();
+    },
+    fillRandom: (bytes) => {
+      bytes.fill(7);
+    },
+    isReservedEnabled: options.isReservedEnabled ?? true,
+  };
+  const ledger = options.ledger ?? closedLedger;
+  const bureau = openBureau({ engine, ledger, clock: () => NEWEST_MS, environment });
+  return { bureau, engine, delaysMs };
+}
+
+/** For tests that only read: taking evidence is an error. */
+const closedLedger: Ledger = {
+  append: () => Promise.reject(new Error("no evidence in this test")),
+  appendBatch: () => Promise.reject(new Error("no evidence in this test")),
+  pendingCount: 0,
+  close: () => Promise.resolve(),
+};
