@@ -28,28 +28,31 @@ export async function recordOutcome(
 }
 
 /** One result per row, order kept. Rejects only when the journal takes no evidence at all. */
-export async function importOutcomes(
+export function importOutcomes(
   desk: Desk,
   requests: readonly OutcomeRequest[],
   source: string,
   call: CallContext,
 ): Promise<ImportResult[]> {
   const nowMs = desk.clock();
-  const results: (ImportResult | undefined)[] = [];
-  const records: OutcomeRecord[] = [];
-  for (const request of requests) {
-    const settledAtMs = request.settled_at ?? nowMs;
-    const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
-    results.push(fault);
-    if (fault !== undefined) continue;
-    const record = recordOf(desk, request, call, settledAtMs, nowMs);
-    record.signature = "bureau";
-    record.source = source;
-    records.push(record);
-  }
-  const receipts = records.length === 0 ? [] : await desk.ledger.appendBatch(records);
-  let taken = 0;
-  return results.map((fault) => fault ?? receipts[taken++]!);
+  // Appended one by one and awaited together: the ledger syncs them in as few batches as it can,
+  // and a row that conflicts with an earlier one is that row's result alone.
+  return Promise.all(
+    requests.map((request): ImportResult | Promise<ImportResult> => {
+      const settledAtMs = request.settled_at ?? nowMs;
+      const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
+      if (fault !== undefined) return fault;
+      const record = recordOf(desk, request, call, settledAtMs, nowMs);
+      record.signature = "bureau";
+      record.source = source;
+      return desk.ledger.append(record).catch(conflictOrThrow);
+    }),
+  );
+}
+
+function conflictOrThrow(error: unknown): ServiceFault {
+  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+  throw error;
 }
 
 /** Why an outcome is not evidence, or undefined. */

@@ -1,0 +1,18 @@
+// How a command ends badly: a message for a person and the exit code a script reads. Codes are part
+// of the interface: 1 failed, 2 usage, 65 damaged evidence, 70 evidence could not be synced.
+
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+export const EXIT_DAMAGED = 65;
+export const EXIT_SYNC_FAILED = 70;
+
+/** Thrown by commands; the entry prints the message on stderr and exits with the code. */
+export class CommandFailure extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT_FAILED) {
+    super(message);
+    this.name = "CommandFailure";
+    this.exitCode = exitCode;
+  }
+}

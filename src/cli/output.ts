@@ -1,0 +1,59 @@
+// The one place where a command writes: results on stdout, everything meant only for people on
+// stderr, so that a pipe sees data and nothing else.
+
+/** One line of result. */
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** A result for programs: exactly one JSON value on one line. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value));
+}
+
+/** One line for the person at the terminal. */
+export function note(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Columns padded to their widest cell, numbers to the right; header and rows, no trailing blanks. */
+export function formatTable(
+  columns: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): string[] {
+  const cells = rows.map((row) => row.map(cellText));
+  const widths = columns.map((name, i) =>
+    cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), name.length),
+  );
+  const isNumeric = columns.map(
+    (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === "number"),
+  );
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => (isNumeric[i] ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)))
+      .join("  ")
+      .trimEnd();
+  return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)];
+}
+
+/** RFC 4180: quotes only where a comma, a quote or a line break asks for them. */
+export function formatCsv(
+  columns: readonly string[],
+  rows: readonly (readonly unknown[])[],
+): string[] {
+  return [csvLine(columns), ...rows.map(csvLine)];
+}
+
+function csvLine(row: readonly unknown[]): string {
+  return row.map((cell) => quoteCsv(cellText(cell))).join(",");
+}
+
+function quoteCsv(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,82 @@
+// The settings of a process, read once: flags win over the environment, the environment over the
+// defaults. With src/main.ts and the commands this is the only reader of the environment.
+import { isAbsolute, resolve } from "node:path";
+
+/** What `serve` runs with. */
+export interface ServeConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  /** Load the sample history into an empty data directory. */
+  readonly isSampleWanted: boolean;
+  /** An operator's own admin key; installed hashed, never printed. */
+  readonly adminKey: string | undefined;
+  readonly isReservedEnabled: boolean;
+}
+
+/** How a command reaches a running server, as far as it was told. */
+export interface ServerAccess {
+  readonly url: string | undefined;
+  readonly key: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting that cannot be meant; the entry answers with the usage exit code. */
+export class InvalidSetting extends Error {}
+
+export const DEFAULT_DATA_DIR = "data/local";
+export const DEFAULT_PORT = 8080;
+export const DEFAULT_HOST = "127.0.0.1";
+
+/** Relative directories are taken from where the command was called. */
+export function dataDirOf(flag: string | undefined, environment: Environment): string {
+  const dataDir = flag ?? filled(environment["TRUSTRANK_DATA_DIR"]) ?? DEFAULT_DATA_DIR;
+  return isAbsolute(dataDir) ? dataDir : resolve(filled(environment["INIT_CWD"]) ?? ".", dataDir);
+}
+
+/** Throws InvalidSetting for a port that is none. */
+export function serveConfigOf(
+  flags: { port?: string; host?: string; dataDir?: string; sample: boolean },
+  environment: Environment,
+): ServeConfig {
+  const port = flags.port ?? filled(environment["TRUSTRANK_PORT"]) ?? filled(environment["PORT"]);
+  const testAgents = filled(environment["TRUSTRANK_TEST_AGENTS"]);
+  return {
+    host: flags.host ?? filled(environment["TRUSTRANK_HOST"]) ?? DEFAULT_HOST,
+    port: port === undefined ? DEFAULT_PORT : portOf(port),
+    dataDir: dataDirOf(flags.dataDir, environment),
+    isSampleWanted: flags.sample,
+    adminKey: filled(environment["TRUSTRANK_ADMIN_KEY"]),
+    // Refused in production unless asked for: a test agent must never open a real door.
+    isReservedEnabled:
+      testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
+  };
+}
+
+/** An admin key given to the server is also good for talking to it. */
+export function serverAccessOf(
+  flags: { url?: string; key?: string },
+  environment: Environment,
+): ServerAccess {
+  return {
+    url: flags.url ?? filled(environment["TRUSTRANK_URL"]),
+    key:
+      flags.key ??
+      filled(environment["TRUSTRANK_KEY"]) ??
+      filled(environment["TRUSTRANK_ADMIN_KEY"]),
+  };
+}
+
+/** An empty variable is an unset one. */
+function filled(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
+    throw new InvalidSetting(`\`${text}\` is not a port (0 to 65535)`);
+  }
+  return port;
+}
