@@ -1,14 +1,11 @@
 // The write path: folds one settled outcome into the rows of its subject and its reporter. A pure
 // function of the log: only event time enters, never the clock (scoring 2.2).
+import { advanceBase, baseRate, collectBase, stepBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, word } from "./config.ts";
 import {
   CONFIG_FLAGS,
   CONFIG_FLAG_CREDIBILITY,
   FLAG_CREDIBILITY,
-  HEADER_BASE,
-  HEADER_BASE_RATE,
-  HEADER_BASE_TIME,
-  HEADER_BASE_VARIANCE,
   PAIR_FAILURE,
   PAIR_SUCCESS,
   POOL_CLUSTER_BIT,
@@ -39,9 +36,6 @@ import {
   STATUS_FULL,
   STATUS_INVALID,
   STATUS_OK,
-  WORD_BASE_RATE,
-  WORD_BASE_TAU,
-  WORD_BASE_VARIANCE,
   WORD_CLUSTER_CAP,
   WORD_CREDIBILITY_MIN,
   WORD_FAILURE_WEIGHT_MIN,
@@ -170,7 +164,7 @@ function foldRows(
   openRow(subject);
   if (reporter != subject) openRow(reporter);
   const gVariance = advanceBase(config, timeMs);
-  const g = load<f64>(HEADER_BASE, HEADER_BASE_RATE);
+  const g = baseRate();
   revertReporter(config, reporter, timeMs);
   revertSubject(config, subject, timeMs);
   const mB = load<f64>(subject, ROW_MEAN_B);
@@ -185,11 +179,8 @@ function foldRows(
   store<f64>(subject, vB - (vB * vB * hB) / dB, ROW_VARIANCE_B);
   store<f64>(reporter, s + (vR * rB) / dB, ROW_MEAN_R);
   store<f64>(reporter, vR - (vR * vR * hB) / dB, ROW_VARIANCE_R);
-  if (gVariance > 0.0) {
-    store<f64>(HEADER_BASE, g + (gVariance * rB) / dB, HEADER_BASE_RATE);
-    const left = gVariance - (gVariance * gVariance * hB) / dB;
-    store<f64>(HEADER_BASE, left, HEADER_BASE_VARIANCE);
-  }
+  if (gVariance > 0.0) stepBase(gVariance, rB, hB, dB);
+  else collectBase(config, reporter, rB, hB);
   const mA = load<f64>(subject, ROW_MEAN_A);
   const vA = load<f64>(subject, ROW_VARIANCE_A);
   const pA = sigmoid(g + mA);
@@ -201,29 +192,6 @@ function foldRows(
   countReporter(config, reporter, y, weight, timeMs);
   if (reporter != subject) closeRow(reporter);
   closeRow(subject);
-}
-
-/** The base rate as a filtered state: only with a prior variance, which the default has not. */
-function advanceBase(config: u32, timeMs: f64): f64 {
-  const prior = word(config, WORD_BASE_VARIANCE);
-  if (prior <= 0.0) {
-    store<f64>(HEADER_BASE, word(config, WORD_BASE_RATE), HEADER_BASE_RATE);
-    return 0.0;
-  }
-  const last = load<f64>(HEADER_BASE, HEADER_BASE_TIME);
-  const mean = word(config, WORD_BASE_RATE);
-  if (last == 0.0) {
-    store<f64>(HEADER_BASE, mean, HEADER_BASE_RATE);
-    store<f64>(HEADER_BASE, prior, HEADER_BASE_VARIANCE);
-  } else {
-    const a = reversion(daysBetween(last, timeMs), word(config, WORD_BASE_TAU));
-    const g = load<f64>(HEADER_BASE, HEADER_BASE_RATE);
-    const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
-    store<f64>(HEADER_BASE, mean + (g - mean) * a, HEADER_BASE_RATE);
-    store<f64>(HEADER_BASE, revertVariance(variance, prior, a), HEADER_BASE_VARIANCE);
-  }
-  store<f64>(HEADER_BASE, max(last, timeMs), HEADER_BASE_TIME);
-  return load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
 }
 
 /** Brings the reporter track to `timeMs`; a first event starts it at the prior. */

@@ -1,5 +1,6 @@
 // Exports of the data plane. Callers put identifier bytes into their thread's scratch, call once,
 // and read one fixed result region. No strings, no objects, no imports but the memory.
+import { anchorBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, isConfigIntact } from "./config.ts";
 import { foldOutcome } from "./fold.ts";
 import {
@@ -68,6 +69,7 @@ export function commitConfig(): u32 {
   const number = activeConfigNumber() + 1;
   atomic.store<u32>(configSlot(number), number, CONFIG_NUMBER);
   atomic.store<u32>(HEADER_BASE, number, HEADER_CONFIG_COUNT);
+  anchorBase(configSlot(number));
   return number;
 }
 

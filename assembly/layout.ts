@@ -39,6 +39,9 @@ export const HEADER_BASE_VARIANCE = 72; // f64
 export const HEADER_BASE_TIME = 80; //    f64  epoch ms
 export const HEADER_BYTES_ARENA = 88; //  u32  bytes of identifiers stored
 export const HEADER_BYTES_PAIRS = 92; //  u32  live bytes of the pair map
+export const HEADER_BASE_DAY = 96; //     u32  period whose residuals are being collected
+export const HEADER_BASE_RESIDUAL = 104; // f64
+export const HEADER_BASE_INFORMATION = 112; // f64
 export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
 export const FREE_RANGES_MAX = 64;
 
@@ -46,7 +49,7 @@ export const FREE_RANGES_MAX = 64;
 // `seq` (odd while writing); read as 19 atomic words and re-checked against `seq`.
 //
 //   0 | seq u32      | flags u32    |    80 | S90 f32      | F90 f32      |
-//   8 | idPtr u32    | idLen u32    |    88 | S14 f32      | F14 f32      |
+//   8 | idPtr u32    | idLen, rDay  |    88 | S14 f32      | F14 f32      |
 //  16 | mA f64                      |    96 | rS14 f32     | rF14 f32     |
 //  24 | VA f64                      |   104 | tFail u32 s  | tFirst u32 s |
 //  32 | mB f64                      |   112 | tShock u32 s | vMax f32     |
@@ -59,7 +62,8 @@ export const ROW_STRIDE = 152;
 export const ROW_SEQ = 0;
 export const ROW_FLAGS = 4;
 export const ROW_ID_PTR = 8;
-export const ROW_ID_LENGTH = 12;
+export const ROW_ID_LENGTH = 12; //      u16
+export const ROW_BASE_DAY = 14; //       u16  last period this reporter moved the base rate
 export const ROW_MEAN_A = 16;
 export const ROW_VARIANCE_A = 24;
 export const ROW_MEAN_B = 32;
@@ -216,6 +220,8 @@ export const WORD_SHOCK_DAYS = 47;
 export const WORD_RECENT_TAU = 48;
 export const WORD_PRIOR_WEIGHT = 49;
 export const WORD_REASON_POINTS = 50;
+export const WORD_BASE_PERIOD = 51; //       days; 0 moves the base rate with every outcome
+export const WORD_BASE_STEP = 52; //         most that one period may move it
 export const WORD_MODEL_CHECK = 56;
 export const WORD_MODEL_HANDSHAKE = 88;
 

@@ -1,5 +1,6 @@
 // The read path: one leg's score, probabilities, tier, regime, decision and reasons from a copied
 // row (scoring 3 and 4). Writes one leg result; allocates nothing.
+import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
 import { connectBorder, decide, refuseBorder, stakesBound, verifyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
@@ -57,11 +58,6 @@ import {
   TIER_C,
   TIER_D,
   TIER_REVIEW,
-  WORD_BASE_RATE,
-  WORD_BASE_VARIANCE,
-  HEADER_BASE,
-  HEADER_BASE_RATE,
-  HEADER_BASE_TIME,
   WORD_CAUTION,
   WORD_FACTOR,
   WORD_LONG_HALF_LIFE,
@@ -96,14 +92,6 @@ function get(out: u32, index: u32): f64 {
   return load<f64>(out + (index << 3));
 }
 
-/** The base rate g that the filters were run with. */
-export function baseRate(config: u32): f64 {
-  const isFiltered = word(config, WORD_BASE_VARIANCE) > 0.0;
-  return isFiltered && load<f64>(HEADER_BASE, HEADER_BASE_TIME) > 0.0
-    ? load<f64>(HEADER_BASE, HEADER_BASE_RATE)
-    : word(config, WORD_BASE_RATE);
-}
-
 /**
  * Scores one leg into `out`. `row` and `viewer` are addresses of copied rows, 0 when absent;
  * `reciprocal` is the pair entry of what the subject reported about the viewer, 0 when none.
@@ -119,7 +107,7 @@ export function scoreLeg(
   nowMs: f64,
   out: u32,
 ): void {
-  const g = baseRate(config);
+  const g = baseRate();
   const isHandshake = model == WORD_MODEL_HANDSHAKE;
   const hasHistory = row != 0 && load<u32>(row, ROW_OUTCOMES) != 0;
   readSubject(config, row, hasHistory, isHandshake, nowMs, out);

@@ -58,7 +58,7 @@ function probe(index: u64, hash: u64, id: u32, length: u32): u32 {
       const row: u32 = <u32>word - 1;
       if (row < rows) {
         const record = rowAddress(row);
-        if (load<u32>(record, ROW_ID_LENGTH) == length) {
+        if (<u32>load<u16>(record, ROW_ID_LENGTH) == length) {
           if (equalBytes(load<u32>(record, ROW_ID_PTR), id, length)) return row;
         }
       }
@@ -82,7 +82,7 @@ export function findOrAddRow(id: u32, length: u32): u32 {
   if (copy == 0) return ROW_ABSENT;
   const record = rowAddress(row);
   store<u32>(record, copy, ROW_ID_PTR);
-  store<u32>(record, length, ROW_ID_LENGTH);
+  store<u16>(record, <u16>length, ROW_ID_LENGTH);
   atomic.store<u32>(HEADER_BASE, row + 1, HEADER_ROW_COUNT);
   insertSlot(load<u64>(HEADER_BASE, HEADER_INDEX), hash, row);
   return row;
@@ -119,7 +119,7 @@ function buildIndex(log2: u32): bool {
   const rows = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
   for (let row: u32 = 0; row < rows; row++) {
     const record = rowAddress(row);
-    const hash = hashBytes(load<u32>(record, ROW_ID_PTR), load<u32>(record, ROW_ID_LENGTH), seed);
+    const hash = hashBytes(load<u32>(record, ROW_ID_PTR), <u32>load<u16>(record, ROW_ID_LENGTH), seed);
     insertSlot(index, hash, row);
   }
   store<u32>(HEADER_BASE, bytes, HEADER_BYTES_INDEX);

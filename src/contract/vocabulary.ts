@@ -70,3 +70,21 @@ export const SCOPES = [
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Feature names in engine order (FEATURE_* of assembly/layout.ts). */
+export const FEATURES = [
+  "momentum",
+  "recent_failure",
+  "viewer_short",
+  "reciprocal_failure",
+  "reciprocal_success",
+  "stakes_novelty",
+  "evidence",
+  "age",
+  "hallucination",
+  "unverified",
+  "beta",
+] as const;
+
+/** Sign every weight must have: 1 raises, -1 lowers the log-odds of failure. */
+export const FEATURE_SIGNS: readonly number[] = [1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1];

@@ -21,7 +21,8 @@ import {
   WORD_SIGNATURE_WEIGHTS,
 } from "../../assembly/layout.ts";
 import * as layout from "../../assembly/layout.ts";
-import { configDigest, FEATURES, FEATURE_SIGNS } from "./config.ts";
+import { FEATURES, FEATURE_SIGNS } from "../contract/vocabulary.ts";
+import { configDigest } from "./config.ts";
 import type { ScoringConfig, ScoringModel } from "./config.ts";
 
 type ScalarMember = {
@@ -33,6 +34,8 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
   ["base_rate", layout.WORD_BASE_RATE],
   ["base_variance", layout.WORD_BASE_VARIANCE],
   ["base_tau_days", layout.WORD_BASE_TAU],
+  ["base_period_days", layout.WORD_BASE_PERIOD],
+  ["base_step", layout.WORD_BASE_STEP],
   ["subject_variance", layout.WORD_SUBJECT_VARIANCE],
   ["subject_tau_days", layout.WORD_SUBJECT_TAU],
   ["reporter_variance", layout.WORD_REPORTER_VARIANCE],

@@ -19,7 +19,7 @@ export interface ScoringModel {
   /** Medians of the population that connects; points are counted against them. */
   mean_reference: number;
   sd_reference: number;
-  /** By feature name, see FEATURES. */
+  /** By feature name, see FEATURES of the vocabulary. */
   weights: Record<string, number>;
   references: Record<string, number>;
 }
@@ -30,6 +30,10 @@ export interface ScoringConfig {
   base_rate: number;
   base_variance: number;
   base_tau_days: number;
+  /** Days between updates of the base rate; 0: with every outcome (test vectors only). */
+  base_period_days: number;
+  /** Most log-odds that one period may move the base rate. */
+  base_step: number;
   subject_variance: number;
   subject_tau_days: number;
   reporter_variance: number;
@@ -77,24 +81,6 @@ export interface ScoringConfig {
   check: ScoringModel;
   handshake: ScoringModel;
 }
-
-/** Feature names in engine order (FEATURE_* of assembly/layout.ts). */
-export const FEATURES = [
-  "momentum",
-  "recent_failure",
-  "viewer_short",
-  "reciprocal_failure",
-  "reciprocal_success",
-  "stakes_novelty",
-  "evidence",
-  "age",
-  "hallucination",
-  "unverified",
-  "beta",
-] as const;
-
-/** Sign every weight must have: 1 raises, -1 lowers the log-odds of failure. */
-export const FEATURE_SIGNS: readonly number[] = [1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1];
 
 const DEFAULT_PATH = fileURLToPath(new URL("../../data/config/default.json", import.meta.url));
 

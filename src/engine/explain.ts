@@ -37,7 +37,7 @@ import {
   WORD_SHORT_HALF_LIFE,
   WORD_STAKES_HALF_LIFE,
 } from "../../assembly/layout.ts";
-import { FEATURES } from "./config.ts";
+import { FEATURES } from "../contract/vocabulary.ts";
 import type { AgentReading, Reading } from "./reading.ts";
 
 const DAY_MS = 86_400_000;

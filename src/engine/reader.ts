@@ -7,6 +7,7 @@ import {
   CONFIG_SLOTS,
   CONFIG_STRIDE,
   HEADER_BASE,
+  HEADER_BASE_RATE,
   HEADER_CONFIG_COUNT,
   HEADER_ROW_COUNT,
   LEG_CONFIG,
@@ -138,6 +139,16 @@ class WasmReader implements EngineReader {
     return new Float64Array(this.#memory.buffer, base, written);
   }
 
+  /** The words of the last check, or of the last handshake's a_to_b leg (LEG_*). A live view. */
+  get legWords(): Float64Array {
+    return this.#legA;
+  }
+
+  /** Current base rate: log-odds of failure of the whole population. */
+  get baseRate(): number {
+    return new Float64Array(this.#memory.buffer, HEADER_BASE + HEADER_BASE_RATE, 1)[0]!;
+  }
+
   configVersion(configNumber: number): string {
     const cached = this.#versions.get(configNumber);
     if (cached !== undefined) return cached;
@@ -163,7 +174,7 @@ class WasmReader implements EngineReader {
 
 /** Everything one thread can read. */
 export type TableReader = EngineReader &
-  Pick<WasmReader, "scoreRange" | "activeConfigVersion">;
+  Pick<WasmReader, "scoreRange" | "activeConfigVersion" | "legWords" | "baseRate">;
 
 /** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {

@@ -1,0 +1,107 @@
+// The base rate g: log-odds of failure of the whole population, and the level every agent starts
+// from. By default it moves once per period (a day of event time) from the residuals of at most
+// one outcome per reporter, and by no more than a bounded step: a flood cannot drag it. With a
+// period of zero it is one more state of the filter (scoring 2.2, the golden vectors).
+import { word } from "./config.ts";
+import {
+  HEADER_BASE,
+  HEADER_BASE_DAY,
+  HEADER_BASE_INFORMATION,
+  HEADER_BASE_RATE,
+  HEADER_BASE_RESIDUAL,
+  HEADER_BASE_TIME,
+  HEADER_BASE_VARIANCE,
+  ROW_BASE_DAY,
+  WORD_BASE_PERIOD,
+  WORD_BASE_RATE,
+  WORD_BASE_STEP,
+  WORD_BASE_TAU,
+  WORD_BASE_VARIANCE,
+} from "./layout.ts";
+import { DAY_MS, daysBetween, reversion, revertVariance } from "./numeric.ts";
+
+/** g as the filters and the score use it now. */
+export function baseRate(): f64 {
+  return reinterpret<f64>(atomic.load<u64>(HEADER_BASE, HEADER_BASE_RATE));
+}
+
+function setBaseRate(g: f64): void {
+  atomic.store<u64>(HEADER_BASE, reinterpret<u64>(g), HEADER_BASE_RATE);
+}
+
+/** Writer, on installing a config: a rate that never moved, or may not move, takes its value. */
+export function anchorBase(config: u32): void {
+  const isFixed = word(config, WORD_BASE_VARIANCE) <= 0.0;
+  if (isFixed || load<f64>(HEADER_BASE, HEADER_BASE_TIME) == 0.0) {
+    setBaseRate(word(config, WORD_BASE_RATE));
+  }
+}
+
+/**
+ * Brings the rate to `timeMs`. Returns its variance when every outcome moves it, 0 when it is
+ * fixed or moves by period.
+ */
+export function advanceBase(config: u32, timeMs: f64): f64 {
+  const prior = word(config, WORD_BASE_VARIANCE);
+  if (prior <= 0.0) return 0.0;
+  const period = word(config, WORD_BASE_PERIOD);
+  const last = load<f64>(HEADER_BASE, HEADER_BASE_TIME);
+  if (period > 0.0) {
+    const day = <u32>(timeMs / (period * DAY_MS));
+    if (last == 0.0) {
+      store<f64>(HEADER_BASE, prior, HEADER_BASE_VARIANCE);
+      store<f64>(HEADER_BASE, timeMs, HEADER_BASE_TIME);
+      store<u32>(HEADER_BASE, day, HEADER_BASE_DAY);
+    } else if (day > load<u32>(HEADER_BASE, HEADER_BASE_DAY)) {
+      closePeriod(config, prior, last, timeMs);
+      store<u32>(HEADER_BASE, day, HEADER_BASE_DAY);
+    }
+    return 0.0;
+  }
+  if (last == 0.0) store<f64>(HEADER_BASE, prior, HEADER_BASE_VARIANCE);
+  else revertBase(config, prior, last, timeMs);
+  store<f64>(HEADER_BASE, max(last, timeMs), HEADER_BASE_TIME);
+  return load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
+}
+
+function revertBase(config: u32, prior: f64, last: f64, timeMs: f64): void {
+  const mean = word(config, WORD_BASE_RATE);
+  const a = reversion(daysBetween(last, timeMs), word(config, WORD_BASE_TAU));
+  setBaseRate(mean + (baseRate() - mean) * a);
+  const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
+  store<f64>(HEADER_BASE, revertVariance(variance, prior, a), HEADER_BASE_VARIANCE);
+}
+
+/** One Newton step from what the closed period collected, bounded, then reversion to now. */
+function closePeriod(config: u32, prior: f64, last: f64, timeMs: f64): void {
+  const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
+  const information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);
+  const left = variance / (1.0 + variance * information);
+  const step = left * load<f64>(HEADER_BASE, HEADER_BASE_RESIDUAL);
+  const most = word(config, WORD_BASE_STEP);
+  setBaseRate(baseRate() + min(most, max(-most, step)));
+  store<f64>(HEADER_BASE, left, HEADER_BASE_VARIANCE);
+  store<f64>(HEADER_BASE, 0.0, HEADER_BASE_RESIDUAL);
+  store<f64>(HEADER_BASE, 0.0, HEADER_BASE_INFORMATION);
+  revertBase(config, prior, last, timeMs);
+  store<f64>(HEADER_BASE, timeMs, HEADER_BASE_TIME);
+}
+
+/** Books one reporter's first residual of the period. */
+export function collectBase(config: u32, reporter: u32, r: f64, h: f64): void {
+  if (word(config, WORD_BASE_VARIANCE) <= 0.0) return;
+  const day = <u16>load<u32>(HEADER_BASE, HEADER_BASE_DAY);
+  if (load<u16>(reporter, ROW_BASE_DAY) == day) return;
+  store<u16>(reporter, day, ROW_BASE_DAY);
+  const residual = load<f64>(HEADER_BASE, HEADER_BASE_RESIDUAL);
+  const information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);
+  store<f64>(HEADER_BASE, residual + r, HEADER_BASE_RESIDUAL);
+  store<f64>(HEADER_BASE, information + h, HEADER_BASE_INFORMATION);
+}
+
+/** The per-outcome step of the filtered rate. */
+export function stepBase(variance: f64, r: f64, h: f64, d: f64): void {
+  setBaseRate(baseRate() + (variance * r) / d);
+  const left = variance - (variance * variance * h) / d;
+  store<f64>(HEADER_BASE, left, HEADER_BASE_VARIANCE);
+}

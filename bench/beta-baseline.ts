@@ -1,0 +1,67 @@
+// The baselines that eval:trust prints beside the engine, on the same rows: the constant training
+// rate, and decayed Beta reputation (Josang & Ismail) with an empirical prior, raw and calibrated.
+import { auc, calibrationError, logLoss } from "../src/kaizen/metrics.ts";
+import { fitLogistic } from "../src/kaizen/fit.ts";
+import type { RatedOutcome } from "./ratings.ts";
+
+const PRIOR_WEIGHT = 2;
+const HALF_LIFE_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+interface Counter {
+  successes: number;
+  failures: number;
+  atMs: number;
+}
+
+/** Beta(k p, k (1-p)) with 90-day half-life; p is the failing rate of the past. */
+function betaForecasts(outcomes: readonly RatedOutcome[]): Float64Array {
+  const counters = new Map<string, Counter>();
+  const forecasts = new Float64Array(outcomes.length);
+  let failures = 1;
+  let total = 10;
+  outcomes.forEach(({ subject, failure, timeMs }, i) => {
+    const rate = failures / total;
+    const counter = counters.get(subject) ?? { successes: 0, failures: 0, atMs: timeMs };
+    const keep = 2 ** (-(timeMs - counter.atMs) / DAY_MS / HALF_LIFE_DAYS);
+    const f = counter.failures * keep;
+    const s = counter.successes * keep;
+    forecasts[i] = (f + PRIOR_WEIGHT * rate) / (f + s + PRIOR_WEIGHT);
+    counters.set(subject, { successes: s + 1 - failure, failures: f + failure, atMs: timeMs });
+    failures += failure;
+    total += 1;
+  });
+  return forecasts;
+}
+
+/** AUC, log-loss and calibration of the baselines on the test rows. */
+export function betaBaselines(
+  outcomes: readonly RatedOutcome[],
+  split: { from: number; to: number; end: number },
+) {
+  const labels = Uint8Array.from(outcomes, (o) => o.failure);
+  const train = labels.subarray(split.from, split.to);
+  const test = labels.subarray(split.to, split.end);
+  const rate = train.reduce((sum, y) => sum + y, 0) / train.length;
+  const beta = betaForecasts(outcomes);
+  const raw = beta.subarray(split.to, split.end);
+  const logit = beta.map((p) => Math.log(p / (1 - p)));
+  const design = (from: number, to: number) => {
+    const values = new Float64Array((to - from) * 2);
+    for (let i = from; i < to; i++) values.set([1, logit[i]!], (i - from) * 2);
+    return values;
+  };
+  const fit = fitLogistic(
+    { columns: 2, values: design(split.from, split.to), failures: train },
+    { lambda: 0, signs: [0, 1] },
+  );
+  const [a, b] = fit?.coefficients ?? [0, 1];
+  const calibrated = logit.subarray(split.to).map((x) => 1 / (1 + Math.exp(-(a! + b! * x))));
+  return {
+    constant_log_loss: logLoss(new Float64Array(test.length).fill(rate), test),
+    beta_auc: auc(raw, test),
+    beta_log_loss: logLoss(raw, test),
+    beta_ece: calibrationError(raw, test),
+    beta_calibrated_log_loss: logLoss(calibrated, test),
+  };
+}

@@ -1,0 +1,249 @@
+// eval:trust: how well the engine predicts "the next outcome is a failure" on a real stream. The
+// real WASM engine through the same fold as the service; history strictly earlier than the event;
+// scorecards fitted on 10-80 % of the stream, judged on the last fifth. One JSON object on the
+// last line of stdout.
+//
+// The stakes of the event itself are not shown to the score: in the public rating files they are
+// the magnitude of the very rating to be predicted.
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { FEATURES } from "../src/contract/vocabulary.ts";
+import { defaultConfig } from "../src/engine/config.ts";
+import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
+import { createEngineMemory } from "../src/engine/memory.ts";
+import { openEngineReader } from "../src/engine/reader.ts";
+import { openEngineWriter } from "../src/engine/writer.ts";
+import {
+  auc,
+  calibrationError,
+  logLoss,
+  neymanPearsonThreshold,
+  truePositiveRate,
+} from "../src/kaizen/metrics.ts";
+import {
+  appendRow,
+  coefficientsOf,
+  COLUMNS,
+  createRows,
+  fitScorecard,
+  rowLogit,
+  withCoefficients,
+} from "../src/kaizen/scorecard.ts";
+import type { ScorecardRows } from "../src/kaizen/scorecard.ts";
+import { betaBaselines } from "./beta-baseline.ts";
+import { readRatings } from "./ratings.ts";
+import type { RatedOutcome } from "./ratings.ts";
+
+const COUNTERPARTY = 3;
+const BUREAU = 1;
+const DAY_MS = 86_400_000;
+const TRAIN_FROM = 0.1;
+const LAMBDA = 1;
+const SEED = 0x7472757374n;
+
+/** Walks the stream once: scores both models before each outcome, folds it `lagDays` later. */
+function replay(outcomes: RatedOutcome[], config: ScoringConfig, lagDays: number) {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const reader = openEngineReader(memory, 1);
+  const check = createRows(outcomes.length);
+  const handshake = createRows(outcomes.length);
+  const failures = Uint8Array.from(outcomes, (o) => o.failure);
+  let folded = 0;
+  const startedAt = performance.now();
+  for (const { reporter, subject, timeMs } of outcomes) {
+    for (; folded < outcomes.length; folded++) {
+      const past = outcomes[folded]!;
+      if (past.timeMs + lagDays * DAY_MS >= timeMs) break;
+      writer.fold({
+        subject: past.subject,
+        reporter: past.reporter,
+        outcome: past.failure === 1 ? 0 : 1,
+        stakes: past.stakes,
+        gradeIndex: COUNTERPARTY,
+        signatureIndex: BUREAU,
+        settledAtMs: past.timeMs,
+      });
+    }
+    reader.handshake(reporter, subject, 0, timeMs);
+    appendRow(handshake, reader.legWords, reader.baseRate);
+    reader.check(subject, 0, timeMs);
+    appendRow(check, reader.legWords, reader.baseRate);
+  }
+  const rowsPerSecond = (outcomes.length / (performance.now() - startedAt)) * 1000;
+  return { check, handshake, failures, rowsPerSecond };
+}
+
+function usableColumns(isHandshake: boolean): boolean[] {
+  const handshakeOnly = new Set(["viewer_short", "reciprocal_failure", "reciprocal_success"]);
+  const features = FEATURES.map(
+    (name) => name !== "stakes_novelty" && (isHandshake || !handshakeOnly.has(name)),
+  );
+  return [true, true, true, isHandshake, ...features];
+}
+
+interface Split {
+  from: number;
+  to: number;
+  end: number;
+}
+
+function optimistic(rows: ScorecardRows, row: number, beta: Float64Array): number {
+  return 1 / (1 + Math.exp(-(rowLogit(rows, row, beta) - rows.sd[row]!)));
+}
+
+/** Rows carry the sd of the shipped weights (caution times model): rescale it to the fitted. */
+function rescale(rows: ScorecardRows, shipped: ScoringModel, fitted: ScoringModel): ScorecardRows {
+  const ratio = shipped.mean === 0 ? 1 : fitted.mean / shipped.mean;
+  return { ...rows, sd: rows.sd.map((sd) => sd * ratio) };
+}
+
+/** Fits one model on the training part and judges it on the test part. */
+function evaluate(
+  name: "check" | "handshake",
+  rows: ScorecardRows,
+  failures: Uint8Array,
+  split: Split,
+  config: ScoringConfig,
+) {
+  const champion = config[name];
+  const usable = usableColumns(name === "handshake");
+  const fit = fitScorecard(rows, failures, [split.from, split.to], champion, usable, LAMBDA);
+  if (fit === null) throw new Error(`the ${name} fit broke`);
+  const model = withCoefficients(champion, fit.coefficients);
+  const scaled = rescale(rows, champion, model);
+  const refuseAt = refuseThreshold(scaled, failures, split, fit.coefficients, config);
+  const probabilities: number[] = [];
+  let goods = 0;
+  let refused = 0;
+  for (let row = split.to; row < split.end; row++) {
+    probabilities.push(1 / (1 + Math.exp(-rowLogit(rows, row, fit.coefficients))));
+    if (failures[row] === 1) continue;
+    goods++;
+    if (optimistic(scaled, row, fit.coefficients) >= refuseAt) refused++;
+  }
+  const labels = failures.subarray(split.to, split.end);
+  return {
+    auc: auc(probabilities, labels),
+    log_loss: logLoss(probabilities, labels),
+    ece: calibrationError(probabilities, labels),
+    tpr_at_fpr_1pct: truePositiveRate(probabilities, labels, 0.01),
+    fpr_refused: refused / goods,
+    refuse_at: refuseAt,
+    coefficients: namedCoefficients(fit.coefficients),
+  };
+}
+
+/** The Neyman-Pearson threshold on the training part, never below the cost-based pi3. */
+function refuseThreshold(
+  rows: ScorecardRows,
+  failures: Uint8Array,
+  split: Split,
+  beta: Float64Array,
+  config: ScoringConfig,
+): number {
+  const goods: number[] = [];
+  for (let row = split.from; row < split.to; row++) {
+    if (failures[row] === 0) goods.push(optimistic(rows, row, beta));
+  }
+  const missed = (1 - config.human_catch) * config.loss;
+  return Math.max(config.margin / (missed + config.margin), neymanPearsonThreshold(goods));
+}
+
+function namedCoefficients(beta: Float64Array): Record<string, number> {
+  const names = ["intercept", "base", "mean", "viewer", ...FEATURES];
+  const named: Record<string, number> = {};
+  names.forEach((name, j) => {
+    if (beta[j] !== 0) named[name] = Number(beta[j]!.toFixed(4));
+  });
+  return named;
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/**
+ * For the shipped (neutral) weights: the references that reason points count against, as medians
+ * of the training rows scored below 5 %, and the Neyman-Pearson refuse threshold.
+ */
+function calibrated(
+  rows: ScorecardRows,
+  failures: Uint8Array,
+  split: Split,
+  model: ScoringModel,
+  config: ScoringConfig,
+): ScoringModel {
+  const beta = coefficientsOf(model);
+  const sure: number[] = [];
+  for (let row = split.from; row < split.to; row++) {
+    if (rowLogit(rows, row, beta) < Math.log(0.05 / 0.95)) sure.push(row);
+  }
+  const column = (j: number) => median(sure.map((row) => rows.values[row * COLUMNS + j]!));
+  const round = (x: number) => Number(x.toFixed(3));
+  const references: Record<string, number> = {};
+  FEATURES.forEach((name, j) => {
+    if (name in model.weights) references[name] = round(column(4 + j));
+  });
+  return {
+    ...model,
+    refuse_at: round(refuseThreshold(rows, failures, split, beta, config)),
+    mean_reference: round(column(2)),
+    sd_reference: round(median(sure.map((row) => rows.sd[row]!))),
+    references,
+  };
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      file: { type: "string" },
+      format: { type: "string", default: "snap-ratings" },
+      "test-fraction": { type: "string", default: "0.2" },
+      "lag-days": { type: "string", default: "0" },
+      "write-references": { type: "boolean", default: false },
+    },
+  });
+  if (values.file === undefined || values.format !== "snap-ratings") {
+    process.stderr.write("usage: eval:trust -- --file F [--format snap-ratings]\n");
+    process.exit(2);
+  }
+  const outcomes = readRatings(values.file, "eval");
+  const end = outcomes.length;
+  const to = Math.floor(end * (1 - Number(values["test-fraction"])));
+  const split = { from: Math.floor(end * TRAIN_FROM), to, end };
+  const config = defaultConfig();
+  process.stderr.write(`replaying ${end} outcomes through the engine\n`);
+  const { check, handshake, failures, rowsPerSecond } = replay(
+    outcomes,
+    config,
+    Number(values["lag-days"]),
+  );
+  if (values["write-references"]) {
+    const written = {
+      ...config,
+      check: calibrated(check, failures, split, config.check, config),
+      handshake: calibrated(handshake, failures, split, config.handshake, config),
+    };
+    const path = fileURLToPath(new URL("../data/config/default.json", import.meta.url));
+    writeFileSync(path, `${JSON.stringify(written, null, 2)}\n`);
+    process.stderr.write("wrote the shipped config's references and refuse thresholds\n");
+  }
+  const agents = new Set(outcomes.flatMap((o) => [o.subject, o.reporter])).size;
+  const test = failures.subarray(to);
+  const report = {
+    rows: end,
+    agents,
+    test_rows: end - to,
+    bad_rate: test.reduce((sum, y) => sum + y, 0) / test.length,
+    check: evaluate("check", check, failures, split, config),
+    handshake: evaluate("handshake", handshake, failures, split, config),
+    baselines: betaBaselines(outcomes, split),
+    rows_per_second: Math.round(rowsPerSecond),
+  };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+main();

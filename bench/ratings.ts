@@ -1,0 +1,40 @@
+// Reads a stream of outcomes for evaluation: `SOURCE,TARGET,RATING,TIME` without a header, in any
+// order (sorted by time, then line). Rating above zero is a success; stakes are its magnitude.
+import { readFileSync } from "node:fs";
+
+/** One rating as an outcome. */
+export interface RatedOutcome {
+  reporter: string;
+  subject: string;
+  /** 1 failed, 0 succeeded. */
+  failure: 0 | 1;
+  stakes: number;
+  timeMs: number;
+}
+
+/** Throws with the line number when a row is malformed. */
+export function readRatings(path: string, namespace: string): RatedOutcome[] {
+  const rows: RatedOutcome[] = [];
+  const lines = readFileSync(path, "utf8").split("\n");
+  lines.forEach((line, index) => {
+    if (line.trim() === "") return;
+    const [source, target, rating, time, ...rest] = line.split(",");
+    const value = Number(rating);
+    const seconds = Number(time);
+    if (rest.length > 0 || !(Math.abs(value) > 0) || !Number.isFinite(seconds)) {
+      throw new RangeError(`line ${index + 1} is not SOURCE,TARGET,RATING,TIME`);
+    }
+    rows.push({
+      reporter: `agent://${namespace}/${source}`,
+      subject: `agent://${namespace}/${target}`,
+      failure: value > 0 ? 0 : 1,
+      stakes: Math.abs(value),
+      timeMs: seconds * 1000,
+    });
+  });
+  return rows.map((row, i) => ({ row, i })).toSorted(byTime).map((entry) => entry.row);
+}
+
+function byTime(a: { row: RatedOutcome; i: number }, b: { row: RatedOutcome; i: number }): number {
+  return a.row.timeMs - b.row.timeMs || a.i - b.i;
+}

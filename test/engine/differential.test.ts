@@ -1,0 +1,58 @@
+// The WASM engine against the slow reference: same stream, same answers.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
+import type { Reading } from "../../src/engine/reading.ts";
+import { ReferenceBureau } from "../reference/score.ts";
+import type { ReferenceLeg } from "../reference/score.ts";
+import { DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
+
+/** Software and hardware exp differ in the last bits; f32 counters may round the other way. */
+const TOLERANCE = 1e-5;
+
+function expectSame(reading: Reading, leg: ReferenceLeg, label: string): void {
+  const close = (actual: number, expected: number, name: string) =>
+    expect(Math.abs(actual - expected), `${label} ${name}: ${actual} against ${expected}`).toBeLessThan(
+      TOLERANCE * Math.max(1, Math.abs(expected)),
+    );
+  close(reading.failureProbability, leg.probability, "probability");
+  close(reading.failureOptimistic, leg.optimistic, "optimistic");
+  close(reading.failurePessimistic, leg.pessimistic, "pessimistic");
+  close(reading.scoreInternal, leg.internal, "internal");
+  close(reading.scoreEffective, leg.effective, "effective");
+  expect([reading.tierIndex, reading.regimeIndex, reading.decisionIndex, reading.isRefused]).toEqual(
+    [leg.tier, leg.regime, leg.decision, leg.isRefused],
+  );
+}
+
+const ids = Array.from({ length: 10 }, (_, i) => `agent://t/${i}`);
+
+test.each([
+  ["the shipped config", {}],
+  ["a base rate moved by every outcome", { base_period_days: 0 }],
+  ["a fixed base rate", { base_variance: 0 }],
+])("check and handshake equal the reference under %s", (_name, overrides) => {
+  fc.assert(
+    fc.property(outcomeStream(), fc.nat(60), fc.constantFrom(0, 1, 30, 5000), (stream, wait, v) => {
+      const { writer, reader, config } = openEngine(overrides);
+      const reference = new ReferenceBureau(config);
+      for (const outcome of stream) {
+        writer.fold(outcome);
+        reference.fold(outcome);
+      }
+      const now = stream.at(-1)!.settledAtMs + wait * DAY_MS + 12_345;
+      expect(Math.abs(reader.baseRate - reference.g)).toBeLessThan(1e-9);
+      ids.forEach((id, i) => {
+        expectSame(reader.check(id, v, now), reference.score(id, null, v, now), `check ${id}`);
+        const eta = reference.score(id, null, v, now);
+        expect(reader.legWords[LEG_ETA]! - eta.eta).toBeLessThan(TOLERANCE);
+        expect(reader.legWords[LEG_SD]! - eta.sd).toBeLessThan(TOLERANCE);
+        const other = ids[(i + 3) % ids.length]!;
+        const [aToB, bToA] = reader.handshake(id, other, v, now);
+        expectSame(aToB, reference.score(other, id, v, now), `leg ${id} sees ${other}`);
+        expectSame(bToA, reference.score(id, other, v, now), `leg ${other} sees ${id}`);
+      });
+    }),
+    { numRuns: 150 },
+  );
+});

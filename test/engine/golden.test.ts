@@ -1,0 +1,72 @@
+// The golden vectors of the scoring design: track B with the base rate as a filtered state, every
+// weight as given. They pin the algebra of the fold to numbers computed elsewhere.
+import { expect, test } from "vitest";
+import { ROW_MEAN_B, ROW_MEAN_R, ROW_VARIANCE_B, ROW_VARIANCE_R } from "../../assembly/layout.ts";
+import { SCRATCH_BASE, SCRATCH_ROW_A, SCRATCH_STRIDE } from "../../assembly/layout.ts";
+import { instantiateEngine } from "../../src/engine/memory.ts";
+import { writeIdentifier } from "../../src/engine/identifier.ts";
+import { DAY_MS, openEngine, START_MS } from "./_engine.ts";
+
+const READER_SLOT = 2;
+
+interface Vector {
+  day: number;
+  reporter: string;
+  subject: string;
+  failure: 0 | 1;
+  /** Grade whose weight is w: onchain 1, escrow 0.5. */
+  grade: number;
+  subjectState: readonly [number, number];
+  reporterState: readonly [number, number];
+  baseRate: number;
+}
+
+// prettier-ignore
+const VECTORS: Vector[] = [
+  { day: 0, reporter: "A", subject: "X", failure: 0, grade: 0, subjectState: [-0.218627, 3.195453], reporterState: [-0.109314, 1.798863], baseRate: -2.458744 },
+  { day: 1, reporter: "A", subject: "X", failure: 0, grade: 0, subjectState: [-0.361939, 2.768203], reporterState: [-0.188937, 1.666998], baseRate: -2.471894 },
+  { day: 2, reporter: "B", subject: "X", failure: 1, grade: 0, subjectState: [1.714094, 2.460764], reporterState: [1.491134, 1.83405], baseRate: -2.253831 },
+  { day: 32, reporter: "C", subject: "X", failure: 0, grade: 1, subjectState: [1.171108, 2.328048], reporterState: [-0.193188, 1.728806], baseRate: -2.335677 },
+  { day: 33, reporter: "B", subject: "Y", failure: 1, grade: 0, subjectState: [1.652008, 2.741804], reporterState: [1.691087, 1.644702], baseRate: -2.217708 },
+];
+
+test("the fold reproduces the golden vectors to six digits", () => {
+  const { memory, writer, reader } = openEngine({
+    base_rate: Math.log(0.08 / 0.92),
+    base_variance: 0.3,
+    base_tau_days: 90,
+    base_period_days: 0,
+    subject_variance: 4,
+    subject_tau_days: 180,
+    reporter_variance: 2,
+    reporter_tau_days: 60,
+    grade_weights: [1, 0.5, 0.9, 0.6, 0],
+    stakes_floor: 1,
+    pair_cap: 1e12,
+  });
+  const engine = instantiateEngine(memory);
+  const scratch = SCRATCH_BASE + READER_SLOT * SCRATCH_STRIDE;
+  const bytes = new Uint8Array(memory.buffer, scratch, SCRATCH_STRIDE);
+  const row = new DataView(memory.buffer, scratch + SCRATCH_ROW_A, 256);
+  const read = (id: string, mean: number, variance: number): [number, number] => {
+    engine.copy(READER_SLOT, engine.find(READER_SLOT, writeIdentifier(bytes, 0, id)));
+    return [row.getFloat64(mean, true), row.getFloat64(variance, true)];
+  };
+  for (const vector of VECTORS) {
+    writer.fold({
+      subject: vector.subject,
+      reporter: vector.reporter,
+      outcome: vector.failure === 1 ? 0 : 1,
+      stakes: 1,
+      gradeIndex: vector.grade,
+      signatureIndex: 1,
+      settledAtMs: START_MS + vector.day * DAY_MS,
+    });
+    const label = `day ${vector.day}`;
+    const subject = read(vector.subject, ROW_MEAN_B, ROW_VARIANCE_B);
+    const reporter = read(vector.reporter, ROW_MEAN_R, ROW_VARIANCE_R);
+    expect(subject.map((x) => Number(x.toFixed(6))), label).toEqual(vector.subjectState);
+    expect(reporter.map((x) => Number(x.toFixed(6))), label).toEqual(vector.reporterState);
+    expect(Number(reader.baseRate.toFixed(6)), label).toBe(vector.baseRate);
+  }
+});
