@@ -16,6 +16,15 @@ export const CITED_SOURCES_MAX = 64;
 export const SOURCE_ID_LENGTH_MAX = 512;
 export const OUTCOME_ID_LENGTH_MAX = 128;
 export const REQUEST_ID_LENGTH_MAX = 128;
+export const CONTENT_TYPE_LENGTH_MAX = 128;
+export const KEY_LABEL_LENGTH_MAX = 128;
+export const TENANT_LENGTH_MAX = 64;
+export const IMPORT_SOURCE_LENGTH_MAX = 256;
+
+/** A pointer in a problem is cut here: member names are the caller's and may be long. */
+export const POINTER_LENGTH_MAX = 512;
+/** Field errors listed in one problem; a batch of nonsense must not make a megabyte of answer. */
+export const FIELD_ERRORS_MAX = 32;
 
 /** Stakes are a value at risk in the tenant's unit; beyond this a number is a mistake. */
 export const STAKES_MAX = 1e12;

@@ -172,6 +172,62 @@ export interface AgentExplanation {
   evaluated_at: string;
 }
 
+/** SPEC §4.9 "batch mode": one entry per item, order kept, each a verdict or a problem. */
+export interface VerifyBatchResponse {
+  items: ({ status: 200; result: VerifyResponse } | { status: number; problem: Problem })[];
+}
+
+/** `POST /v1/outcomes/import`: lines are counted from 1, blank lines included. */
+export interface ImportReport {
+  accepted: number;
+  duplicates: number;
+  rejected: { line: number; code: string; detail: string; errors: FieldError[] }[];
+}
+
+/** `POST /v1/query`. */
+export interface QueryRequest {
+  sql: string;
+  format: "json" | "csv";
+}
+
+/** `POST /v1/keys`. */
+export interface KeyRequest {
+  tenant: string;
+  scopes: Scope[];
+  /** Minimum internal score by tool level; levels left out keep the default. */
+  minimum_scores?: Partial<Record<ToolLevel, number>>;
+  is_shadow?: boolean;
+  label?: string;
+  /** Epoch milliseconds after parsing. */
+  expires_at?: number;
+}
+
+/** A key as it is listed: never its secret. */
+export interface KeyDescription {
+  key_id: string;
+  tenant: string;
+  scopes: Scope[];
+  minimum_scores: Record<ToolLevel, number>;
+  is_shadow: boolean;
+  label: string | null;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+/** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
+export interface UsageReport {
+  /** Counting began here: counters live as long as the process. */
+  since: string;
+  keys: {
+    key_id: string;
+    tenant: string;
+    paid_reads: number;
+    reads: { verify: number; check: number; handshake: number; explain: number };
+    outcomes_reported: number;
+  }[];
+}
+
 /** RFC 9457 problem details; `errors` points at the offending members (RFC 6901 pointers). */
 export interface Problem {
   type: string;

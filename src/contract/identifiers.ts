@@ -1,0 +1,118 @@
+// The textual forms of the wire: agent identifiers, actions, hashes, tokens. Predicates only, one
+// pass over the characters each; nothing is trimmed, folded or normalised on the way in.
+import { ServiceFault } from "./faults.ts";
+import {
+  ACTION_LENGTH_MAX,
+  AGENT_ID_BYTES_MAX,
+  AGENT_SEGMENT_LENGTH_MAX,
+  REQUEST_ID_LENGTH_MAX,
+} from "./limits.ts";
+
+const SCHEME = "agent://";
+const SLASH = 0x2f;
+const DOT = 0x2e;
+
+const SEGMENT = 1;
+const ACTION = 2;
+const TOKEN = 4;
+
+/** Which ASCII characters may stand in which form, one bit each. */
+const CLASSES = new Uint8Array(128);
+const LETTERS_AND_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+allow(`${LETTERS_AND_DIGITS}._~-`, SEGMENT);
+allow(`${LETTERS_AND_DIGITS}_-`, ACTION);
+allow(`${LETTERS_AND_DIGITS}._~:/+=@-`, TOKEN);
+
+function allow(characters: string, bit: number): void {
+  for (const character of characters) {
+    const code = character.charCodeAt(0);
+    CLASSES[code] = (CLASSES[code] as number) | bit;
+  }
+}
+
+/**
+ * SPEC §2.1: `agent://<namespace>/<name>`, segments of 1 to 128 characters of `[A-Za-z0-9._~-]`.
+ * SPEC §2.1 is silent on length and deeper names: a name may hold more segments, 512 bytes in all.
+ */
+export function isAgentId(value: unknown): value is string {
+  if (typeof value !== "string" || value.length > AGENT_ID_BYTES_MAX) return false;
+  if (!value.startsWith(SCHEME)) return false;
+  let segments = 1;
+  let start = SCHEME.length;
+  for (let index = start; index < value.length; index += 1) {
+    const code = value.charCodeAt(index);
+    if (code === SLASH) {
+      if (index === start || index - start > AGENT_SEGMENT_LENGTH_MAX) return false;
+      segments += 1;
+      start = index + 1;
+    } else if (code > 127 || ((CLASSES[code] as number) & SEGMENT) === 0) {
+      return false;
+    }
+  }
+  const last = value.length - start;
+  return segments > 1 && last > 0 && last <= AGENT_SEGMENT_LENGTH_MAX;
+}
+
+/** The identifier itself, or ServiceFault `invalid_parameter`. For identifiers outside bodies. */
+export function parseAgentId(value: string): string {
+  if (isAgentId(value)) return value;
+  throw new ServiceFault("invalid_parameter", "agent identifier must be `agent://namespace/name`");
+}
+
+/**
+ * A line of text of 1 to `bytesMax` bytes without control characters or lone surrogates. SPEC §2.1:
+ * the `agent_id` of verify is such a plain string, used as it is.
+ */
+export function isPlainText(value: unknown, bytesMax: number): value is string {
+  if (typeof value !== "string" || value.length === 0 || value.length > bytesMax) return false;
+  let isAscii = true;
+  for (let index = 0; index < value.length; index += 1) {
+    const code = value.charCodeAt(index);
+    if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;
+    if (code > 0x7f) isAscii = false;
+  }
+  return isAscii || (value.isWellFormed() && Buffer.byteLength(value) <= bytesMax);
+}
+
+/**
+ * SPEC §2.2: `<domain>.<operation>`. The characters are left open: segments of `[A-Za-z0-9_-]`,
+ * two or more, so that `payments.card.refund` is an action too.
+ */
+export function isAction(value: unknown): value is string {
+  if (typeof value !== "string" || value.length > ACTION_LENGTH_MAX) return false;
+  let segments = 1;
+  let start = 0;
+  for (let index = 0; index < value.length; index += 1) {
+    const code = value.charCodeAt(index);
+    if (code === DOT) {
+      if (index === start) return false;
+      segments += 1;
+      start = index + 1;
+    } else if (code > 127 || ((CLASSES[code] as number) & ACTION) === 0) {
+      return false;
+    }
+  }
+  return segments > 1 && start < value.length;
+}
+
+/** SPEC §2.2: `sha256:` and 64 hex digits; lower case, so that one content has one hash. */
+export function isContentHash(value: unknown): value is string {
+  if (typeof value !== "string" || value.length !== 71 || !value.startsWith("sha256:"))
+    return false;
+  for (let index = 7; index < 71; index += 1) {
+    const code = value.charCodeAt(index);
+    const isHex = (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66);
+    if (!isHex) return false;
+  }
+  return true;
+}
+
+/** Request ids, outcome ids, idempotency keys: visible, unquoted ASCII that is safe in a header. */
+export function isToken(value: unknown, lengthMax = REQUEST_ID_LENGTH_MAX): value is string {
+  if (typeof value !== "string" || value.length === 0 || value.length > lengthMax) return false;
+  for (let index = 0; index < value.length; index += 1) {
+    const code = value.charCodeAt(index);
+    if (code > 127 || ((CLASSES[code] as number) & TOKEN) === 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,296 @@
+// The application behind the port: admits a request (route, key, scope, rate, deadline), answers it,
+// turns every fault into a problem and counts the reply. Guards run in this order for every route;
+// handlers hold no copy of it.
+import type { Bureau } from "../bureau/bureau.ts";
+import { type FaultCode, ServiceFault } from "../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../contract/limits.ts";
+import type { Store } from "../store/store.ts";
+import { DurationEstimate } from "./duration-estimate.ts";
+import { Exchange } from "./exchange.ts";
+import type { Keyring } from "./keys.ts";
+import { Metrics, type Vitals } from "./metrics.ts";
+import { replyFormat } from "./negotiation.ts";
+import { RateLimiter, type RateLimits } from "./rate-limits.ts";
+import { faultReply } from "./reply.ts";
+import { RequestIds } from "./request-id.ts";
+import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
+import type { HttpApplication, Reply, RequestHead } from "./server-port.ts";
+import { UsageMeter } from "./usage.ts";
+
+/** Where the room reports what a client must not see. */
+export interface HttpLogger {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface HealthProbe {
+  isReady(): { ready: boolean; reasons: string[] };
+}
+
+/** Everything the HTTP room needs from the rest of the service. */
+export interface HttpDependencies {
+  bureau: Bureau;
+  keyring: Keyring;
+  store: Store;
+  /** Epoch milliseconds. */
+  clock: () => number;
+  logger: HttpLogger;
+  health: HealthProbe;
+  version: string;
+  /** Numbers for `/metrics` that only the composition root knows. */
+  vitals?: () => Vitals;
+  /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
+  monotonic?: () => number;
+  rateLimits?: RateLimits;
+}
+
+/** What handlers may use. */
+export interface Services extends HttpDependencies {
+  readonly metrics: Metrics;
+  readonly usage: UsageMeter;
+  readonly limiter: RateLimiter;
+  readonly requestIds: RequestIds;
+  readonly routes: readonly Route[];
+  readonly isDraining: boolean;
+  /** Asynchronous answers under way. */
+  readonly pendingCount: number;
+  answer(exchange: Exchange): Reply | Promise<Reply>;
+  refuse(exchange: Exchange, fault: ServiceFault): Reply;
+}
+
+/** Asynchronous answers under way before new ones are shed. */
+const PENDING_MAX = 10_000;
+const UNMATCHED = "unmatched";
+const DEADLINE = /^[0-9]{1,7}$/;
+
+/** The application over `routes`, ready for an adapter. */
+export function makeApplication(
+  dependencies: HttpDependencies,
+  routes: readonly Route[],
+): Application {
+  return new Application(dependencies, routes);
+}
+
+export class Application implements HttpApplication {
+  isDraining = false;
+  readonly services: Services;
+  readonly #table: RouteTable;
+  readonly #metrics: Metrics;
+  readonly #limiter: RateLimiter;
+  readonly #requestIds: RequestIds;
+  readonly #keyring: Keyring;
+  readonly #logger: HttpLogger;
+  readonly #monotonic: () => number;
+  readonly #estimates: DurationEstimate[];
+  #pendingCount = 0;
+
+  constructor(dependencies: HttpDependencies, routes: readonly Route[]) {
+    this.#table = new RouteTable(routes);
+    this.#metrics = new Metrics([...routes.map((route) => route.name), UNMATCHED]);
+    this.#limiter = new RateLimiter(dependencies.rateLimits ?? {}, dependencies.clock);
+    this.#requestIds = new RequestIds(dependencies.clock);
+    this.#keyring = dependencies.keyring;
+    this.#logger = dependencies.logger;
+    this.#monotonic = dependencies.monotonic ?? (() => performance.now());
+    this.#estimates = routes.map(() => new DurationEstimate());
+    this.services = this.#makeServices(dependencies);
+  }
+
+  admit(head: RequestHead): Exchange {
+    const requestId = this.#requestIds.take(head.requestId);
+    const exchange = new Exchange(this.services, head, requestId, this.#table.routes.length);
+    try {
+      this.#guard(exchange);
+    } catch (thrown) {
+      exchange.bodyBytesMax = BODY_BYTES_MAX;
+      exchange.refusal = this.#finish(exchange, this.#problem(exchange, thrown));
+    }
+    return exchange;
+  }
+
+  refuse(code: FaultCode, detail: string, path: string): Reply {
+    this.#metrics.refusedFraming += 1;
+    return faultReply(new ServiceFault(code, detail), path, this.#requestIds.next());
+  }
+
+  onAborted(): void {
+    this.#metrics.aborted += 1;
+  }
+
+  onFailure(error: unknown): void {
+    this.#logger.error("adapter failure", { error: describeError(error) });
+  }
+
+  /** Routes, then who asks, then what they may, then whether it can be done now. */
+  #guard(exchange: Exchange): void {
+    const { head } = exchange;
+    const match = this.#table.match(head.path);
+    if (match === undefined) throw new ServiceFault("not_found", "no route has this path");
+    const index = match.methods.byMethod.get(head.method);
+    if (index === undefined) {
+      exchange.extraHeaders = ["Allow", match.methods.allow];
+      const detail = `this path takes ${match.methods.allow}`;
+      throw new ServiceFault("method_not_allowed", detail);
+    }
+    const route = this.#table.routes[index] as Route;
+    exchange.routeIndex = index;
+    exchange.parameter = match.parameter;
+    exchange.bodyBytesMax = route.body?.bytesMax ?? BODY_BYTES_MAX;
+    exchange.keepsBody = !route.isSynchronous;
+    if (route.access !== "none") this.#authorize(exchange, route);
+    if (route.rateClass !== undefined && !this.#limiter.isUnlimited) {
+      this.#limit(exchange, route.rateClass);
+    }
+    if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
+    if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
+      this.#startClock(exchange, route);
+    }
+  }
+
+  #authorize(exchange: Exchange, route: Route): void {
+    const principal = this.#keyring.authenticate(exchange.head.authorization);
+    if (principal === undefined) {
+      const detail = "send `Authorization: Bearer` and a key that is valid now";
+      throw new ServiceFault("unauthenticated", detail);
+    }
+    exchange.principal = principal;
+    const { access } = route;
+    if (access === "none" || access === "key") return;
+    if (principal.scopes.has(access) || principal.scopes.has("admin")) return;
+    throw new ServiceFault("insufficient_scope", `this route needs the scope \`${access}\``);
+  }
+
+  #limit(exchange: Exchange, rateClass: NonNullable<Route["rateClass"]>): void {
+    const standing = this.#limiter.take(exchange.principal, rateClass, 1);
+    if (standing === undefined) return;
+    const { headers, retryAfterSec } = standing;
+    exchange.extraHeaders = headers;
+    if (retryAfterSec === undefined) return;
+    exchange.extraHeaders = [...headers, "Retry-After", String(retryAfterSec)];
+    throw new ServiceFault("rate_limited", `the key's limit for \`${rateClass}\` is used up`);
+  }
+
+  /** Deadlines: the route's own, shortened by `X-Deadline-Ms`; refused now if it looks hopeless. */
+  #startClock(exchange: Exchange, route: Route): void {
+    exchange.startedMs = this.#monotonic();
+    if (!route.isSynchronous) {
+      exchange.deadlineMs = route.deadlineMs ?? ASYNC_DEADLINE_MS;
+      if (this.#pendingCount >= PENDING_MAX) {
+        throw new ServiceFault("overloaded", "too many requests are under way");
+      }
+    }
+    const header = exchange.head.deadlineMs;
+    if (header === undefined) return;
+    if (!DEADLINE.test(header)) {
+      throw new ServiceFault("invalid_parameter", "`x-deadline-ms` must be whole milliseconds");
+    }
+    exchange.deadlineMs = Math.min(exchange.deadlineMs, Number(header));
+    const estimate = this.#estimates[exchange.routeIndex] as DurationEstimate;
+    if (exchange.deadlineMs === 0 || estimate.isBeyond(exchange.deadlineMs)) {
+      throw new ServiceFault("deadline_exceeded", "the answer would come too late");
+    }
+  }
+
+  #answer(exchange: Exchange): Reply | Promise<Reply> {
+    const route = this.#table.routes[exchange.routeIndex] as Route;
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply = route.handle(exchange);
+    } catch (thrown) {
+      reply = this.#problem(exchange, thrown);
+    }
+    if (!(reply instanceof Promise)) return this.#finish(exchange, reply);
+    return this.#answerLater(exchange, route, reply);
+  }
+
+  async #answerLater(exchange: Exchange, route: Route, answer: Promise<Reply>): Promise<Reply> {
+    this.#pendingCount += 1;
+    // A synchronous route with an asynchronous answer (`agent://test/slow`) has started no clock.
+    const startedMs = exchange.startedMs === 0 ? this.#monotonic() : exchange.startedMs;
+    const deadlineMs = Math.min(exchange.deadlineMs, route.deadlineMs ?? ASYNC_DEADLINE_MS);
+    const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(reject, waitMs, new ServiceFault("deadline_exceeded", LATE_DETAIL));
+    });
+    let reply: Reply;
+    try {
+      reply = await Promise.race([answer, late]);
+    } catch (thrown) {
+      reply = this.#problem(exchange, thrown);
+    } finally {
+      clearTimeout(timer);
+      this.#pendingCount -= 1;
+    }
+    this.#estimates[exchange.routeIndex]?.add(this.#monotonic() - startedMs);
+    return this.#finish(exchange, reply);
+  }
+
+  /** Faults say what they are; anything else is `internal`, told to the log and not the client. */
+  #problem(exchange: Exchange, thrown: unknown): Reply {
+    const { path } = exchange.head;
+    if (thrown instanceof ServiceFault) return faultReply(thrown, path, exchange.requestId);
+    this.#logger.error("request failed", {
+      request_id: exchange.requestId,
+      route: this.#table.routes[exchange.routeIndex]?.name ?? UNMATCHED,
+      error: describeError(thrown),
+    });
+    const fault = new ServiceFault("internal", "the failure is logged under this request id");
+    return faultReply(fault, path, exchange.requestId);
+  }
+
+  #finish(exchange: Exchange, reply: Reply): Reply {
+    this.#metrics.countRequest(exchange.routeIndex, reply.status);
+    const { extraHeaders } = exchange;
+    const wantsTiming = exchange.head.wantsTiming && exchange.startedMs !== 0;
+    if (extraHeaders === undefined && !wantsTiming) return reply;
+    const headers = [...withoutOverridden(reply.headers, extraHeaders), ...(extraHeaders ?? [])];
+    if (wantsTiming) {
+      const elapsedMs = this.#monotonic() - exchange.startedMs;
+      headers.push("Server-Timing", `app;dur=${elapsedMs.toFixed(3)}`);
+    }
+    return { status: reply.status, headers, body: reply.body };
+  }
+
+  #makeServices(dependencies: HttpDependencies): Services {
+    const pendingCount = () => this.#pendingCount;
+    const isDraining = () => this.isDraining;
+    return {
+      ...dependencies,
+      metrics: this.#metrics,
+      usage: new UsageMeter(dependencies.clock),
+      limiter: this.#limiter,
+      requestIds: this.#requestIds,
+      routes: this.#table.routes,
+      answer: (exchange) => this.#answer(exchange),
+      refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),
+      get isDraining() {
+        return isDraining();
+      },
+      get pendingCount() {
+        return pendingCount();
+      },
+    };
+  }
+}
+
+const LATE_DETAIL =
+  "the answer did not come in time; a change may still take effect, repeat its id";
+
+function describeError(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Header lines of `headers` that `extra` does not set itself (`Retry-After` of a rate limit). */
+function withoutOverridden(
+  headers: readonly string[],
+  extra: readonly string[] | undefined,
+): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    if (extra === undefined || !extra.includes(name)) kept.push(name, headers[index + 1] as string);
+  }
+  return kept;
+}

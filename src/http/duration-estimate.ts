@@ -1,0 +1,21 @@
+// How long a route's asynchronous answers take lately, to refuse a deadline that cannot be met
+// before doing the work. It forgets a little with each refusal, so a slow hour cannot lock callers
+// out: with nothing admitted there would be nothing to learn from.
+
+const WEIGHT = 0.1;
+const FORGETTING = 0.9;
+
+export class DurationEstimate {
+  #ms = 0;
+
+  add(elapsedMs: number): void {
+    this.#ms += (elapsedMs - this.#ms) * WEIGHT;
+  }
+
+  /** True when an answer within `deadlineMs` is not to be expected. */
+  isBeyond(deadlineMs: number): boolean {
+    if (this.#ms <= deadlineMs) return false;
+    this.#ms *= FORGETTING;
+    return true;
+  }
+}

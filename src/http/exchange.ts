@@ -1,0 +1,89 @@
+// One request on its way through the room: what was admitted, on whose behalf, and how its reply is
+// finished. Handlers read from it; only application.ts makes it.
+import type { CallContext } from "../bureau/bureau.ts";
+import { type FaultCode, ServiceFault } from "../contract/faults.ts";
+import type { Principal } from "../contract/messages.ts";
+import { parseJson } from "../contract/parse-json.ts";
+import type { Services } from "./application.ts";
+import { parseMsgpack } from "./msgpack.ts";
+import { bodyFormat, type Format } from "./negotiation.ts";
+import { bodyReply, documentReply } from "./reply.ts";
+import type { Admission, Reply, RequestHead } from "./server-port.ts";
+
+/** Stands for nobody on routes that need no key. */
+export const ANONYMOUS: Principal = {
+  keyId: "",
+  tenant: "",
+  scopes: new Set(),
+  minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
+  isShadow: false,
+};
+
+export class Exchange implements Admission {
+  readonly services: Services;
+  readonly head: RequestHead;
+  readonly requestId: string;
+  /** Index of the route for metrics; one past the last route when none matched. */
+  routeIndex: number;
+  parameter = "";
+  principal: Principal = ANONYMOUS;
+  replyFormat: Format = "json";
+  body: Buffer = EMPTY;
+  bodyBytesMax = 0;
+  keepsBody = false;
+  refusal: Reply | undefined = undefined;
+  /** Extra header lines of the reply: rate standing, timing. */
+  extraHeaders: readonly string[] | undefined = undefined;
+  /** Monotonic ms at admission; 0 when nobody asked for time. */
+  startedMs = 0;
+  /** Longest the answer may take, measured from `startedMs`. */
+  deadlineMs = Number.POSITIVE_INFINITY;
+
+  constructor(services: Services, head: RequestHead, requestId: string, routeIndex: number) {
+    this.services = services;
+    this.head = head;
+    this.requestId = requestId;
+    this.routeIndex = routeIndex;
+  }
+
+  answer(body: Buffer): Reply | Promise<Reply> {
+    this.body = body;
+    return this.services.answer(this);
+  }
+
+  refuse(code: FaultCode, detail: string): Reply {
+    return this.services.refuse(this, new ServiceFault(code, detail));
+  }
+
+  /** The body as a value, by its media type. */
+  readDocument(): unknown {
+    const format = bodyFormat(this.head.contentType);
+    return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
+  }
+
+  /** What the bureau is told about the caller; a fresh object, safe to keep. */
+  call(): CallContext {
+    return { requestId: this.requestId, principal: this.principal };
+  }
+
+  /** The path parameter, percent-decoded, or ServiceFault `invalid_parameter`. */
+  decodedParameter(): string {
+    if (!this.parameter.includes("%")) return this.parameter;
+    try {
+      return decodeURIComponent(this.parameter);
+    } catch {
+      throw new ServiceFault("invalid_parameter", "the path is not valid percent-encoding");
+    }
+  }
+
+  /** An uncacheable reply in the caller's format. */
+  document(status: number, value: unknown): Reply {
+    return documentReply(status, value, this.replyFormat, this.requestId);
+  }
+
+  text(status: number, mediaType: string, body: string): Reply {
+    return bodyReply(status, mediaType, body, this.requestId);
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

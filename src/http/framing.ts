@@ -1,0 +1,108 @@
+// Which requests may enter at all: the headers that decide where a message ends are counted and
+// checked here, for both adapters, before any route sees the request. One line of doubt about a
+// length is a refused connection (RFC 9112 §6.3, §11.2).
+import type { FaultCode } from "../contract/faults.ts";
+import type { RequestHead } from "./server-port.ts";
+
+/** Digits of a Content-Length: 7 hold every body limit and no surprise. */
+const CONTENT_LENGTH = /^[0-9]{1,7}$/;
+
+/** One request's head while its header lines come in, in any order, any number of times. */
+export class HeadReader implements RequestHead {
+  readonly method: string;
+  readonly path: string;
+  query = "";
+  authorization: string | undefined = undefined;
+  contentType: string | undefined = undefined;
+  accept: string | undefined = undefined;
+  requestId: string | undefined = undefined;
+  traceparent: string | undefined = undefined;
+  deadlineMs: string | undefined = undefined;
+  idempotencyKey: string | undefined = undefined;
+  wantsTiming = false;
+  /** Bytes announced; -1 without Content-Length. Meaningful once `framingFault` found nothing. */
+  contentLength = -1;
+  #contentLengthText: string | undefined = undefined;
+  #host: string | undefined = undefined;
+  #repeated: string | undefined = undefined;
+  #hasTransferEncoding = false;
+
+  constructor(method: string, path: string) {
+    this.method = method;
+    this.path = path;
+  }
+
+  /** One header line, name in lower case. Selected by length first: this runs for every line. */
+  add(name: string, value: string): void {
+    switch (name.length) {
+      case 4:
+        if (name === "host") this.#host = this.#once(name, this.#host, value);
+        return;
+      case 6:
+        if (name === "accept") {
+          this.accept = this.accept === undefined ? value : `${this.accept}, ${value}`;
+        }
+        return;
+      case 11:
+        if (name === "traceparent") this.traceparent = value;
+        return;
+      case 12:
+        if (name === "content-type") {
+          this.contentType = this.#once(name, this.contentType, value);
+        } else if (name === "x-request-id") this.requestId = value;
+        return;
+      case 13:
+        if (name === "authorization") {
+          this.authorization = this.#once(name, this.authorization, value);
+        } else if (name === "x-deadline-ms") this.deadlineMs = value;
+        return;
+      case 14:
+        if (name === "content-length") {
+          this.#contentLengthText = this.#once(name, this.#contentLengthText, value);
+        }
+        return;
+      case 15:
+        if (name === "idempotency-key") {
+          this.idempotencyKey = this.#once(name, this.idempotencyKey, value);
+        } else if (name === "x-server-timing") this.wantsTiming = value === "1";
+        return;
+      case 17:
+        if (name === "transfer-encoding") this.#hasTransferEncoding = true;
+        return;
+      default:
+    }
+  }
+
+  /** Undefined when the message's end is beyond doubt; else what to say before hanging up. */
+  framingFault(): FramingFault | undefined {
+    if (this.#repeated !== undefined) return fault(`header \`${this.#repeated}\` is repeated`);
+    if (this.#host === undefined || this.#host === "") return fault("header `host` is missing");
+    if (this.#hasTransferEncoding) return fault("transfer-encoding is not accepted");
+    if (!this.path.startsWith("/")) return fault("the request target must be a path");
+    const text = this.#contentLengthText;
+    if (text === undefined) {
+      if (this.method !== "POST") return undefined;
+      return { code: "length_required", detail: "a `POST` needs `content-length`" };
+    }
+    if (!CONTENT_LENGTH.test(text)) return fault("header `content-length` is not a length");
+    this.contentLength = Number(text);
+    if (this.contentLength > 0 && (this.method === "GET" || this.method === "HEAD")) {
+      return fault("this method takes no body");
+    }
+    return undefined;
+  }
+
+  #once(name: string, before: string | undefined, value: string): string {
+    if (before !== undefined) this.#repeated = name;
+    return value;
+  }
+}
+
+export interface FramingFault {
+  code: FaultCode;
+  detail: string;
+}
+
+function fault(detail: string): FramingFault {
+  return { code: "invalid_framing", detail };
+}

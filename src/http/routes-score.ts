@@ -1,0 +1,222 @@
+// Routes that read scores: verify (and its batch), check, handshake, explain. All but the batch of
+// a slow bureau are answered synchronously. Reading is what is paid for, so each counts itself.
+import { ServiceFault } from "../contract/faults.ts";
+import { parseAgentId } from "../contract/identifiers.ts";
+import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../contract/limits.ts";
+import type {
+  CheckResponse,
+  FieldError,
+  HandshakeResponse,
+  VerifyBatchResponse,
+  VerifyRequest,
+  VerifyResponse,
+} from "../contract/messages.ts";
+import {
+  parseCheckRequest,
+  parseHandshakeRequest,
+  parseVerifyBatch,
+  parseVerifyRequest,
+} from "../contract/parse-requests.ts";
+import { invalidRequest } from "../contract/field-rules.ts";
+import type { Exchange } from "./exchange.ts";
+import { encodeMsgpack } from "./msgpack.ts";
+import { MEDIA_TYPES } from "./negotiation.ts";
+import { problemOf } from "./reply.ts";
+import type { Route } from "./route.ts";
+import type { Reply } from "./server-port.ts";
+import { writeCheck, writeHandshake, writeVerify } from "./verdict-writer.ts";
+
+const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
+
+export const SCORE_ROUTES: readonly Route[] = [
+  {
+    ...READ,
+    name: "verify",
+    method: "POST",
+    path: "/v1/trust/verify",
+    summary: "Verdict on one agent's action",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "VerifyRequest" },
+    responses: { 200: { description: "The verdict, whatever it is", schema: "VerifyResponse" } },
+    handle: verify,
+  },
+  {
+    ...READ,
+    name: "verify_batch",
+    method: "POST",
+    path: "/v1/trust/verify/batch",
+    summary: "Verdicts on up to 1,000 actions, order kept, never all or nothing",
+    body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "VerifyBatchRequest" },
+    responses: {
+      200: { description: "One verdict or problem per item", schema: "VerifyBatchResponse" },
+    },
+    handle: verifyBatch,
+  },
+  {
+    ...READ,
+    name: "check",
+    method: "POST",
+    path: "/v1/check",
+    summary: "Score of one agent for given stakes",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "CheckRequest" },
+    responses: { 200: { description: "The leg and whether to proceed", schema: "CheckResponse" } },
+    handle: check,
+  },
+  {
+    ...READ,
+    name: "handshake",
+    method: "POST",
+    path: "/v1/handshake",
+    summary: "Both directions between two agents, the most restrictive leg wins",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "HandshakeRequest" },
+    responses: {
+      200: { description: "The combined decision", schema: "HandshakeResponse" },
+      403: { description: "Refused, with the scored reasons", schema: "HandshakeResponse" },
+    },
+    handle: handshake,
+  },
+  {
+    ...READ,
+    name: "explain",
+    method: "GET",
+    path: "/v1/agents/{id}",
+    summary: "Why an agent scores as it does; the identifier raw or percent-encoded",
+    responses: { 200: { description: "The explanation", schema: "AgentExplanation" } },
+    handle: explain,
+  },
+];
+
+function verify(exchange: Exchange): Reply | Promise<Reply> {
+  const request = parseVerifyRequest(exchange.readDocument());
+  const response = exchange.services.bureau.verify(request, exchange.call());
+  if (response instanceof Promise) {
+    return response.then((settled) => verifyReply(exchange, settled));
+  }
+  return verifyReply(exchange, response);
+}
+
+function verifyReply(exchange: Exchange, response: VerifyResponse): Reply {
+  countVerdict(exchange, response);
+  return verdictReply(exchange, 200, response, writeVerify);
+}
+
+function countVerdict(exchange: Exchange, response: VerifyResponse): void {
+  exchange.services.metrics.verdicts[response.policy_action.verdict] += 1;
+  exchange.services.usage.countRead(exchange.principal, "verify");
+}
+
+function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
+  const items = parseVerifyBatch(exchange.readDocument());
+  exchange.services.limiter.charge(exchange.principal, "score", items.length - 1);
+  const results = items.map((item) => verifyItem(exchange, item));
+  if (results.some((result) => result instanceof Promise)) {
+    return Promise.all(results).then((settled) => exchange.document(200, { items: settled }));
+  }
+  return exchange.document(200, { items: results });
+}
+
+type BatchResult = VerifyBatchResponse["items"][number];
+
+/** One item of a batch under a request id of its own: an outcome must name the verdict it settles. */
+function verifyItem(
+  exchange: Exchange,
+  item: VerifyRequest | FieldError[],
+): BatchResult | Promise<BatchResult> {
+  const requestId = exchange.services.requestIds.next();
+  try {
+    if (Array.isArray(item)) throw invalidRequest(item);
+    const call = { requestId, principal: exchange.principal };
+    const response = exchange.services.bureau.verify(item, call);
+    if (response instanceof Promise) {
+      return response.then(
+        (settled) => itemResult(exchange, settled),
+        (thrown: unknown) => itemProblem(exchange, requestId, thrown),
+      );
+    }
+    return itemResult(exchange, response);
+  } catch (thrown) {
+    return itemProblem(exchange, requestId, thrown);
+  }
+}
+
+function itemResult(exchange: Exchange, result: VerifyResponse): BatchResult {
+  countVerdict(exchange, result);
+  return { status: 200, result };
+}
+
+/** A fault belongs to its item; a failure of ours fails the batch, where it is logged. */
+function itemProblem(exchange: Exchange, requestId: string, thrown: unknown): BatchResult {
+  if (!(thrown instanceof ServiceFault)) throw thrown;
+  const { code, detail, errors } = thrown;
+  const problem = problemOf(code, detail, exchange.head.path, requestId, errors);
+  return { status: problem.status, problem };
+}
+
+function check(exchange: Exchange): Reply | Promise<Reply> {
+  const request = parseCheckRequest(exchange.readDocument());
+  const response = exchange.services.bureau.check(request, exchange.call());
+  if (response instanceof Promise) {
+    return response.then((settled) => checkReply(exchange, settled));
+  }
+  return checkReply(exchange, response);
+}
+
+function checkReply(exchange: Exchange, response: CheckResponse): Reply {
+  exchange.services.metrics.checks[response.decision] += 1;
+  exchange.services.usage.countRead(exchange.principal, "check");
+  return verdictReply(exchange, 200, response, writeCheck);
+}
+
+function handshake(exchange: Exchange): Reply | Promise<Reply> {
+  const request = parseHandshakeRequest(exchange.readDocument());
+  const response = exchange.services.bureau.handshake(request, exchange.call());
+  if (response instanceof Promise) {
+    return response.then((settled) => handshakeReply(exchange, settled));
+  }
+  return handshakeReply(exchange, response);
+}
+
+/** SPEC §3, §7: `refuse` is 403 carrying the scored reasons; a status, not an error. */
+function handshakeReply(exchange: Exchange, response: HandshakeResponse): Reply {
+  exchange.services.metrics.handshakes[response.decision] += 1;
+  exchange.services.usage.countRead(exchange.principal, "handshake");
+  const status = response.decision === "refuse" ? 403 : 200;
+  return verdictReply(exchange, status, response, writeHandshake);
+}
+
+function explain(exchange: Exchange): Reply {
+  const agentId = parseAgentId(exchange.decodedParameter());
+  const explanation = exchange.services.bureau.explain(agentId, exchange.call());
+  exchange.services.usage.countRead(exchange.principal, "explain");
+  return exchange.document(200, explanation);
+}
+
+/** A verdict may be kept until it expires (SPEC §8.3), by its caller alone. */
+function verdictReply<Response extends { expires_at: string }>(
+  exchange: Exchange,
+  status: number,
+  response: Response,
+  write: (response: Response) => string,
+): Reply {
+  const remainingMs = Date.parse(response.expires_at) - exchange.services.clock();
+  const headers = [
+    "Content-Type",
+    MEDIA_TYPES[exchange.replyFormat],
+    "Cache-Control",
+    cacheControl(remainingMs),
+    "X-Request-Id",
+    exchange.requestId,
+  ];
+  const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
+  return { status, headers, body };
+}
+
+const AGE_SEC_MAX = VERDICT_TTL_MS / 1000;
+const CACHE_CONTROLS = Array.from(
+  { length: AGE_SEC_MAX + 1 },
+  (_, ageSec) => `private, max-age=${ageSec}`,
+);
+
+function cacheControl(remainingMs: number): string {
+  const ageSec = Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
+  return CACHE_CONTROLS[ageSec] ?? "no-store";
+}

@@ -1,0 +1,81 @@
+// Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
+// is open (SPEC §5.3 leaves it open; readiness and metrics tell a stranger too much).
+import { openApiDocument } from "./openapi.ts";
+import type { Exchange } from "./exchange.ts";
+import { encodeMsgpack } from "./msgpack.ts";
+import { MEDIA_TYPES } from "./negotiation.ts";
+import type { Route } from "./route.ts";
+import type { Reply } from "./server-port.ts";
+
+export const SERVICE_ROUTES: readonly Route[] = [
+  {
+    name: "healthz",
+    method: "GET",
+    path: "/healthz",
+    summary: "Liveness: the process answers",
+    access: "none",
+    responses: { 200: { description: "Alive", schema: "Health" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: (exchange) =>
+      exchange.document(200, { status: "ok", version: exchange.services.version }),
+  },
+  {
+    name: "readyz",
+    method: "GET",
+    path: "/readyz",
+    summary: "Readiness: config loaded, journal writable, not saturated, not draining",
+    access: "key",
+    responses: {
+      200: { description: "Ready", schema: "Readiness" },
+      503: { description: "Not ready, and why", schema: "Readiness" },
+    },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: readiness,
+  },
+  {
+    name: "metrics",
+    method: "GET",
+    path: "/metrics",
+    summary: "Counters and gauges in Prometheus text format",
+    access: "key",
+    responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: metrics,
+  },
+  {
+    name: "openapi",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description",
+    access: "key",
+    responses: { 200: { description: "OpenAPI 3.1 document", schema: "OpenApi" } },
+    isSynchronous: true,
+    handle: describe,
+  },
+];
+
+function readiness(exchange: Exchange): Reply {
+  const { health, isDraining } = exchange.services;
+  const { ready, reasons } = health.isReady();
+  const isReady = ready && !isDraining;
+  const allReasons = isDraining ? [...reasons, "draining"] : reasons;
+  return exchange.document(isReady ? 200 : 503, { ready: isReady, reasons: allReasons });
+}
+
+function metrics(exchange: Exchange): Reply {
+  const { services } = exchange;
+  const text = services.metrics.render(services.pendingCount, services.vitals?.());
+  return exchange.text(200, "text/plain; version=0.0.4", text);
+}
+
+function describe(exchange: Exchange): Reply {
+  const document = openApiDocument(exchange.services.routes, exchange.services.version);
+  if (exchange.replyFormat === "json") {
+    return exchange.text(200, MEDIA_TYPES.json, JSON.stringify(document, null, 2));
+  }
+  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.requestId];
+  return { status: 200, headers, body: encodeMsgpack(document) };
+}

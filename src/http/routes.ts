@@ -1,0 +1,13 @@
+// The one route table: what is served, documented, guarded and counted.
+import type { Route } from "./route.ts";
+import { ADMIN_ROUTES } from "./routes-admin.ts";
+import { OUTCOME_ROUTES } from "./routes-outcomes.ts";
+import { SCORE_ROUTES } from "./routes-score.ts";
+import { SERVICE_ROUTES } from "./routes-service.ts";
+
+export const ROUTES: readonly Route[] = [
+  ...SCORE_ROUTES,
+  ...OUTCOME_ROUTES,
+  ...ADMIN_ROUTES,
+  ...SERVICE_ROUTES,
+];

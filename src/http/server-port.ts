@@ -1,0 +1,90 @@
+// The port between an HTTP server and the application. An adapter owns sockets, framing, buffering
+// and the pace of replies; the application owns routes, keys and words. Neither sees the other's
+// types, so the suite in test/http runs unchanged over every adapter.
+import type { FaultCode } from "../contract/faults.ts";
+
+/** What an adapter hands over before the body: copied out of the server's own memory. */
+export interface RequestHead {
+  /** As received, case and all: methods are case-sensitive. */
+  readonly method: string;
+  /** Raw path without the query, neither decoded nor normalised. */
+  readonly path: string;
+  /** Raw query without `?`. May be empty for `POST` when the body is not kept. */
+  readonly query: string;
+  /** Absent headers are undefined. A request that repeats one that must not be never gets here. */
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly accept: string | undefined;
+  readonly requestId: string | undefined;
+  readonly traceparent: string | undefined;
+  readonly deadlineMs: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly wantsTiming: boolean;
+}
+
+/** One complete reply. `Content-Length` is the adapter's business. */
+export interface Reply {
+  readonly status: number;
+  /** Name, value, name, value; values hold no line breaks. */
+  readonly headers: readonly string[];
+  readonly body: string | Uint8Array;
+}
+
+/** The application's answer to a head: what it wants before it can answer the request. */
+export interface Admission {
+  /** Set when the body does not matter any more: sent once the body has been read and dropped. */
+  readonly refusal: Reply | undefined;
+  readonly bodyBytesMax: number;
+  /** False: `answer` is done with the bytes when it returns, so the adapter may lend its buffer. */
+  readonly keepsBody: boolean;
+  /** Never throws and never rejects. */
+  answer(body: Buffer): Reply | Promise<Reply>;
+  /** The reply when the adapter cannot take the body. */
+  refuse(code: FaultCode, detail: string): Reply;
+}
+
+/** What an adapter serves. None of these throw. */
+export interface HttpApplication {
+  admit(head: RequestHead): Admission;
+  /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
+  refuse(code: FaultCode, detail: string, path: string): Reply;
+  /** A client went away before its reply. */
+  onAborted(): void;
+  /** An adapter caught what nothing should have thrown; it has answered 500 by itself. */
+  onFailure(error: unknown): void;
+}
+
+export interface ListenOptions {
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  limits?: Partial<ServerLimits>;
+}
+
+/** Limits an adapter enforces by itself, whatever the route. */
+export interface ServerLimits {
+  /** Requests whose body has begun but not ended, and the bytes reserved for them. */
+  pendingBodiesMax: number;
+  pendingBodyBytesMax: number;
+  headerBytesMax: number;
+}
+
+export const SERVER_LIMITS: ServerLimits = {
+  pendingBodiesMax: 1024,
+  pendingBodyBytesMax: 64 * 1024 * 1024,
+  // A bearer key, traceparent, a proxy's headers and a signature fit in half of this.
+  headerBytesMax: 8192,
+};
+
+export interface HttpServer {
+  readonly adapter: "uws" | "node";
+  readonly port: number;
+  /** Requests accepted and not yet answered. */
+  readonly inflight: number;
+  /** No new connections; replies from now on end theirs. */
+  stopAccepting(): void;
+  /** Stops accepting, waits up to `graceMs` for what is in flight, then closes every socket. */
+  close(graceMs?: number): Promise<void>;
+}
+
+export const CLOSE_GRACE_MS = 8000;

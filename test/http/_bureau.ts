@@ -1,0 +1,213 @@
+// A small, complete bureau in memory for the HTTP suite: real answers by a fixed rule, so every
+// branch of the transport can be reached and compared between adapters. No randomness, no clock of
+// its own.
+import type { Bureau, CallContext, ImportResult, OutcomeContext } from "../../src/bureau/bureau.ts";
+import { ServiceFault } from "../../src/contract/faults.ts";
+import { VERDICT_TTL_MS } from "../../src/contract/limits.ts";
+import type {
+  AgentExplanation,
+  CheckRequest,
+  CheckResponse,
+  HandshakeRequest,
+  HandshakeResponse,
+  Leg,
+  OutcomeReceipt,
+  OutcomeRequest,
+  VerdictStamp,
+  VerifyRequest,
+  VerifyResponse,
+} from "../../src/contract/messages.ts";
+import { type Decision, DECISIONS, type Verdict } from "../../src/contract/vocabulary.ts";
+
+/** Agents named for what they give, as the service's own reserved agents are. */
+const BY_AGENT: Readonly<Record<string, Decision>> = {
+  "agent://test/connect": "connect",
+  "agent://test/verify": "connect_with_verification",
+  "agent://test/escalate": "escalate",
+  "agent://test/refuse": "refuse",
+};
+
+const VERDICT_BY_DECISION: Readonly<Record<Decision, Verdict>> = {
+  connect: "ALLOW",
+  connect_with_verification: "CHALLENGE",
+  escalate: "QUARANTINE",
+  refuse: "BLOCK",
+};
+
+export class MemoryBureau implements Bureau {
+  readonly #now: () => number;
+  readonly #receipts = new Map<string, { text: string; receipt: OutcomeReceipt }>();
+  /** Calls by name: a smuggled request must not show up here. */
+  readonly calls = { verify: 0, check: 0, handshake: 0, recordOutcome: 0, explain: 0 };
+  readonly recorded: { request: OutcomeRequest; call: OutcomeContext }[] = [];
+  readonly imported: { request: OutcomeRequest; source: string }[] = [];
+  /** While set, outcomes wait for it: makes "in flight" last as long as a test needs. */
+  hold: Promise<void> | undefined = undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  verify(request: VerifyRequest, call: CallContext): VerifyResponse | Promise<VerifyResponse> {
+    this.calls.verify += 1;
+    if (request.agent_id === "agent://test/broken") throw new Error("secret detail of a defect");
+    const response = this.#verdict(request, call);
+    if (request.agent_id === "agent://test/slow") {
+      return new Promise((resolve) => setTimeout(resolve, 20, response));
+    }
+    if (request.agent_id === "agent://test/never") return new Promise(() => undefined);
+    return response;
+  }
+
+  check(request: CheckRequest, call: CallContext): CheckResponse {
+    this.calls.check += 1;
+    const leg = legOf(request.subject);
+    const allowed = DECISIONS.indexOf(leg.decision) <= 1;
+    return { ...leg, ...this.#stamp(call), stakes: request.stakes, allowed };
+  }
+
+  handshake(request: HandshakeRequest, call: CallContext): HandshakeResponse {
+    this.calls.handshake += 1;
+    const aToB = legOf(request.counterparty);
+    const bToA = legOf(request.initiator);
+    const index = Math.max(DECISIONS.indexOf(aToB.decision), DECISIONS.indexOf(bToA.decision));
+    const decision = DECISIONS[index] as Decision;
+    return {
+      ...request,
+      a_to_b: aToB,
+      b_to_a: bToA,
+      decision,
+      connected: index <= 1,
+      reasons: [...aToB.reasons, ...bToA.reasons],
+      ...this.#stamp(call),
+    };
+  }
+
+  async recordOutcome(request: OutcomeRequest, call: OutcomeContext): Promise<OutcomeReceipt> {
+    this.calls.recordOutcome += 1;
+    if (request.subject === request.reporter) {
+      throw new ServiceFault("self_report", "subject and reporter are the same agent");
+    }
+    await this.hold;
+    this.recorded.push({ request, call });
+    const id = call.idempotencyKey ?? request.id;
+    const text = JSON.stringify(request);
+    const known = id === undefined ? undefined : this.#receipts.get(id);
+    if (known !== undefined && known.text !== text) {
+      throw new ServiceFault("idempotency_conflict", "the id was used with another body");
+    }
+    if (known !== undefined) return { ...known.receipt, duplicate: true };
+    const receipt = this.#receipt();
+    if (id !== undefined) this.#receipts.set(id, { text, receipt });
+    return receipt;
+  }
+
+  async importOutcomes(
+    requests: readonly OutcomeRequest[],
+    source: string,
+  ): Promise<ImportResult[]> {
+    return requests.map((request) => {
+      if (request.subject === request.reporter) {
+        return new ServiceFault("self_report", "subject and reporter are the same agent");
+      }
+      this.imported.push({ request, source });
+      return this.#receipt();
+    });
+  }
+
+  explain(agentId: string): AgentExplanation {
+    this.calls.explain += 1;
+    const leg = legOf(agentId);
+    return {
+      agent_id: agentId,
+      known: agentId in BY_AGENT,
+      internal_score: 600,
+      score: 55,
+      effective_score: leg.effective_score,
+      tier: leg.tier,
+      failure_probability: { expected: 0.1, optimistic: 0.05, pessimistic: 0.2 },
+      evidence: {
+        outcomes: 0,
+        reported: 0,
+        successes_90d: 0,
+        failures_90d: 0,
+        successes_14d: 0,
+        failures_14d: 0,
+        first_seen_at: null,
+        last_outcome_at: null,
+        last_failure_at: null,
+        max_proven_stakes: 0,
+      },
+      features: [{ name: "evidence", value: 0, points: -40 }],
+      decisions: [{ stakes: 10, decision: leg.decision, max_stakes: leg.max_stakes }],
+      improvements: ["more settled outcomes would narrow the range"],
+      reason_codes: leg.reason_codes,
+      config_version: "c-0123456789abcdef",
+      evaluated_at: new Date(this.#now()).toISOString(),
+    };
+  }
+
+  #verdict(request: VerifyRequest, call: CallContext): VerifyResponse {
+    const leg = legOf(request.agent_id);
+    const verdict = VERDICT_BY_DECISION[leg.decision];
+    return {
+      ...this.#stamp(call),
+      trust_evaluation: {
+        score: 55,
+        threshold_met: call.principal.minimumScores[request.tool_level] <= 602.5,
+        risk_level: "MEDIUM",
+        internal_score: 602.5,
+        tier: leg.tier,
+        ...(leg.regime === undefined ? {} : { regime: leg.regime }),
+        confidence: 0.875,
+      },
+      provenance_data: {
+        is_hallucinated: false,
+        source_verified: request.context.cited_sources === undefined,
+        reason: `no sources to verify for "${request.action}"`,
+        ...(request.context.cited_sources === undefined
+          ? {}
+          : { sources: request.context.cited_sources.map((id) => ({ id, status: "unknown" })) }),
+      },
+      policy_action: { verdict, log_reason: `FIXED_${verdict}` },
+      reason_codes: [...leg.reason_codes],
+      enforced: !call.principal.isShadow,
+    };
+  }
+
+  #stamp(call: CallContext): VerdictStamp {
+    const nowMs = this.#now();
+    return {
+      request_id: call.requestId,
+      config_version: "c-0123456789abcdef",
+      evaluated_at: new Date(nowMs).toISOString(),
+      expires_at: new Date(nowMs + VERDICT_TTL_MS).toISOString(),
+    };
+  }
+
+  #receipt(): OutcomeReceipt {
+    const position = this.recorded.length + this.imported.length;
+    return {
+      outcome_id: `00000000-0000-7000-8000-${String(position).padStart(12, "0")}`,
+      position,
+      recorded_at: new Date(this.#now()).toISOString(),
+      duplicate: false,
+      signature: "none",
+    };
+  }
+}
+
+function legOf(agent: string): Leg {
+  const decision = BY_AGENT[agent] ?? "connect";
+  const index = DECISIONS.indexOf(decision);
+  return {
+    subject: agent,
+    effective_score: 640.25 - index * 75,
+    tier: index === 0 ? "A" : "D",
+    ...(index === 0 ? {} : { regime: "shock" as const }),
+    decision,
+    reasons: index === 0 ? [] : ["recent failures weigh on the score"],
+    reason_codes: index === 0 ? [] : ["RECENT_FAILURE"],
+    max_stakes: index === 3 ? null : 1000,
+  };
+}
