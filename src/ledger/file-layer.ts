@@ -1,0 +1,142 @@
+// Every touch of the disk by the journal goes through this small interface, so that tests can put
+// a faulty or simulated file system under the real code. The default is node:fs, synchronous: the
+// journal has its own thread and must know when a sync returned.
+import * as fs from "node:fs";
+
+/** Synchronous file operations. Every call throws a NodeJS.ErrnoException-shaped error. */
+export interface FileLayer {
+  /** Names in a directory, unsorted. */
+  list(directory: string): string[];
+  makeDirectory(directory: string): void;
+  /** `create` fails when the file exists: evidence is never overwritten. */
+  open(path: string, mode: "read" | "write" | "create"): number;
+  close(descriptor: number): void;
+  /** Size in bytes. */
+  size(descriptor: number): number;
+  /** Reads up to `length` bytes at `position`; returns how many were read. */
+  read(
+    descriptor: number,
+    target: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): number;
+  /** Writes at `position`; returns how many bytes were taken, which may be fewer than given. */
+  write(descriptor: number, parts: readonly Uint8Array[], position: number): number;
+  truncate(descriptor: number, length: number): void;
+  /** fdatasync: data and size are on disk when it returns. */
+  syncData(descriptor: number): void;
+  /** fsync of a directory: creations, renames and removals in it are on disk. */
+  syncDirectory(directory: string): void;
+  rename(from: string, to: string): void;
+  remove(path: string): void;
+}
+
+const OPEN_FLAGS = { read: "r", write: "r+", create: "wx+" } as const;
+
+/** The real disk. Files are private to the owner (0600). */
+export const nodeFiles: FileLayer = {
+  list: (directory) => fs.readdirSync(directory),
+  makeDirectory: (directory) => {
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+  },
+  open: (path, mode) => fs.openSync(path, OPEN_FLAGS[mode], 0o600),
+  close: (descriptor) => fs.closeSync(descriptor),
+  size: (descriptor) => fs.fstatSync(descriptor).size,
+  read: (descriptor, target, offset, length, position) =>
+    fs.readSync(descriptor, target, offset, length, position),
+  write: (descriptor, parts, position) => fs.writevSync(descriptor, parts, position),
+  truncate: (descriptor, length) => fs.ftruncateSync(descriptor, length),
+  syncData: (descriptor) => fs.fdatasyncSync(descriptor),
+  syncDirectory: (directory) => {
+    const descriptor = fs.openSync(directory, "r");
+    try {
+      fs.fsyncSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  },
+  rename: (from, to) => fs.renameSync(from, to),
+  remove: (path) => fs.unlinkSync(path),
+};
+
+/** The errno name of a failed file operation (`ENOSPC`), or empty. */
+export function errnoOf(cause: unknown): string {
+  const code = (cause as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+/**
+ * Writes all parts at `position`, going on after short writes.
+ * @returns bytes written. Throws what the layer throws; ENOSPC when it takes nothing.
+ */
+export function writeFully(
+  files: FileLayer,
+  descriptor: number,
+  parts: readonly Uint8Array[],
+  position: number,
+): number {
+  let pending = parts.filter((part) => part.byteLength > 0);
+  let at = position;
+  while (pending.length > 0) {
+    const taken = files.write(descriptor, pending, at);
+    if (taken <= 0) {
+      throw Object.assign(new Error("the disk took no bytes"), { code: "ENOSPC" });
+    }
+    at += taken;
+    pending = dropBytes(pending, taken);
+  }
+  return at - position;
+}
+
+function dropBytes(parts: readonly Uint8Array[], count: number): Uint8Array[] {
+  let left = count;
+  const rest: Uint8Array[] = [];
+  for (const part of parts) {
+    if (left >= part.byteLength) {
+      left -= part.byteLength;
+    } else {
+      rest.push(left > 0 ? part.subarray(left) : part);
+      left = 0;
+    }
+  }
+  return rest;
+}
+
+/** Reads a whole file into `reuse` when it fits, else into a new buffer. */
+export function readWhole(files: FileLayer, path: string, reuse?: Buffer): Buffer {
+  const descriptor = files.open(path, "read");
+  try {
+    const bytes = files.size(descriptor);
+    const target = reuse !== undefined && reuse.byteLength >= bytes ? reuse : Buffer.alloc(bytes);
+    let at = 0;
+    while (at < bytes) {
+      const taken = files.read(descriptor, target, at, bytes - at, at);
+      if (taken <= 0) break;
+      at += taken;
+    }
+    return target.subarray(0, at);
+  } finally {
+    files.close(descriptor);
+  }
+}
+
+/** Replaces a small file atomically: temporary file, sync, rename, sync of the directory. */
+export function replaceFile(
+  files: FileLayer,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+): void {
+  const temporary = `${directory}/${name}.tmp`;
+  if (files.list(directory).includes(`${name}.tmp`)) files.remove(temporary);
+  const descriptor = files.open(temporary, "create");
+  try {
+    writeFully(files, descriptor, [content], 0);
+    files.syncData(descriptor);
+  } finally {
+    files.close(descriptor);
+  }
+  files.rename(temporary, `${directory}/${name}`);
+  files.syncDirectory(directory);
+}

@@ -1,0 +1,180 @@
+// Remembers which replay identities were recorded, so that a repeated outcome gets its first
+// receipt and a changed one is refused. Bounded: entries leave by age, and the oldest go first
+// when the table is full. An outcome repeated after its entry left is recorded again; the window is
+// longer than the age at which the API refuses an outcome, so that takes the cap to be exceeded.
+import { hash } from "node:crypto";
+import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
+import { formatOutcomeId } from "./outcome-record.ts";
+
+/** How long an identity is remembered, by the time the outcome was recorded. */
+export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
+/** 64 bytes each, plus 8 of index: 72 MiB at most. */
+export const REPLAY_ENTRIES_MAX = 1_000_000;
+
+/*
+ * One entry, 64 bytes, little-endian; entries stand in a ring in order of recording.
+ *
+ *   0               16              32              48      56      64
+ *   +---------------+---------------+---------------+-------+-------+
+ *   | identity hash | content hash  | outcome id    |lsn f64|ms f64 |
+ *   +---------------+---------------+---------------+-------+-------+
+ */
+const ENTRY_BYTES = 64;
+const CONTENT_AT = 16;
+const ID_AT = 32;
+const LSN_AT = 48;
+const RECORDED_AT = 56;
+const HASH_BYTES = 16;
+const ENTRIES_MIN = 1024;
+
+/** 16 bytes each: who says it (tenant and key) and what is said (the body). */
+export interface ReplayIdentity {
+  identity: Buffer;
+  content: Buffer;
+}
+
+export interface FirstReceipt {
+  lsn: number;
+  recordedAtMs: number;
+  outcomeId: string;
+  isSameContent: boolean;
+}
+
+/** Truncated SHA-256 of the identity and of the content. */
+export function replayIdentity(parts: {
+  tenant: Buffer;
+  key: Buffer;
+  content: Buffer;
+}): ReplayIdentity {
+  const identity = Buffer.concat([parts.tenant, Buffer.of(0), parts.key]);
+  return { identity: shortHash(identity), content: shortHash(parts.content) };
+}
+
+function shortHash(bytes: Buffer): Buffer {
+  return hash("sha256", bytes, "buffer").subarray(0, HASH_BYTES);
+}
+
+/** The table. Positions must be given in ascending order. */
+export class ReplayTable {
+  private readonly entriesMax: number;
+  private readonly windowMs: number;
+  private entries = Buffer.alloc(ENTRIES_MIN * ENTRY_BYTES);
+  private capacity = ENTRIES_MIN;
+  /** Open addressing over ring slots; 0 is free, else slot + 1. Twice the entries, power of 2. */
+  private index = new Uint32Array(ENTRIES_MIN * 2);
+  private oldest = 0;
+  private count = 0;
+
+  constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
+    this.entriesMax = Math.max(entriesMax, ENTRIES_MIN);
+    this.windowMs = windowMs;
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** The receipt of the first outcome with this identity, if it is remembered. */
+  find(identity: ReplayIdentity): FirstReceipt | undefined {
+    const slot = this.slotOf(identity.identity);
+    if (slot < 0) return undefined;
+    const at = slot * ENTRY_BYTES;
+    const content = this.entries.subarray(at + CONTENT_AT, at + CONTENT_AT + HASH_BYTES);
+    return {
+      lsn: this.entries.readDoubleLE(at + LSN_AT),
+      recordedAtMs: this.entries.readDoubleLE(at + RECORDED_AT),
+      outcomeId: formatOutcomeId(this.entries.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
+      isSameContent: content.equals(identity.content),
+    };
+  }
+
+  /** Remembers an outcome that is durable. Evicts what is too old, and the oldest when full. */
+  add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
+    this.evictBefore(recordedAtMs - this.windowMs);
+    if (this.count === this.capacity) this.makeRoom();
+    const slot = (this.oldest + this.count) % this.capacity;
+    const at = slot * ENTRY_BYTES;
+    this.entries.set(identity.identity, at);
+    this.entries.set(identity.content, at + CONTENT_AT);
+    this.entries.set(outcomeId, at + ID_AT);
+    this.entries.writeDoubleLE(lsn, at + LSN_AT);
+    this.entries.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
+    this.count++;
+    this.link(slot);
+  }
+
+  private evictBefore(recordedAtMs: number): void {
+    while (this.count > 0) {
+      const at = this.oldest * ENTRY_BYTES + RECORDED_AT;
+      if (this.entries.readDoubleLE(at) >= recordedAtMs) return;
+      this.evictOldest();
+    }
+  }
+
+  private evictOldest(): void {
+    this.unlink(this.oldest);
+    this.oldest = (this.oldest + 1) % this.capacity;
+    this.count--;
+  }
+
+  private makeRoom(): void {
+    if (this.capacity >= this.entriesMax) {
+      this.evictOldest();
+      return;
+    }
+    const capacity = Math.min(this.capacity * 2, this.entriesMax);
+    const entries = Buffer.alloc(capacity * ENTRY_BYTES);
+    const head = this.oldest * ENTRY_BYTES;
+    this.entries.copy(entries, 0, head);
+    this.entries.copy(entries, this.entries.byteLength - head, 0, head);
+    this.entries = entries;
+    this.capacity = capacity;
+    this.oldest = 0;
+    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(capacity * 2)));
+    for (let slot = 0; slot < this.count; slot++) this.link(slot);
+  }
+
+  /** The hash is SHA-256: its first word is as good an address as any. */
+  private homeOf(slot: number): number {
+    return this.entries.readUInt32LE(slot * ENTRY_BYTES) & (this.index.length - 1);
+  }
+
+  private slotOf(identity: Buffer): number {
+    const mask = this.index.length - 1;
+    let place = identity.readUInt32LE(0) & mask;
+    for (;;) {
+      const slot = (this.index[place] as number) - 1;
+      if (slot < 0) return -1;
+      const at = slot * ENTRY_BYTES;
+      if (this.entries.compare(identity, 0, HASH_BYTES, at, at + HASH_BYTES) === 0) return slot;
+      place = (place + 1) & mask;
+    }
+  }
+
+  private link(slot: number): void {
+    const mask = this.index.length - 1;
+    let place = this.homeOf(slot);
+    while (this.index[place] !== 0) place = (place + 1) & mask;
+    this.index[place] = slot + 1;
+  }
+
+  /** Removes a slot's place and closes the hole, so that no probe sequence is cut (Knuth 6.4 R). */
+  private unlink(slot: number): void {
+    const mask = this.index.length - 1;
+    let hole = this.homeOf(slot);
+    while (this.index[hole] !== slot + 1) hole = (hole + 1) & mask;
+    let place = hole;
+    for (;;) {
+      place = (place + 1) & mask;
+      const other = this.index[place] as number;
+      if (other === 0) break;
+      const home = this.homeOf(other - 1);
+      // Moving `other` into the hole is right unless its home lies behind the hole.
+      if (((place - home) & mask) >= ((place - hole) & mask)) {
+        this.index[hole] = other;
+        hole = place;
+      }
+    }
+    this.index[hole] = 0;
+  }
+}

@@ -1,0 +1,51 @@
+// The ways the journal can fail, as types. The ledger never calls exit: whoever composes the
+// process maps `exitCode` (65 damaged evidence, 70 a sync that failed) to the end of the process.
+
+/** Where verification stopped, for a person to read. */
+export interface JournalDamage {
+  /** File name inside the journal directory. */
+  readonly segment: string;
+  /** Byte offset in that file. */
+  readonly offset: number;
+  /** The last position that verified. */
+  readonly afterLsn: number;
+  /** One line, lower case, no full stop. */
+  readonly reason: string;
+}
+
+/** Evidence in the middle of the journal does not verify: start is refused until repaired. */
+export class JournalDamaged extends Error {
+  readonly exitCode = 65;
+  readonly damage: JournalDamage;
+
+  constructor(damage: JournalDamage) {
+    super(
+      `journal damaged: ${damage.reason} in ${damage.segment} at byte ${damage.offset}, ` +
+        `after position ${damage.afterLsn}`,
+    );
+    this.name = "JournalDamaged";
+    this.damage = damage;
+  }
+}
+
+/**
+ * A write or sync failed in a way after which nobody knows what is on disk. The descriptor is
+ * never used again: the kernel may have dropped the dirty pages, so a second sync that succeeds
+ * would prove nothing.
+ */
+export class JournalBroken extends Error {
+  readonly exitCode = 70;
+
+  constructor(detail: string, options?: ErrorOptions) {
+    super(`journal broken: ${detail}`, options);
+    this.name = "JournalBroken";
+  }
+}
+
+/** The disk is full. The journal is back at its last commit; the next append may succeed. */
+export class JournalFull extends Error {
+  constructor(detail: string, options?: ErrorOptions) {
+    super(`journal full: ${detail}`, options);
+    this.name = "JournalFull";
+  }
+}

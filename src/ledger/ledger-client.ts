@@ -1,0 +1,286 @@
+// The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
+// message; receipts come back in order. Bounded: what does not fit is refused at once.
+import { type MessagePort, Worker } from "node:worker_threads";
+import { ServiceFault } from "../contract/faults.ts";
+import type { OutcomeReceipt } from "../contract/messages.ts";
+import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
+import { JournalBroken, JournalDamaged } from "./journal-faults.ts";
+import type { Ledger, OutcomeRecord } from "./ledger.ts";
+import { VERDICT_DUPLICATE } from "./ledger-core.ts";
+import {
+  type FailedMessage,
+  type FromLedger,
+  type LedgerThreadData,
+  NUMBERS_PER_RECEIPT,
+  type ReadyMessage,
+  type ReceiptsMessage,
+  type ToLedger,
+} from "./ledger-messages.ts";
+import { type AwaitedOutcome, journalUnavailable, receiptOf } from "./ledger-receipt.ts";
+import { OutcomeBatch } from "./outcome-batch.ts";
+
+/** Outcomes accepted and not yet acknowledged: by count and by bytes. */
+export const QUEUE_RECORDS_MAX = 20_000;
+export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+
+export interface LedgerOptions {
+  dataDir: string;
+  /** The shared table, given to the thread's engine writer. */
+  engineMemory: WebAssembly.Memory;
+  /** Whatever else the thread entry needs to open its engine writer; must be cloneable. */
+  engineSettings?: unknown;
+  /** The store's end of a channel: told the durable position. Transferred. */
+  storePort?: MessagePort;
+  /** The ledger cannot go on; every pending outcome was refused. End the process with this code. */
+  onFatal: (exitCode: number) => void;
+  /** Epoch ms. */
+  clock: () => number;
+  /** The thread's file; the default is the composition root's. */
+  entry?: URL;
+}
+
+export interface OpenLedger extends Ledger {
+  readonly replay: { outcomes: number; durationMs: number; truncatedBytes: number };
+  /** The last durable position. */
+  position(): number;
+  /** False while the disk is full or after the thread died. */
+  isHealthy(): boolean;
+}
+
+/**
+ * Claims the data directory, starts the ledger thread and waits until the journal is replayed.
+ * @throws DataDirectoryInUse, JournalDamaged (exit code 65), JournalBroken (70).
+ */
+export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
+  const claim = await claimDataDirectory(options.dataDir);
+  try {
+    const worker = startThread(options, claim);
+    const ready = await awaitReady(worker);
+    return new LedgerClient(worker, ready, claim, options);
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
+  const data: LedgerThreadData = {
+    journal: claim.paths.journal,
+    bureauKey: claim.paths.bureauKey,
+    epoch: claim.epoch,
+    nowMs: options.clock(),
+  };
+  const { engineMemory, engineSettings, storePort } = options;
+  return new Worker(options.entry ?? new URL("../ledger-thread.ts", import.meta.url), {
+    name: "ledger",
+    workerData: { ...data, engineMemory, engineSettings, storePort },
+    transferList: storePort === undefined ? [] : [storePort],
+  });
+}
+
+function awaitReady(worker: Worker): Promise<ReadyMessage> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: FromLedger) => {
+      settle();
+      if (message.kind === "ready") resolve(message);
+      else if (message.kind === "failed") reject(errorOf(message));
+      else reject(new Error(`the ledger thread began with \`${message.kind}\``));
+    };
+    const onError = (error: Error) => {
+      settle();
+      reject(error);
+    };
+    const onExit = (code: number) => {
+      settle();
+      reject(new JournalBroken(`the ledger thread ended with ${code} before it was ready`));
+    };
+    const settle = () => {
+      worker.off("message", onMessage).off("error", onError).off("exit", onExit);
+    };
+    worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+  });
+}
+
+function errorOf(message: FailedMessage): Error {
+  if (message.damage !== undefined) return new JournalDamaged(message.damage);
+  return new JournalBroken(message.detail);
+}
+
+interface Waiting extends AwaitedOutcome {
+  resolve: (receipt: OutcomeReceipt) => void;
+  reject: (error: Error) => void;
+}
+
+class LedgerClient implements OpenLedger {
+  readonly replay: { outcomes: number; durationMs: number; truncatedBytes: number };
+  private readonly worker: Worker;
+  private readonly claim: DataDirectoryClaim;
+  private readonly clock: () => number;
+  private readonly onFatal: (exitCode: number) => void;
+  private lsn: number;
+  private hasRoom = true;
+  /** Set once nothing can be appended any more. */
+  private ended: "closed" | "dead" | undefined;
+  /** In order of append; `answered` of them at the front are done. */
+  private waiting: Waiting[] = [];
+  private answered = 0;
+  private batch = new OutcomeBatch();
+  private isFlushDue = false;
+  /** Bytes of messages not yet answered, in order. */
+  private sentBytes: number[] = [];
+  private queuedBytes = 0;
+  private whenExited: Promise<void>;
+
+  constructor(
+    worker: Worker,
+    ready: ReadyMessage,
+    claim: DataDirectoryClaim,
+    options: LedgerOptions,
+  ) {
+    this.worker = worker;
+    this.claim = claim;
+    this.clock = options.clock;
+    this.onFatal = options.onFatal;
+    this.lsn = ready.lsn;
+    const { outcomes, durationMs, truncatedBytes } = ready;
+    this.replay = { outcomes, durationMs, truncatedBytes };
+    worker.on("message", (message: FromLedger) => this.receive(message));
+    worker.on("error", () => this.die(70));
+    this.whenExited = new Promise((resolve) => {
+      worker.once("exit", () => {
+        if (this.ended !== "closed") this.die(70);
+        resolve();
+      });
+    });
+  }
+
+  get pendingCount(): number {
+    return this.waiting.length - this.answered;
+  }
+
+  position(): number {
+    return this.lsn;
+  }
+
+  isHealthy(): boolean {
+    return this.hasRoom && this.ended === undefined;
+  }
+
+  append(record: OutcomeRecord): Promise<OutcomeReceipt> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      this.batch.add(record);
+      const { outcomeId, signature } = record;
+      this.waiting.push({ outcomeId, signature, resolve, reject });
+      if (this.batch.isFull) this.flush();
+      else this.flushSoon();
+    });
+  }
+
+  /** Waits for room instead of refusing: an import is as fast as the disk, not faster. */
+  async appendBatch(records: readonly OutcomeRecord[]): Promise<OutcomeReceipt[]> {
+    const receipts: OutcomeReceipt[] = [];
+    const partMax = QUEUE_RECORDS_MAX / 4;
+    for (let from = 0; from < records.length; from += partMax) {
+      const part = records.slice(from, from + partMax);
+      receipts.push(...(await Promise.all(part.map((record) => this.append(record)))));
+    }
+    return receipts;
+  }
+
+  async close(): Promise<void> {
+    if (this.ended === undefined) {
+      this.flush();
+      this.ended = "closed";
+      const message: ToLedger = { kind: "close" };
+      this.worker.postMessage(message, []);
+    }
+    await this.whenExited;
+    this.rejectAll("the ledger is closed");
+    await this.claim.release();
+  }
+
+  private refusal(): ServiceFault | undefined {
+    if (this.ended === "closed") return journalUnavailable("the ledger is closed");
+    if (this.ended === "dead") return journalUnavailable("the ledger has failed");
+    const isOver =
+      this.pendingCount >= QUEUE_RECORDS_MAX ||
+      this.queuedBytes + this.batch.byteCount >= QUEUE_BYTES_MAX;
+    return isOver ? new ServiceFault("overloaded", "too many outcomes are waiting") : undefined;
+  }
+
+  private flushSoon(): void {
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
+    // The check phase comes after all callbacks of this turn: one message for all of them.
+    setImmediate(() => {
+      this.isFlushDue = false;
+      if (this.ended === undefined) this.flush();
+    });
+  }
+
+  private flush(): void {
+    if (this.batch.count === 0) return;
+    const { bytes, count } = this.batch.take();
+    this.queuedBytes += bytes.byteLength;
+    this.sentBytes.push(bytes.byteLength);
+    const frames = bytes.buffer as ArrayBuffer;
+    const message: ToLedger = {
+      kind: "append",
+      frames,
+      byteCount: bytes.byteLength,
+      recordCount: count,
+      nowMs: this.clock(),
+    };
+    this.worker.postMessage(message, [frames]);
+  }
+
+  private receive(message: FromLedger): void {
+    if (message.kind === "receipts") this.answer(message);
+    else if (message.kind === "health") this.hasRoom = message.isHealthy;
+    else if (message.kind === "failed") this.die(message.exitCode);
+  }
+
+  private answer(message: ReceiptsMessage): void {
+    this.lsn = message.lsn;
+    this.queuedBytes -= this.sentBytes.shift() ?? 0;
+    const { numbers, duplicateIds } = message;
+    let duplicate = 0;
+    for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT) {
+      const [verdict = 0, lsn = 0, recordedAtMs = 0] = numbers.subarray(at, at + 3);
+      const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
+      const waiting = this.waiting[this.answered++] as Waiting;
+      try {
+        waiting.resolve(receiptOf(waiting, verdict, lsn, recordedAtMs, firstId));
+      } catch (error) {
+        waiting.reject(error as Error);
+      }
+    }
+    this.forgetAnswered();
+  }
+
+  /** Drops answered entries once they are most of the list: constant work per entry. */
+  private forgetAnswered(): void {
+    if (this.answered * 2 < this.waiting.length) return;
+    this.waiting = this.waiting.slice(this.answered);
+    this.answered = 0;
+  }
+
+  private die(exitCode: number): void {
+    if (this.ended === "dead") return;
+    this.ended = "dead";
+    this.rejectAll("the ledger has failed");
+    this.onFatal(exitCode);
+  }
+
+  private rejectAll(why: string): void {
+    const waiting = this.waiting.slice(this.answered);
+    this.waiting = [];
+    this.answered = 0;
+    for (const entry of waiting) entry.reject(journalUnavailable(why));
+  }
+}

@@ -1,0 +1,152 @@
+// The ledger thread's loop: take what has arrived, commit it as one, answer, look again. While a
+// sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { FrameRun } from "./journal-writer.ts";
+import type { CommitResult, LedgerCore } from "./ledger-core.ts";
+import { VERDICT_DUPLICATE } from "./ledger-core.ts";
+import {
+  type AppendMessage,
+  type FromLedger,
+  NUMBERS_PER_RECEIPT,
+  type ToLedger,
+} from "./ledger-messages.ts";
+import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./outcome-batch.ts";
+
+/** How often a full disk is asked for room, in ms. */
+const PROBE_INTERVAL_MS = 500;
+
+export interface LedgerLoopOptions {
+  port: MessagePort;
+  core: LedgerCore;
+  /** Told the durable position after every sync; the store listens at the other end. */
+  storePort: MessagePort | undefined;
+  /** Called when the core can no longer vouch for the disk, with what was thrown. */
+  fail: (error: unknown) => void;
+  /** Called after a clean close. */
+  closed: () => void;
+}
+
+/** Serves append messages until closed or broken. Returns at once. */
+export function serveLedger(options: LedgerLoopOptions): void {
+  const loop = new Loop(options);
+  loop.announce();
+  options.port.on("message", (message: ToLedger) => loop.take(message));
+}
+
+class Loop {
+  private readonly options: LedgerLoopOptions;
+  private probe: NodeJS.Timeout | undefined;
+  private isOver = false;
+
+  constructor(options: LedgerLoopOptions) {
+    this.options = options;
+  }
+
+  take(first: ToLedger): void {
+    let message: ToLedger | undefined = first;
+    try {
+      while (message !== undefined && !this.isOver) {
+        if (message.kind === "close") {
+          this.close();
+          return;
+        }
+        message = this.commitFrom(message);
+      }
+    } catch (error) {
+      this.stop();
+      this.options.fail(error);
+    }
+  }
+
+  announce(): void {
+    this.options.storePort?.postMessage(this.options.core.lsn);
+  }
+
+  /** Commits `first` and what else fits under the caps; returns the message that did not fit. */
+  private commitFrom(first: AppendMessage): ToLedger | undefined {
+    const messages = [first];
+    let records = first.recordCount;
+    let bytes = first.byteCount;
+    let next = this.receive();
+    while (next !== undefined && next.kind === "append") {
+      records += next.recordCount;
+      bytes += next.byteCount;
+      if (records > COMMIT_RECORDS_MAX || bytes > COMMIT_BYTES_MAX) break;
+      messages.push(next);
+      next = this.receive();
+    }
+    this.commit(messages);
+    return next ?? this.receive();
+  }
+
+  private receive(): ToLedger | undefined {
+    return (receiveMessageOnPort(this.options.port) as { message: ToLedger } | undefined)?.message;
+  }
+
+  private commit(messages: readonly AppendMessage[]): void {
+    const { core, port } = this.options;
+    const wasHealthy = core.isHealthy;
+    const nowMs = (messages.at(-1) as AppendMessage).nowMs;
+    const results = core.commit(messages.map(runOf), nowMs);
+    this.announce();
+    let from = 0;
+    for (const message of messages) {
+      const to = from + message.recordCount;
+      const answer = receiptsOf(results.slice(from, to), core.lsn);
+      port.postMessage(answer, [answer.numbers.buffer]);
+      from = to;
+    }
+    if (core.isHealthy !== wasHealthy) this.tellHealth();
+  }
+
+  private tellHealth(): void {
+    const { core, port } = this.options;
+    port.postMessage({ kind: "health", isHealthy: core.isHealthy } satisfies FromLedger);
+    clearInterval(this.probe);
+    // A server that says it is not ready gets no outcomes: it must find out by itself.
+    if (!core.isHealthy) this.probe = setInterval(() => this.askForRoom(), PROBE_INTERVAL_MS);
+  }
+
+  private askForRoom(): void {
+    try {
+      this.options.core.probe();
+      if (this.options.core.isHealthy) this.tellHealth();
+    } catch (error) {
+      this.stop();
+      this.options.fail(error);
+    }
+  }
+
+  private close(): void {
+    this.stop();
+    this.options.core.close();
+    this.options.closed();
+  }
+
+  private stop(): void {
+    this.isOver = true;
+    clearInterval(this.probe);
+  }
+}
+
+function runOf(message: AppendMessage): FrameRun {
+  return {
+    bytes: Buffer.from(message.frames, 0, message.byteCount),
+    count: message.recordCount,
+  };
+}
+
+function receiptsOf(
+  results: readonly CommitResult[],
+  lsn: number,
+): Extract<FromLedger, { kind: "receipts" }> & { numbers: Float64Array<ArrayBuffer> } {
+  const numbers = new Float64Array(results.length * NUMBERS_PER_RECEIPT);
+  const duplicateIds: string[] = [];
+  for (const [index, result] of results.entries()) {
+    numbers[index * NUMBERS_PER_RECEIPT] = result.verdict;
+    numbers[index * NUMBERS_PER_RECEIPT + 1] = result.lsn;
+    numbers[index * NUMBERS_PER_RECEIPT + 2] = result.recordedAtMs;
+    if (result.verdict === VERDICT_DUPLICATE) duplicateIds.push(result.outcomeId);
+  }
+  return { kind: "receipts", numbers, duplicateIds, lsn };
+}

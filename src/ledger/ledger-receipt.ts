@@ -1,0 +1,46 @@
+// Turns what became of a record into what its reporter gets: a receipt or a fault.
+import { ServiceFault } from "../contract/faults.ts";
+import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { Signature } from "../contract/vocabulary.ts";
+import {
+  VERDICT_CONFLICT,
+  VERDICT_DUPLICATE,
+  VERDICT_RECORDED,
+  VERDICT_UNAVAILABLE,
+} from "./ledger-core.ts";
+
+/** What the sender remembers of a record until its answer comes. */
+export interface AwaitedOutcome {
+  outcomeId: string;
+  signature: Signature;
+}
+
+/** @throws ServiceFault `idempotency_conflict` or `journal_unavailable`. */
+export function receiptOf(
+  awaited: AwaitedOutcome,
+  verdict: number,
+  lsn: number,
+  recordedAtMs: number,
+  firstOutcomeId: string,
+): OutcomeReceipt {
+  if (verdict === VERDICT_CONFLICT) {
+    throw new ServiceFault(
+      "idempotency_conflict",
+      `the id was used for the outcome at position ${lsn} with another body`,
+    );
+  }
+  if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full");
+  const isDuplicate = verdict === VERDICT_DUPLICATE;
+  if (!isDuplicate && verdict !== VERDICT_RECORDED) throw new Error(`verdict ${verdict}?`);
+  return {
+    outcome_id: isDuplicate ? firstOutcomeId : awaited.outcomeId,
+    position: lsn,
+    recorded_at: new Date(recordedAtMs).toISOString(),
+    duplicate: isDuplicate,
+    signature: awaited.signature,
+  };
+}
+
+export function journalUnavailable(why: string): ServiceFault {
+  return new ServiceFault("journal_unavailable", `${why}; the outcome was not recorded`);
+}

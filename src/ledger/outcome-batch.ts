@@ -1,0 +1,50 @@
+// Outcomes on their way to the journal: frames encoded back to back into one buffer, which moves
+// between threads without copying. Owns the caps of one commit.
+import type { FrameRun } from "./journal-writer.ts";
+import type { OutcomeRecord } from "./ledger.ts";
+import { encodeOutcomeFrame, outcomeFrameBytesMax } from "./outcome-record.ts";
+
+/** Caps of one sync: what is more waits for the next. */
+export const COMMIT_RECORDS_MAX = 1000;
+export const COMMIT_BYTES_MAX = 256 * 1024;
+
+const BUFFER_BYTES_MIN = 4096;
+
+/** Collects outcomes; `take` hands over what was collected and starts anew. */
+export class OutcomeBatch {
+  private bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
+  private used = 0;
+  private size = 0;
+
+  get count(): number {
+    return this.size;
+  }
+
+  get byteCount(): number {
+    return this.used;
+  }
+
+  get isFull(): boolean {
+    return this.size >= COMMIT_RECORDS_MAX || this.used >= COMMIT_BYTES_MAX;
+  }
+
+  add(record: OutcomeRecord): void {
+    const needed = this.used + outcomeFrameBytesMax(record);
+    if (needed > this.bytes.byteLength) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.byteLength * 2));
+      this.bytes.copy(larger, 0, 0, this.used);
+      this.bytes = larger;
+    }
+    this.used = encodeOutcomeFrame(record, this.bytes, this.used);
+    this.size++;
+  }
+
+  /** The frames so far. Their buffer is not shared with anything else: it may be transferred. */
+  take(): FrameRun {
+    const run = { bytes: this.bytes.subarray(0, this.used), count: this.size };
+    this.bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
+    this.used = 0;
+    this.size = 0;
+    return run;
+  }
+}

@@ -1,0 +1,199 @@
+// One outcome as journal payload: a fixed head, the strings, the exact received bytes. The fold
+// and the replay guard read single fields without decoding the rest.
+import assert from "node:assert/strict";
+import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./journal-format.ts";
+import type { OutcomeRecord } from "./ledger.ts";
+
+/*
+ * Payload of an outcome, little-endian. Strings are UTF-8, back to back in the order of their
+ * lengths; the body is the rest.
+ *
+ *   0   1   2   3   4       8               16              24              32
+ *   +---+---+---+---+-------+---------------+---------------+---------------+
+ *   |ver|flg|grd|sig| zero  | stakes f64    | settled ms f64| recorded ms f64|
+ *   +---+---+---+---+-------+---------------+---------------+---------------+
+ *   32                      48  50  52  54  56  58  60  62  64
+ *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
+ *   | outcome id (16)       |sub|rep|key|ten|act|req|src|prf| strings    | body |
+ *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
+ *
+ * flg: bit 0 the outcome, bit 1 the agent's fault. prf: bytes of a reporter's proof that stand
+ * between the strings and the body; zero for records without one.
+ */
+export const OUTCOME_HEAD_BYTES = 64;
+const OUTCOME_VERSION = 1;
+const FLAG_SUCCESS = 1;
+const FLAG_AGENT_FAULT = 2;
+const STAKES_AT = 8;
+const SETTLED_AT = 16;
+const RECORDED_AT = 24;
+const ID_AT = 32;
+const ID_BYTES = 16;
+const LENGTHS_AT = 48;
+const PROOF_LENGTH_AT = 62;
+const UINT16_MAX = 0xffff;
+
+/** String members in the order they are stored. */
+const STRINGS = [
+  "subject",
+  "reporter",
+  "idempotencyKey",
+  "tenant",
+  "action",
+  "requestId",
+  "source",
+] as const;
+const IDEMPOTENCY_KEY = 2;
+const TENANT = 3;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Upper bound of the frame of `record`, in bytes. */
+export function outcomeFrameBytesMax(record: OutcomeRecord): number {
+  let bytes = FRAME_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
+  for (const name of STRINGS) bytes += record[name].length * 3;
+  return bytes;
+}
+
+/**
+ * Writes the frame of an outcome (length, kind and payload; position and checksum are the
+ * journal's) at `at`.
+ * @returns the offset behind it.
+ */
+export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
+  assert(UUID.test(record.outcomeId), "an outcome id is a lower-case UUID");
+  const head = at + FRAME_BYTES;
+  let end = head + OUTCOME_HEAD_BYTES;
+  for (const [index, name] of STRINGS.entries()) {
+    const length = bytes.write(record[name], end, "utf8");
+    assert(length <= UINT16_MAX, `${name} is too long for the journal`);
+    bytes.writeUInt16LE(length, head + LENGTHS_AT + index * 2);
+    end += length;
+  }
+  bytes.writeUInt16LE(0, head + PROOF_LENGTH_AT);
+  bytes[head] = OUTCOME_VERSION;
+  bytes[head + 1] =
+    (record.outcome === 1 ? FLAG_SUCCESS : 0) | (record.isAgentFault ? FLAG_AGENT_FAULT : 0);
+  bytes[head + 2] = record.gradeIndex;
+  bytes[head + 3] = SIGNATURES.indexOf(record.signature);
+  bytes.writeUInt32LE(0, head + 4);
+  bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
+  bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_AT);
+  bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_AT);
+  bytes.write(record.outcomeId.replaceAll("-", ""), head + ID_AT, ID_BYTES, "hex");
+  bytes.set(record.body, end);
+  end += record.body.byteLength;
+  openFrame(bytes, at, FRAME_KINDS.outcome, end - head);
+  return end;
+}
+
+/** What the fold needs of an outcome; the object is reused by `decodeFold`, copy what outlives. */
+export interface FoldedOutcome {
+  subject: string;
+  reporter: string;
+  outcome: 0 | 1;
+  stakes: number;
+  gradeIndex: number;
+  signatureIndex: number;
+  settledAtMs: number;
+}
+
+/** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
+export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
+  const head = at + FRAME_BYTES;
+  const flags = bytes[head + 1] as number;
+  if ((flags & FLAG_AGENT_FAULT) === 0) return false;
+  const subjectAt = head + OUTCOME_HEAD_BYTES;
+  const reporterAt = subjectAt + bytes.readUInt16LE(head + LENGTHS_AT);
+  const reporterEnd = reporterAt + bytes.readUInt16LE(head + LENGTHS_AT + 2);
+  target.subject = bytes.toString("utf8", subjectAt, reporterAt);
+  target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
+  target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
+  target.stakes = bytes.readDoubleLE(head + STAKES_AT);
+  target.gradeIndex = bytes[head + 2] as number;
+  target.signatureIndex = bytes[head + 3] as number;
+  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  return true;
+}
+
+/** When the outcome frame at `at` was recorded, epoch ms. */
+export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
+  return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
+}
+
+/** The 16 bytes of the outcome id, a view. */
+export function outcomeIdBytes(bytes: Buffer, at: number): Buffer {
+  const from = at + FRAME_BYTES + ID_AT;
+  return bytes.subarray(from, from + ID_BYTES);
+}
+
+/** A UUID's text form from its 16 bytes. */
+export function formatOutcomeId(bytes: Buffer): string {
+  const hex = bytes.toString("hex");
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${parts.join("-")}-${hex.slice(20)}`;
+}
+
+/** Views that make up the replay identity; undefined when the caller gave no key. */
+export function outcomeReplayParts(
+  bytes: Buffer,
+  at: number,
+): { key: Buffer; tenant: Buffer; content: Buffer } | undefined {
+  const head = at + FRAME_BYTES;
+  if (bytes.readUInt16LE(head + LENGTHS_AT + IDEMPOTENCY_KEY * 2) === 0) return undefined;
+  const ends = stringEnds(bytes, head);
+  const end = head + frameLength(bytes, at);
+  const bodyAt = (ends.at(-1) as number) + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  return {
+    key: bytes.subarray(ends[IDEMPOTENCY_KEY - 1], ends[IDEMPOTENCY_KEY]),
+    tenant: bytes.subarray(ends[TENANT - 1], ends[TENANT]),
+    // Imports carry no body: their members are the content.
+    content: bodyAt < end ? bytes.subarray(bodyAt, end) : memberBytes(bytes, head, ends),
+  };
+}
+
+/** The members that say what happened, without times: an import may shift those. */
+function memberBytes(bytes: Buffer, head: number, ends: number[]): Buffer {
+  return Buffer.concat([
+    bytes.subarray(head + 1, head + SETTLED_AT),
+    bytes.subarray(head + OUTCOME_HEAD_BYTES, ends.at(-1)),
+  ]);
+}
+
+function stringEnds(bytes: Buffer, head: number): number[] {
+  let end = head + OUTCOME_HEAD_BYTES;
+  return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
+}
+
+/** The whole record at `at`; the body is copied. Throws when the version is not known. */
+export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
+  const head = at + FRAME_BYTES;
+  if (bytes[head] !== OUTCOME_VERSION || bytes.readUInt16LE(head + PROOF_LENGTH_AT) !== 0) {
+    throw new Error(`outcome record version ${bytes[head]} is not known`);
+  }
+  const ends = stringEnds(bytes, head);
+  const text = (index: number) =>
+    bytes.toString("utf8", index === 0 ? head + OUTCOME_HEAD_BYTES : ends[index - 1], ends[index]);
+  const flags = bytes[head + 1] as number;
+  const gradeIndex = bytes[head + 2] as number;
+  assert(gradeIndex < GRADES.length, "grade index out of range");
+  return {
+    outcomeId: formatOutcomeId(outcomeIdBytes(bytes, at)),
+    subject: text(0),
+    reporter: text(1),
+    idempotencyKey: text(2),
+    tenant: text(3),
+    action: text(4),
+    requestId: text(5),
+    source: text(6),
+    outcome: (flags & FLAG_SUCCESS) === 0 ? 0 : 1,
+    stakes: bytes.readDoubleLE(head + STAKES_AT),
+    gradeIndex,
+    signature: SIGNATURES[bytes[head + 3] as number] as Signature,
+    settledAtMs: bytes.readDoubleLE(head + SETTLED_AT),
+    recordedAtMs: outcomeRecordedAtMs(bytes, at),
+    isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
+    body: Uint8Array.from(bytes.subarray(ends.at(-1), head + frameLength(bytes, at))),
+  };
+}
