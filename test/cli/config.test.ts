@@ -1,0 +1,96 @@
+// Settings: what wins, what is refused, and what output looks like.
+import { describe, expect, it } from "vitest";
+
+import { formatCsv, formatTable } from "../../src/cli/output.ts";
+import { dataDirOf, InvalidSetting, serveConfigOf, serverAccessOf } from "../../src/config.ts";
+
+const flags = { sample: true };
+
+function isEnabled(environment: Record<string, string>): boolean {
+  return serveConfigOf(flags, environment).isReservedEnabled;
+}
+
+describe("settings of serve", () => {
+  it("have defaults", () => {
+    expect(serveConfigOf(flags, {})).toEqual({
+      host: "127.0.0.1",
+      port: 8080,
+      dataDir: expect.stringMatching(/\/data\/local$/),
+      isSampleWanted: true,
+      adminKey: undefined,
+      isReservedEnabled: true,
+    });
+  });
+
+  it("come from flags before the environment, and an empty variable is unset", () => {
+    const environment = {
+      TRUSTRANK_PORT: "1",
+      PORT: "2",
+      TRUSTRANK_HOST: "::1",
+      TRUSTRANK_DATA_DIR: "/d",
+      TRUSTRANK_ADMIN_KEY: "",
+    };
+    expect(serveConfigOf(flags, environment)).toMatchObject({
+      port: 1,
+      host: "::1",
+      dataDir: "/d",
+      adminKey: undefined,
+    });
+    expect(serveConfigOf({ ...flags, port: "0", host: "h" }, environment)).toMatchObject({
+      port: 0,
+      host: "h",
+    });
+    expect(serveConfigOf(flags, { PORT: "2" }).port).toBe(2);
+    expect(dataDirOf("/e", environment)).toBe("/e");
+  });
+
+  it("refuse what is no port", () => {
+    for (const port of ["x", "-1", "65536", "80.5", " 80", "1e3"]) {
+      expect(() => serveConfigOf({ ...flags, port }, {})).toThrow(InvalidSetting);
+    }
+  });
+
+  it("switch the test agents off in production unless asked for", () => {
+    expect(isEnabled({ NODE_ENV: "production" })).toBe(false);
+    expect(isEnabled({ NODE_ENV: "production", TRUSTRANK_TEST_AGENTS: "1" })).toBe(true);
+    expect(isEnabled({ TRUSTRANK_TEST_AGENTS: "0" })).toBe(false);
+    expect(isEnabled({ NODE_ENV: "test" })).toBe(true);
+  });
+
+  it("find a server's key in three places", () => {
+    expect(serverAccessOf({}, {})).toEqual({ url: undefined, key: undefined });
+    const environment = { TRUSTRANK_ADMIN_KEY: "c", TRUSTRANK_KEY: "b", TRUSTRANK_URL: "u" };
+    expect(serverAccessOf({ key: "a" }, environment)).toEqual({ url: "u", key: "a" });
+    expect(serverAccessOf({}, environment).key).toBe("b");
+    expect(serverAccessOf({}, { TRUSTRANK_ADMIN_KEY: "c" }).key).toBe("c");
+  });
+});
+
+describe("output", () => {
+  const columns = ["agent", "count"];
+  const rows = [
+    ["agent://a/x", 3],
+    [null, 12],
+    ['say "hi", twice', -1],
+  ];
+
+  it("aligns tables, numbers to the right", () => {
+    expect(formatTable(columns, rows)).toEqual([
+      "agent            count",
+      "---------------  -----",
+      "agent://a/x          3",
+      "                    12",
+      'say "hi", twice     -1',
+    ]);
+    expect(formatTable(["a"], [])).toEqual(["a", "-"]);
+  });
+
+  it("quotes CSV where it must", () => {
+    expect(formatCsv(columns, rows)).toEqual([
+      "agent,count",
+      "agent://a/x,3",
+      ",12",
+      '"say ""hi"", twice",-1',
+    ]);
+  });
+});
