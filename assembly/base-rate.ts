@@ -7,6 +7,7 @@ import {
   HEADER_BASE,
   HEADER_BASE_DAY,
   HEADER_BASE_INFORMATION,
+  HEADER_BASE_PROBABILITY,
   HEADER_BASE_RATE,
   HEADER_BASE_RESIDUAL,
   HEADER_BASE_TIME,
@@ -18,15 +19,21 @@ import {
   WORD_BASE_TAU,
   WORD_BASE_VARIANCE,
 } from "./layout.ts";
-import { DAY_MS, daysBetween, reversion, revertVariance } from "./numeric.ts";
+import { DAY_MS, daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 
 /** g as the filters and the score use it now. */
 export function baseRate(): f64 {
   return reinterpret<f64>(atomic.load<u64>(HEADER_BASE, HEADER_BASE_RATE));
 }
 
+/** sigmoid(g), kept beside it so that a read need not take the exponential again. */
+export function baseProbability(): f64 {
+  return reinterpret<f64>(atomic.load<u64>(HEADER_BASE, HEADER_BASE_PROBABILITY));
+}
+
 function setBaseRate(g: f64): void {
   atomic.store<u64>(HEADER_BASE, reinterpret<u64>(g), HEADER_BASE_RATE);
+  atomic.store<u64>(HEADER_BASE, reinterpret<u64>(sigmoid(g)), HEADER_BASE_PROBABILITY);
 }
 
 /** Writer, on installing a config: a rate that never moved, or may not move, takes its value. */

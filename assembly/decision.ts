@@ -24,14 +24,14 @@ function verifyCost(config: u32, stakes: f64): f64 {
 }
 
 /** pi1: the largest pessimistic probability that may connect unverified. */
-export function connectBorder(config: u32, stakes: f64): f64 {
+function connectBorder(config: u32, stakes: f64): f64 {
   if (stakes <= 0.0) return 1.0;
   const saved = word(config, WORD_VERIFY_CATCH) * word(config, WORD_LOSS) * stakes;
   return min(1.0, verifyCost(config, stakes) / saved);
 }
 
 /** pi2: the largest pessimistic probability that may connect with verification. */
-export function verifyBorder(config: u32, stakes: f64, connect: f64): f64 {
+function verifyBorder(config: u32, stakes: f64, connect: f64): f64 {
   if (stakes <= 0.0) return 1.0;
   const gain = word(config, WORD_HUMAN_CATCH) - word(config, WORD_VERIFY_CATCH);
   const saved = gain * word(config, WORD_LOSS) * stakes;

@@ -1,5 +1,6 @@
 // The scorecard's features of one leg. Every sign on the log-odds of failure is a hard constraint
 // of the fit (scoring 3); a weight of zero costs one compare here.
+import { baseProbability } from "./base-rate.ts";
 import { word } from "./config.ts";
 import {
   FEATURE_AGE,
@@ -14,7 +15,9 @@ import {
   FEATURE_STAKES_NOVELTY,
   FEATURE_UNVERIFIED,
   FEATURE_VIEWER_SHORT,
+  LEG_EVIDENCE,
   LEG_FEATURES,
+  LEG_PROVEN,
   PAIR_FAILURE,
   PAIR_SUCCESS,
   ROW_ASSESSED,
@@ -38,14 +41,18 @@ import {
   WORD_STAKES_HALF_LIFE,
   WORD_MODEL_HANDSHAKE,
 } from "./layout.ts";
-import { daysBetween, halving, reversion, sigmoid } from "./numeric.ts";
+import { daysBetween, halving, reversion } from "./numeric.ts";
 import { pairEcho } from "./pairs.ts";
 
 function put(out: u32, feature: u32, value: f64): void {
   store<f64>(out + ((LEG_FEATURES + feature) << 3), value);
 }
 
-/** Fills all FEATURE_COUNT words of the leg. */
+function note(out: u32, index: u32, value: f64): void {
+  store<f64>(out + (index << 3), value);
+}
+
+/** Fills all FEATURE_COUNT words of the leg, LEG_EVIDENCE and LEG_PROVEN. */
 export function readFeatures(
   config: u32,
   model: u32,
@@ -58,11 +65,14 @@ export function readFeatures(
   nowMs: f64,
   out: u32,
 ): void {
+  // Not memory.fill: that leaves the compiled code for a call.
   for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) put(out, j, 0.0);
+  note(out, LEG_EVIDENCE, 0.0);
   const k = word(config, WORD_PRIOR_WEIGHT);
-  const p0 = sigmoid(g);
+  const p0 = baseProbability();
   let proven: f64 = 0.0;
   if (hasHistory) proven = readHistory(config, row, k * p0, k * (1.0 - p0), g, nowMs, out);
+  note(out, LEG_PROVEN, proven);
   if (stakes > proven) {
     put(out, FEATURE_STAKES_NOVELTY, Math.log((1.0 + stakes) / (1.0 + proven)));
   }
@@ -100,6 +110,7 @@ function readHistory(
   const shortRatio = (f14 + priorFailure) / (s14 + priorSuccess);
   put(out, FEATURE_MOMENTUM, Math.log(shortRatio / longRatio));
   put(out, FEATURE_BETA, Math.log(longRatio) - g);
+  note(out, LEG_EVIDENCE, s90 + f90);
   put(out, FEATURE_EVIDENCE, Math.log(1.0 + s90 + f90));
   const failed = <f64>load<u32>(row, ROW_FAILED_AT) * 1000.0;
   if (failed > 0.0) {

@@ -42,6 +42,7 @@ export const HEADER_BYTES_PAIRS = 92; //  u32  live bytes of the pair map
 export const HEADER_BASE_DAY = 96; //     u32  period whose residuals are being collected
 export const HEADER_BASE_RESIDUAL = 104; // f64
 export const HEADER_BASE_INFORMATION = 112; // f64
+export const HEADER_BASE_PROBABILITY = 120; // f64 sigmoid(g)
 export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
 export const FREE_RANGES_MAX = 64;
 
@@ -148,6 +149,8 @@ export const LEG_ETA = 17;
 export const LEG_SD = 18;
 export const LEG_MEAN = 19;
 export const LEG_VIEWER = 20;
+export const LEG_EVIDENCE = 21; //  n_eff: decayed weight of all outcomes
+export const LEG_PROVEN = 22; //    decayed largest stakes that succeeded
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
 export const LEG_WORDS = 64;
 

@@ -2,10 +2,9 @@
 // row (scoring 3 and 4). Writes one leg result; allocates nothing.
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
-import { connectBorder, decide, refuseBorder, stakesBound, verifyBorder } from "./decision.ts";
+import { decide, refuseBorder, stakesBound } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
-  DECISION_CONNECT,
   DECISION_ESCALATE,
   FEATURE_COUNT,
   FEATURE_MOMENTUM,
@@ -16,6 +15,7 @@ import {
   LEG_DECISION,
   LEG_EFFECTIVE,
   LEG_ETA,
+  LEG_EVIDENCE,
   LEG_FEATURES,
   LEG_INTERNAL,
   LEG_KNOWN,
@@ -23,6 +23,7 @@ import {
   LEG_OPTIMISTIC,
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
+  LEG_PROVEN,
   LEG_REFUSED,
   LEG_REGIME,
   LEG_SD,
@@ -47,9 +48,7 @@ import {
   ROW_OUTCOMES,
   ROW_REPORTER_TIME,
   ROW_SHOCK_AT,
-  ROW_STAKES_PROVEN,
   ROW_SUBJECT_TIME,
-  ROW_SUCCESS_LONG,
   ROW_VARIANCE_A,
   ROW_VARIANCE_B,
   ROW_VARIANCE_R,
@@ -60,7 +59,6 @@ import {
   TIER_REVIEW,
   WORD_CAUTION,
   WORD_FACTOR,
-  WORD_LONG_HALF_LIFE,
   WORD_MODEL_HANDSHAKE,
   WORD_OFFSET,
   WORD_REFUSE_CAUTION,
@@ -70,19 +68,19 @@ import {
   WORD_REVIEW_EVIDENCE,
   WORD_REVIEW_SD,
   WORD_SHOCK_DAYS,
-  WORD_STAKES_HALF_LIFE,
   WORD_SUBJECT_TAU,
   WORD_SUBJECT_VARIANCE,
   WORD_TIER_A,
   WORD_TIER_B,
   WORD_TIER_C,
 } from "./layout.ts";
-import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
+import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
 
 const SCORE_MIN: f64 = 300.0;
 const SCORE_MAX: f64 = 850.0;
-const NOVELTY_STEPS: i32 = 8;
+const NOVELTY_STEPS: i32 = 3;
+const STAKES_CEILING: f64 = 1e15;
 
 function put(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
@@ -131,10 +129,12 @@ export function scoreLeg(
   put(out, LEG_CONFIG, <f64>number);
   put(out, LEG_ETA, eta);
   put(out, LEG_SD, sd);
-  writeScores(config, eta, sd, out);
-  writeDecision(config, model, row, stakes, nowMs, out);
+  const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
+  const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
+  writeScores(config, eta, sd, added, out);
+  writeDecision(config, model, row, stakes, novelty, out);
   writeTier(config, row, hasHistory, nowMs, out);
-  rankReasons(config, model, row, g, out);
+  rankReasons(config, model, row, out);
 }
 
 /** Mean and variance (left in LEG_SD) of the subject track, reverted to now. */
@@ -172,13 +172,15 @@ function readViewer(config: u32, viewer: u32, nowMs: f64, out: u32): f64 {
 }
 
 /** Scale: 380 + 57.7078 * log-odds of success; 620 is 64:1, +40 doubles the odds (scoring 3). */
-function writeScores(config: u32, eta: f64, sd: f64, out: u32): void {
+function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void {
   const factor = word(config, WORD_FACTOR);
   const offset = word(config, WORD_OFFSET);
   const cautious = eta + word(config, WORD_CAUTION) * sd;
   put(out, LEG_PROBABILITY, sigmoid(eta));
-  put(out, LEG_OPTIMISTIC, sigmoid(eta - word(config, WORD_REFUSE_CAUTION) * sd));
   put(out, LEG_PESSIMISTIC, sigmoid(cautious));
+  // A refusal judges the agent, never the stakes: what the stakes add is taken out again.
+  const own = eta - added;
+  put(out, LEG_OPTIMISTIC, sigmoid(own - word(config, WORD_REFUSE_CAUTION) * sd));
   put(out, LEG_INTERNAL, min(SCORE_MAX, max(SCORE_MIN, offset - factor * eta)));
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
@@ -188,7 +190,7 @@ function writeDecision(
   model: u32,
   row: u32,
   stakes: f64,
-  nowMs: f64,
+  novelty: f64,
   out: u32,
 ): void {
   let isRefused = get(out, LEG_OPTIMISTIC) >= refuseBorder(config, model);
@@ -199,50 +201,30 @@ function writeDecision(
   const decision = decide(config, isRefused, pessimistic, stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
   put(out, LEG_DECISION, <f64>decision);
-  const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
   const bound =
     novelty > 0.0 && decision < DECISION_ESCALATE
-      ? noveltyBound(config, decision, novelty, row, stakes, nowMs, out)
+      ? noveltyBound(config, decision, novelty, out)
       : stakesBound(config, decision, pessimistic);
   put(out, LEG_STAKES_MAX, max(stakes, bound));
 }
 
 /**
- * Stakes bound when the probability itself rises with the stakes above what was proven: bisection
- * in ln(1 + stakes), kept on the side where the decision still holds.
+ * Stakes bound when the probability itself rises with the stakes above what was proven. The bound
+ * as a function of assumed stakes falls, so that iterating it closes in from both sides and every
+ * second value is a bound that holds: the third is returned.
  */
-function noveltyBound(
-  config: u32,
-  decision: i32,
-  weight: f64,
-  row: u32,
-  stakes: f64,
-  nowMs: f64,
-  out: u32,
-): f64 {
-  let proven: f64 = 0.0;
-  if (row != 0) {
-    const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
-    proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
-    proven *= halving(days, word(config, WORD_STAKES_HALF_LIFE));
-  }
-  const floor = Math.log(1.0 + proven);
+function noveltyBound(config: u32, decision: i32, weight: f64, out: u32): f64 {
+  const proven = get(out, LEG_PROVEN);
   const cautious = get(out, LEG_ETA) + word(config, WORD_CAUTION) * get(out, LEG_SD);
   const flat = cautious - weight * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
-  const free = stakesBound(config, decision, sigmoid(flat));
-  if (free <= proven) return free;
-  let low = max(Math.log(1.0 + stakes), min(floor, Math.log(1.0 + free)));
-  let high = Math.log(1.0 + min(free, 1e15));
+  let bound = stakesBound(config, decision, sigmoid(flat));
+  if (bound <= proven) return bound;
   for (let step = 0; step < NOVELTY_STEPS; step++) {
-    const middle = 0.5 * (low + high);
-    const value = Math.exp(middle) - 1.0;
-    const p = sigmoid(flat + weight * max(0.0, middle - floor));
-    const connect = connectBorder(config, value);
-    const border = decision == DECISION_CONNECT ? connect : verifyBorder(config, value, connect);
-    if (p <= border) low = middle;
-    else high = middle;
+    const assumed = max(proven, min(bound, STAKES_CEILING));
+    const added = weight * Math.log((1.0 + assumed) / (1.0 + proven));
+    bound = stakesBound(config, decision, sigmoid(flat + added));
   }
-  return Math.exp(low) - 1.0;
+  return bound;
 }
 
 function writeTier(config: u32, row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
@@ -255,10 +237,8 @@ function writeTier(config: u32, row: u32, hasHistory: bool, nowMs: f64, out: u32
   let evidence: f64 = 0.0;
   let failures: f64 = 0.0;
   if (hasHistory) {
-    const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
-    const keep = halving(days, word(config, WORD_LONG_HALF_LIFE));
     failures = <f64>load<f32>(row, ROW_FAILURE_LONG);
-    evidence = (<f64>load<f32>(row, ROW_SUCCESS_LONG) + failures) * keep;
+    evidence = get(out, LEG_EVIDENCE);
     const momentum = Math.abs(get(out, LEG_FEATURES + FEATURE_MOMENTUM));
     regime = momentum < word(config, WORD_REGIME_MOMENTUM) ? REGIME_STABLE : REGIME_DRIFTING;
     const shock = <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0;

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
 import type { Reading } from "../../src/engine/reading.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
@@ -25,12 +26,16 @@ function expectSame(reading: Reading, leg: ReferenceLeg, label: string): void {
   );
 }
 
+const shipped = defaultConfig().handshake;
+const NOVEL = { ...shipped, weights: { ...shipped.weights, stakes_novelty: 0.3, beta: 0.2, age: -0.1 } };
+
 const ids = Array.from({ length: 10 }, (_, i) => `agent://t/${i}`);
 
 test.each([
   ["the shipped config", {}],
   ["a base rate moved by every outcome", { base_period_days: 0 }],
   ["a fixed base rate", { base_variance: 0 }],
+  ["stakes that matter to the probability", { check: NOVEL, handshake: NOVEL }],
 ])("check and handshake equal the reference under %s", (_name, overrides) => {
   fc.assert(
     fc.property(outcomeStream(), fc.nat(60), fc.constantFrom(0, 1, 30, 5000), (stream, wait, v) => {

@@ -304,7 +304,8 @@ export class ReferenceBureau {
   ): ReferenceLeg {
     const c = this.config;
     const pessimistic = sig(eta + c.caution * sd);
-    const optimistic = sig(eta - c.refuse_caution * sd);
+    const added = (model.weights.stakes_novelty ?? 0) * (features.get("stakes_novelty") ?? 0);
+    const optimistic = sig(eta - added - c.refuse_caution * sd);
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
     const missed = (1 - c.human_catch) * c.loss;
     const isRefused = optimistic >= Math.max(c.margin / (missed + c.margin), model.refuse_at);

@@ -1,0 +1,61 @@
+// The seam: what the module imports and exports, and that the layout's regions do not overlap.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import * as layout from "../../assembly/layout.ts";
+import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
+import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";
+
+const MODULE = new URL("../../build/trustrank.wasm", import.meta.url);
+
+test("the module imports the memory alone and exports what the seam declares", () => {
+  const module = new WebAssembly.Module(readFileSync(MODULE));
+  expect(WebAssembly.Module.imports(module)).toEqual([
+    { module: "env", name: "memory", kind: "memory" },
+  ]);
+  const names = WebAssembly.Module.exports(module).map((entry) => entry.name);
+  expect(names.toSorted()).toEqual(
+    [
+      "beginConfig",
+      "check",
+      "commitConfig",
+      "copy",
+      "find",
+      "fold",
+      "handshake",
+      "initialise",
+      "memory",
+      "scoreRange",
+      "setStanding",
+    ].toSorted(),
+  );
+});
+
+test("static data ends below the header and regions follow each other", () => {
+  const memory = createEngineMemory();
+  const before = Buffer.from(memory.buffer.slice(layout.HEADER_BASE));
+  instantiateEngine(memory);
+  // Instantiating writes static data only: everything from the header on is untouched.
+  expect(Buffer.from(memory.buffer.slice(layout.HEADER_BASE)).equals(before)).toBe(true);
+  const { HEADER_BASE, CHUNK_DIRECTORY_BASE, CONFIG_BASE, SCRATCH_BASE, HEAP_BASE } = layout;
+  const freeEnd = layout.HEADER_FREE_RANGES + layout.FREE_RANGES_MAX * 8;
+  expect(HEADER_BASE + freeEnd).toBeLessThanOrEqual(CHUNK_DIRECTORY_BASE);
+  expect(CHUNK_DIRECTORY_BASE + layout.CHUNKS_MAX * 4).toBeLessThanOrEqual(CONFIG_BASE);
+  expect(CONFIG_BASE + layout.CONFIG_SLOTS * layout.CONFIG_STRIDE).toBeLessThanOrEqual(SCRATCH_BASE);
+  const scratch = layout.SCRATCH_SLOTS * layout.SCRATCH_STRIDE;
+  expect(SCRATCH_BASE + scratch).toBeLessThanOrEqual(HEAP_BASE);
+});
+
+test("records fit their strides and the vocabularies match", () => {
+  expect(layout.ROW_REPORTED + 4).toBe(layout.ROW_STRIDE);
+  expect(layout.ROW_STRIDE % 8).toBe(0);
+  expect(layout.FEATURE_COUNT).toBe(FEATURES.length);
+  expect(layout.REASON_COUNT).toBe(REASON_CODES.length);
+  expect(layout.TIER_REVIEW).toBe(TIERS.indexOf("REVIEW"));
+  expect(layout.WORD_SIGNATURE_WEIGHTS - layout.WORD_GRADE_WEIGHTS).toBe(GRADES.length);
+  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBeLessThanOrEqual(40);
+  expect(40 + layout.REASON_COUNT).toBeLessThanOrEqual(layout.LEG_WORDS);
+  expect(layout.WORD_MODEL_HANDSHAKE + layout.MODEL_WORDS).toBeLessThanOrEqual(
+    layout.CONFIG_WORD_COUNT,
+  );
+  expect(layout.MODEL_WEIGHTS + layout.FEATURE_COUNT).toBeLessThanOrEqual(layout.MODEL_REFERENCES);
+});
