@@ -61,7 +61,7 @@ type Table = ReturnType<typeof openTable>;
 function shuffled(ids: readonly string[], count: number, seed: number): string[] {
   const random = generator(seed);
   return Array.from({ length: count }, () =>
-    Buffer.from(ids[Math.floor(random() * ids.length)]!).latin1Slice(),
+    Buffer.from(ids[Math.floor(random() * ids.length)]!).toString("latin1"),
   );
 }
 

@@ -32,7 +32,10 @@ export function readRatings(path: string, namespace: string): RatedOutcome[] {
       timeMs: seconds * 1000,
     });
   });
-  return rows.map((row, i) => ({ row, i })).toSorted(byTime).map((entry) => entry.row);
+  return rows
+    .map((row, i) => ({ row, i }))
+    .toSorted(byTime)
+    .map((entry) => entry.row);
 }
 
 function byTime(a: { row: RatedOutcome; i: number }, b: { row: RatedOutcome; i: number }): number {

@@ -12,7 +12,7 @@ export function auc(probabilities: ArrayLike<number>, failures: ArrayLike<number
   order.sort((a, b) => probabilities[a]! - probabilities[b]!);
   let rankSum = 0;
   let bads = 0;
-  for (let i = 0; i < n; ) {
+  for (let i = 0; i < n;) {
     let end = i + 1;
     while (end < n && probabilities[order[end]!] === probabilities[order[i]!]) end++;
     const rank = (i + 1 + end) / 2;

@@ -40,7 +40,9 @@ test("static data ends below the header and regions follow each other", () => {
   const freeEnd = layout.HEADER_FREE_RANGES + layout.FREE_RANGES_MAX * 8;
   expect(HEADER_BASE + freeEnd).toBeLessThanOrEqual(CHUNK_DIRECTORY_BASE);
   expect(CHUNK_DIRECTORY_BASE + layout.CHUNKS_MAX * 4).toBeLessThanOrEqual(CONFIG_BASE);
-  expect(CONFIG_BASE + layout.CONFIG_SLOTS * layout.CONFIG_STRIDE).toBeLessThanOrEqual(SCRATCH_BASE);
+  expect(CONFIG_BASE + layout.CONFIG_SLOTS * layout.CONFIG_STRIDE).toBeLessThanOrEqual(
+    SCRATCH_BASE,
+  );
   const scratch = layout.SCRATCH_SLOTS * layout.SCRATCH_STRIDE;
   expect(SCRATCH_BASE + scratch).toBeLessThanOrEqual(HEAP_BASE);
 });

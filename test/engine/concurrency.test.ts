@@ -35,9 +35,7 @@ test("growth and config swaps under readers", async () => {
   for (const worker of workers) {
     const answer = once(worker, "message");
     worker.postMessage("stop");
-    const [{ readings, seen }] = (await answer) as [
-      { readings: number; seen: [string, number][] },
-    ];
+    const [{ readings, seen }] = (await answer) as [{ readings: number; seen: [string, number][] }];
     await worker.terminate();
     expect(readings).toBeGreaterThan(1000);
     const anchored = new Set<number>();

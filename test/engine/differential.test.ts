@@ -13,21 +13,28 @@ const TOLERANCE = 1e-5;
 
 function expectSame(reading: Reading, leg: ReferenceLeg, label: string): void {
   const close = (actual: number, expected: number, name: string) =>
-    expect(Math.abs(actual - expected), `${label} ${name}: ${actual} against ${expected}`).toBeLessThan(
-      TOLERANCE * Math.max(1, Math.abs(expected)),
-    );
+    expect(
+      Math.abs(actual - expected),
+      `${label} ${name}: ${actual} against ${expected}`,
+    ).toBeLessThan(TOLERANCE * Math.max(1, Math.abs(expected)));
   close(reading.failureProbability, leg.probability, "probability");
   close(reading.failureOptimistic, leg.optimistic, "optimistic");
   close(reading.failurePessimistic, leg.pessimistic, "pessimistic");
   close(reading.scoreInternal, leg.internal, "internal");
   close(reading.scoreEffective, leg.effective, "effective");
-  expect([reading.tierIndex, reading.regimeIndex, reading.decisionIndex, reading.isRefused]).toEqual(
-    [leg.tier, leg.regime, leg.decision, leg.isRefused],
-  );
+  expect([
+    reading.tierIndex,
+    reading.regimeIndex,
+    reading.decisionIndex,
+    reading.isRefused,
+  ]).toEqual([leg.tier, leg.regime, leg.decision, leg.isRefused]);
 }
 
 const shipped = defaultConfig().handshake;
-const NOVEL = { ...shipped, weights: { ...shipped.weights, stakes_novelty: 0.3, beta: 0.2, age: -0.1 } };
+const NOVEL = {
+  ...shipped,
+  weights: { ...shipped.weights, stakes_novelty: 0.3, beta: 0.2, age: -0.1 },
+};
 
 const ids = Array.from({ length: 10 }, (_, i) => `agent://t/${i}`);
 

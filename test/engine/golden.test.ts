@@ -65,8 +65,14 @@ test("the fold reproduces the golden vectors to six digits", () => {
     const label = `day ${vector.day}`;
     const subject = read(vector.subject, ROW_MEAN_B, ROW_VARIANCE_B);
     const reporter = read(vector.reporter, ROW_MEAN_R, ROW_VARIANCE_R);
-    expect(subject.map((x) => Number(x.toFixed(6))), label).toEqual(vector.subjectState);
-    expect(reporter.map((x) => Number(x.toFixed(6))), label).toEqual(vector.reporterState);
+    expect(
+      subject.map((x) => Number(x.toFixed(6))),
+      label,
+    ).toEqual(vector.subjectState);
+    expect(
+      reporter.map((x) => Number(x.toFixed(6))),
+      label,
+    ).toEqual(vector.reporterState);
     expect(Number(reader.baseRate.toFixed(6)), label).toBe(vector.baseRate);
   }
 });

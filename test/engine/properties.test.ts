@@ -14,7 +14,10 @@ const novel = { ...shipped.check, weights: { ...shipped.check.weights, stakes_no
 const CONFIGS = [{}, { check: novel, handshake: { ...novel, viewer: 1 } }];
 const LADDER = [0, 0.5, 1, 3, 10, 40, 100, 350, 1000, 5000, 2e4, 1e6, 1e9];
 
-function foldAll(engine: ReturnType<typeof openEngine>, stream: Parameters<typeof engine.writer.fold>[0][]) {
+function foldAll(
+  engine: ReturnType<typeof openEngine>,
+  stream: Parameters<typeof engine.writer.fold>[0][],
+) {
   for (const outcome of stream) engine.writer.fold(outcome);
   return stream.at(-1)!.settledAtMs + DAY_MS;
 }

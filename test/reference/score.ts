@@ -102,7 +102,8 @@ export class ReferenceBureau {
     const seconds = Math.floor(t / 1000);
     const v = this.#agent(e.subject);
     const u = this.#agent(e.reporter);
-    const phi = Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + c.stakes_high / c.stakes_unit);
+    const phi =
+      Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + c.stakes_high / c.stakes_unit);
     let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
     w *= clip(phi, c.stakes_floor, 1);
     const key = `${e.subject}\n${e.reporter}\n${y}`;
@@ -223,13 +224,15 @@ export class ReferenceBureau {
     const agent = this.agents.get(subject);
     const row = agent !== undefined && agent.outcomes > 0 ? agent : undefined;
     const view = viewer === null ? undefined : this.agents.get(viewer);
-    const track = row && ou(
-      viewer === null ? row.mA : row.mB,
-      viewer === null ? row.vA : row.vB,
-      c.subject_variance,
-      c.subject_tau_days,
-      days(row.subjectAt, now),
-    );
+    const track =
+      row &&
+      ou(
+        viewer === null ? row.mA : row.mB,
+        viewer === null ? row.vA : row.vB,
+        c.subject_variance,
+        c.subject_tau_days,
+        days(row.subjectAt, now),
+      );
     const severity =
       view !== undefined && view.reporterAt > 0
         ? ou(view.s, view.vR, c.reporter_variance, c.reporter_tau_days, days(view.reporterAt, now))

@@ -1,0 +1,97 @@
+// Child servers for the benches: started, awaited, their CPU time read from the kernel, stopped.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
+/** Clock ticks per second of /proc/<pid>/stat on every Linux we know. */
+const TICKS_PER_SECOND = 100;
+const START_TIMEOUT_MS = 60_000;
+
+export const ADMIN_KEY = "bench-admin-key-0123456789abcdefghijklmnopqrstuv";
+
+export interface ServerProcess {
+  url: string;
+  pid: number;
+  /** User plus system seconds the process has used; NaN where the kernel does not tell. */
+  cpuSeconds(): number;
+  /** Sends SIGTERM and resolves with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+function cpuSeconds(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function wrap(child: ChildProcess, url: string, cleanUp: () => void): ServerProcess {
+  return {
+    url,
+    pid: child.pid!,
+    cpuSeconds: () => cpuSeconds(child.pid!),
+    async stop() {
+      if (child.exitCode === null) {
+        const gone = once(child, "exit");
+        child.kill("SIGTERM");
+        await gone;
+      }
+      cleanUp();
+      return child.exitCode;
+    },
+  };
+}
+
+/** Starts one of the floors of http-floors.ts. */
+export async function startFloor(kind: "uws" | "fastify"): Promise<ServerProcess> {
+  const script = path.join(ROOT, "bench/http-floors.ts");
+  const child = spawn(process.execPath, [...NODE_FLAGS, script, kind], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await once(lines, "line")) as [string];
+  const { port } = JSON.parse(line) as { port: number };
+  return wrap(child, `http://127.0.0.1:${port}`, () => lines.close());
+}
+
+/** Starts the real service on a fresh data directory with the sample history. */
+export async function startService(...flags: string[]): Promise<ServerProcess> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-bench-"));
+  const script = path.join(ROOT, "src/cli/trustrank.ts");
+  const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
+  const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
+    env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const url = await announcedUrl(child, dataDir);
+  return wrap(child, url, () => rmSync(dataDir, { recursive: true, force: true }));
+}
+
+/** The service writes `server.json` into its data directory once it listens. */
+async function announcedUrl(child: ChildProcess, dataDir: string): Promise<string> {
+  const until = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < until && child.exitCode === null) {
+    try {
+      const { url } = JSON.parse(readFileSync(path.join(dataDir, "server.json"), "utf8")) as {
+        url: string;
+      };
+      const ready = await fetch(`${url}/readyz`, {
+        headers: { authorization: `Bearer ${ADMIN_KEY}` },
+      });
+      if (ready.ok) return url;
+    } catch {
+      // Not there yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`the service did not start (exit code ${child.exitCode})`);
+}
