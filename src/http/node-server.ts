@@ -37,6 +37,8 @@ class NodeServer implements HttpServer {
   readonly #application: HttpApplication;
   readonly #budget: BodyBudget;
   readonly #server: http.Server;
+  /** Sockets about to be closed: what the parser still finds on them is not a request. */
+  readonly #condemned = new WeakSet<Socket>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
@@ -106,6 +108,7 @@ class NodeServer implements HttpServer {
   }
 
   #serve(request: http.IncomingMessage, response: http.ServerResponse): void {
+    if (this.#condemned.has(request.socket)) return;
     this.inflight += 1;
     response.once("close", () => {
       if (!response.writableFinished) this.#application.onAborted();
@@ -178,8 +181,9 @@ class NodeServer implements HttpServer {
   }
 
   #reject(response: http.ServerResponse, reply: Reply): void {
-    const { socket } = response;
-    response.once("finish", () => socket?.destroySoon());
+    const { socket } = response.req;
+    this.#condemned.add(socket);
+    response.once("finish", () => socket.destroySoon());
     this.#write(response, reply, true);
   }
 
@@ -193,6 +197,7 @@ class NodeServer implements HttpServer {
 
   /** What the parser itself refuses: no request to speak of, so the reply is written by hand. */
   #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (this.#condemned.has(socket)) return;
     if (!socket.writable || error.code === "ECONNRESET") {
       socket.destroy();
       return;

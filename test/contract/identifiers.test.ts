@@ -1,0 +1,187 @@
+// Identifiers, actions, hashes, tokens and times: what is taken, what is not, and that nothing is
+// normalised on the way.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  isAction,
+  isAgentId,
+  isContentHash,
+  isPlainText,
+  isToken,
+  parseAgentId,
+} from "../../src/contract/identifiers.ts";
+import { isEpochMs, parseDateTime } from "../../src/contract/timestamps.ts";
+
+const SEGMENT = "[A-Za-z0-9._~-]{1,128}";
+const AGENT = new RegExp(`^agent://${SEGMENT}(/${SEGMENT})+$`);
+
+describe("agent identifiers", () => {
+  it.each([
+    "agent://ns/name",
+    "agent://otc/1",
+    "agent://a/b/c/d",
+    "agent://A.b_c~d-e/9",
+    `agent://${"n".repeat(128)}/${"m".repeat(128)}`,
+  ])("takes %s as it is", (id) => {
+    expect(parseAgentId(id)).toBe(id);
+  });
+
+  it.each([
+    "",
+    "agent://",
+    "agent:///name",
+    "agent://ns",
+    "agent://ns/",
+    "agent://ns//name",
+    "agent://ns/name/",
+    "AGENT://ns/name",
+    "agent:/ns/name",
+    " agent://ns/name",
+    "agent://ns/name ",
+    "agent://ns/na me",
+    "agent://ns/näme",
+    "agent://ns/name?x",
+    "agent://ns/name#x",
+    "agent://ns/%41",
+    "agent://ns/name\n",
+    "agent://ns/name\0",
+    "agent://user@ns/name",
+    "agent://ns:80/name",
+    "https://ns/name",
+    `agent://ns/${"m".repeat(129)}`,
+    `agent://${"n".repeat(129)}/name`,
+    `agent://ns/${"m".repeat(128)}/${"m".repeat(128)}/${"m".repeat(128)}/${"m".repeat(128)}`,
+    1,
+    null,
+    undefined,
+    ["agent://ns/name"],
+  ])("refuses %j", (id) => {
+    expect(isAgentId(id)).toBe(false);
+  });
+
+  it("agrees with the regular expression of the contract", () => {
+    const piece = fc.constantFrom("agent://", "ns", "/", "a", "~", "é", " ", "%", "x".repeat(127));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const text = pieces.join("");
+        expect(isAgentId(text)).toBe(AGENT.test(text) && Buffer.byteLength(text) <= 512);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+});
+
+describe("plain names", () => {
+  it("counts bytes, not characters", () => {
+    expect(isPlainText("é".repeat(256), 512)).toBe(true);
+    expect(isPlainText("é".repeat(257), 512)).toBe(false);
+    expect(isPlainText("x".repeat(512), 512)).toBe(true);
+    expect(isPlainText("x".repeat(513), 512)).toBe(false);
+  });
+
+  it.each(["", "a\0", "a\nb", "\u007f", "\u0085", "\u009f", "\ud800", "a\udc00", 5, null])(
+    "refuses %j",
+    (value) => {
+      expect(isPlainText(value, 512)).toBe(false);
+    },
+  );
+});
+
+describe("other forms", () => {
+  it.each(["payments.transfer", "a.b", "kb.query_all.v-2"])("takes the action %s", (action) => {
+    expect(isAction(action)).toBe(true);
+  });
+
+  it.each(["", "payments", ".b", "a.", "a..b", "a b.c", "ä.b", "a.b\n", "a/b.c", 1, null])(
+    "refuses the action %j",
+    (action) => {
+      expect(isAction(action)).toBe(false);
+    },
+  );
+
+  it("takes exactly lower-case sha256", () => {
+    const digest = "0123456789abcdef".repeat(4);
+    expect(isContentHash(`sha256:${digest}`)).toBe(true);
+    for (const wrong of [
+      digest,
+      `sha256:${digest}0`,
+      `sha256:${digest.slice(1)}`,
+      `sha256:${digest.toUpperCase()}`,
+      `SHA256:${digest}`,
+      `sha512:${digest}`,
+      `sha256:${digest.slice(1)}g`,
+      `sha256:${digest}\n`,
+      7,
+    ]) {
+      expect(isContentHash(wrong)).toBe(false);
+    }
+  });
+
+  it("takes tokens that are safe in a header", () => {
+    expect(isToken("0190-abc._~:/+=@")).toBe(true);
+    for (const wrong of ["", "a b", "a\r\nb", 'a"', "é", "x".repeat(129), "a,b", 1]) {
+      expect(isToken(wrong)).toBe(false);
+    }
+  });
+});
+
+describe("RFC 3339 times", () => {
+  it.each([
+    ["1970-01-01T00:00:00Z", 0],
+    ["2026-03-01T12:00:00Z", Date.UTC(2026, 2, 1, 12)],
+    ["2026-03-01t12:00:00.5z", Date.UTC(2026, 2, 1, 12) + 500],
+    ["2026-03-01T12:00:00.123456789+02:30", Date.UTC(2026, 2, 1, 9, 30) + 123],
+    ["2026-03-01T00:30:00-01:00", Date.UTC(2026, 2, 1, 1, 30)],
+    ["2024-02-29T00:00:00Z", Date.UTC(2024, 1, 29)],
+    ["2016-12-31T23:59:60Z", Date.UTC(2017, 0, 1)],
+    ["2017-01-01T00:59:60+01:00", Date.UTC(2017, 0, 1)],
+  ])("reads %s", (text, timeMs) => {
+    expect(parseDateTime(text)).toBe(timeMs);
+  });
+
+  it.each([
+    "",
+    "2026-03-01",
+    "2026-03-01T12:00:00",
+    "2026-03-01 12:00:00Z",
+    "2026-3-1T12:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "2026-04-31T00:00:00Z",
+    "2026-13-01T00:00:00Z",
+    "2026-00-01T00:00:00Z",
+    "2026-01-00T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T00:60:00Z",
+    "2026-01-01T12:00:60Z",
+    "2026-01-01T00:00:61Z",
+    "2026-01-01T00:00:00.Z",
+    "2026-01-01T00:00:00+24:00",
+    "2026-01-01T00:00:00+0100",
+    "+002026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00Z ",
+    "1767225600000",
+  ])("refuses %j", (text) => {
+    expect(parseDateTime(text)).toBeUndefined();
+  });
+
+  it("reads back what a Date prints", () => {
+    const year9999 = Date.UTC(9999, 11, 31);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: year9999 }), (timeMs) => {
+        expect(parseDateTime(new Date(timeMs).toISOString())).toBe(timeMs);
+      }),
+    );
+  });
+
+  it("knows an epoch millisecond", () => {
+    expect([0, 1.5, -1, Number.NaN, 9e15, "0", 1e15].map(isEpochMs)).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+      true,
+    ]);
+  });
+});
