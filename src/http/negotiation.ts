@@ -34,6 +34,8 @@ export function requireNdjson(contentType: string | undefined): void {
 export function replyFormat(accept: string | undefined): Format {
   if (accept === undefined || accept === "*/*" || accept === MEDIA_TYPES.json) return "json";
   if (accept === MEDIA_TYPES.msgpack) return "msgpack";
+  // An empty list asks for nothing in particular (RFC 9110 §5.6.1).
+  if (accept.trim() === "") return "json";
   if (accept.length > ACCEPT_LENGTH_MAX) {
     throw new ServiceFault("not_acceptable", "header `accept` is too long");
   }
@@ -64,7 +66,6 @@ function quality(accept: string, type: string): number {
 function rankOf(range: string, type: string): number {
   if (range === type) return 2;
   if (range === "application/*") return 1;
-  // An empty header is as good as none (RFC 9110 §5.6.1: empty list elements are ignored).
   return range === "*/*" ? 0 : -1;
 }
 

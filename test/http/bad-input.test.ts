@@ -1,0 +1,271 @@
+// What a caller can get wrong, over both adapters: each with its status, code and pointer, told as a
+// problem that names the request and nothing secret.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SCOPES } from "../../src/contract/vocabulary.ts";
+import { ROUTES } from "../../src/http/routes.ts";
+import { call, type CallOptions, problemIn } from "./_client.ts";
+import {
+  CHECK_BODY,
+  describeAdapters,
+  HANDSHAKE_BODY,
+  openRoom,
+  OUTCOME_BODY,
+  type Room,
+  VERIFY_BODY,
+} from "./_setup.ts";
+
+const SAMPLES: Readonly<Record<string, object>> = {
+  "/v1/trust/verify": VERIFY_BODY,
+  "/v1/check": CHECK_BODY,
+  "/v1/handshake": HANDSHAKE_BODY,
+  "/v1/outcomes": OUTCOME_BODY,
+};
+
+describeAdapters("bad input", (adapter) => {
+  let room: Room;
+  beforeAll(async () => {
+    room = await openRoom(adapter);
+  });
+  afterAll(async () => {
+    await room.stop();
+  });
+
+  const refused = async (path: string, options: CallOptions) => {
+    const answer = await call(room, path, options);
+    const problem = problemIn(answer);
+    const { status, code } = problem;
+    return { status, code, errors: problem.errors ?? [], problem, answer };
+  };
+
+  describe.each(Object.entries(SAMPLES))("%s", (path, sample) => {
+    const members = Object.keys(sample).filter((member) => member !== "context");
+
+    it.each(members)("without %s", async (member) => {
+      const body: Record<string, unknown> = { ...sample };
+      delete body[member];
+      const { status, code, errors } = await refused(path, { body });
+      expect([status, code]).toEqual([400, "invalid_request"]);
+      expect(errors).toMatchObject([{ pointer: `/${member}`, code: "required" }]);
+    });
+
+    it.each(members)("with %s of the wrong type", async (member) => {
+      for (const value of [null, [], {}, true]) {
+        const { status, errors } = await refused(path, { body: { ...sample, [member]: value } });
+        expect(status).toBe(400);
+        expect(errors).toMatchObject([{ pointer: `/${member}`, code: "type" }]);
+      }
+    });
+
+    it.each(members)("with %s twice, once escaped", async (member) => {
+      const text = JSON.stringify(sample);
+      const escaped = `\\u${member.charCodeAt(0).toString(16).padStart(4, "0")}${member.slice(1)}`;
+      for (const again of [member, escaped]) {
+        const bytes = `{"${again}":0,${text.slice(1)}`;
+        const { status, code, errors } = await refused(path, { bytes });
+        expect([status, code]).toEqual([400, "invalid_request"]);
+        expect(errors).toMatchObject([{ pointer: `/${member}`, code: "duplicate" }]);
+      }
+    });
+
+    it("that is not JSON, cut, empty, not UTF-8, nested deep or no object", async () => {
+      const text = JSON.stringify(sample);
+      const rows: [CallOptions["bytes"], string][] = [
+        ["", "malformed_body"],
+        ["{", "malformed_body"],
+        [text.slice(0, -1), "malformed_body"],
+        [`${text} x`, "malformed_body"],
+        [new Uint8Array(Buffer.concat([Buffer.from(text), Buffer.from([0xff])])), "malformed_body"],
+        [`{"a":${"[".repeat(200)}${"]".repeat(200)}}`, "malformed_body"],
+        ["[]", "invalid_request"],
+        ["null", "invalid_request"],
+        ['"text"', "invalid_request"],
+      ];
+      for (const [bytes, expected] of rows) {
+        const { status, code, problem } = await refused(path, { bytes: bytes!, method: "POST" });
+        expect([status, code]).toEqual([400, expected]);
+        expect(problem.detail).not.toMatch(/[A-Z]\w+Error|undefined|at \//);
+      }
+    });
+
+    it("larger than the route takes", async () => {
+      const limit = path === "/v1/outcomes" ? 4 * 1024 : 64 * 1024;
+      const padded = { ...sample, padding: "" };
+      const room_ = limit - Buffer.byteLength(JSON.stringify(padded));
+      const fits = await call(room, path, { body: { ...sample, padding: "x".repeat(room_) } });
+      expect(fits.status).toBeLessThan(300);
+      const tooLarge = { ...sample, padding: "x".repeat(room_ + 1) };
+      const { status, code } = await refused(path, { body: tooLarge });
+      expect([status, code]).toEqual([413, "body_too_large"]);
+    });
+
+    it("of another media type, or wanting one", async () => {
+      for (const type of [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=latin1",
+      ]) {
+        const headers = { "content-type": type };
+        const { status, code } = await refused(path, { body: sample, headers });
+        expect([status, code]).toEqual([415, "unsupported_media_type"]);
+      }
+      for (const accept of ["text/html", "application/json;q=0", "image/*"]) {
+        const { status, code } = await refused(path, { body: sample, headers: { accept } });
+        expect([status, code]).toEqual([406, "not_acceptable"]);
+      }
+    });
+
+    it("by another method", async () => {
+      for (const method of ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+        const { status, code, answer } = await refused(path, { method });
+        expect([status, code]).toEqual([405, "method_not_allowed"]);
+        expect(answer.headers.get("allow")).toBe("POST");
+      }
+    });
+
+    it("takes unknown members, charset utf-8 and reasonable Accept headers", async () => {
+      const accepts = ["*/*", "application/*", "text/html, application/json;q=0.5", ""];
+      for (const accept of accepts) {
+        const answer = await call(room, path, {
+          body: { ...sample, from_the_future: { a: 1 } },
+          headers: { accept, "content-type": "Application/JSON; charset=UTF-8" },
+        });
+        expect(answer.status).toBeLessThan(300);
+      }
+    });
+  });
+
+  it.each([
+    ["/v1/check", { ...CHECK_BODY, stakes: -1 }, "/stakes", "range"],
+    ["/v1/handshake", { ...HANDSHAKE_BODY, stakes: 1e13 }, "/stakes", "range"],
+    ["/v1/trust/verify", { ...VERIFY_BODY, tool_level: "L9" }, "/tool_level", "enum"],
+    ["/v1/outcomes", { ...OUTCOME_BODY, outcome: 2 }, "/outcome", "enum"],
+    ["/v1/outcomes", { ...OUTCOME_BODY, grade: "rumour" }, "/grade", "enum"],
+  ])("%s points at the member out of range", async (path, body, pointer, code) => {
+    const { errors } = await refused(path, { body });
+    expect(errors).toMatchObject([{ pointer, code }]);
+  });
+
+  it.each(["1e400", "-1e400", "1e309"])("refuses the number %s", async (text) => {
+    const bytes = JSON.stringify(CHECK_BODY).replace("250", text);
+    const { code, errors } = await refused("/v1/check", { bytes });
+    expect(code).toBe("invalid_request");
+    expect(errors).toMatchObject([{ pointer: "/stakes", code: "range" }]);
+  });
+
+  it("refuses unknown members on the operators' routes", async () => {
+    const body = { tenant: "x", scopes: ["admin"], expires: 5 };
+    const { errors } = await refused("/v1/keys", { key: room.admin, body });
+    expect(errors).toMatchObject([{ pointer: "/expires", code: "unknown" }]);
+  });
+
+  it("does not know other paths, however spelt", async () => {
+    const paths = [
+      "/",
+      "/v1",
+      "/v1/check/",
+      "/v1//check",
+      "/V1/check",
+      "/v1/chec%6b",
+      "/v1/agents/",
+    ];
+    for (const path of [...paths, "/v1/trust/../check", "/healthz/", "/v1/keys/"]) {
+      const answer = await fetchRaw(room, path);
+      expect([path, answer]).toEqual([path, 404]);
+    }
+  });
+
+  it("refuses a bad deadline, an impossible one, and a bad idempotency key", async () => {
+    const deadline = { headers: { "x-deadline-ms": "soon" }, body: CHECK_BODY };
+    expect((await refused("/v1/check", deadline)).code).toBe("invalid_parameter");
+    const none = { headers: { "x-deadline-ms": "0" }, body: CHECK_BODY };
+    const late = await refused("/v1/check", none);
+    expect([late.status, late.code]).toEqual([503, "deadline_exceeded"]);
+    expect(late.answer.headers.get("retry-after")).toBe("1");
+    const plenty = { headers: { "x-deadline-ms": "100" }, body: CHECK_BODY };
+    expect((await call(room, "/v1/check", plenty)).status).toBe(200);
+    const key = { headers: { "idempotency-key": "has space" }, body: OUTCOME_BODY };
+    expect((await refused("/v1/outcomes", key)).code).toBe("invalid_parameter");
+  });
+
+  it("keeps a defect's details to the log", async () => {
+    const body = { ...VERIFY_BODY, agent_id: "agent://test/broken" };
+    const { status, code, answer } = await refused("/v1/trust/verify", { body });
+    expect([status, code]).toEqual([500, "internal"]);
+    expect(answer.text).not.toContain("secret detail");
+    expect(JSON.stringify(room.logged.at(-1))).toContain("secret detail");
+    expect((await call(room, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+  });
+
+  describe("keys and scopes", () => {
+    const bad: [string, (room: Room) => Record<string, string>][] = [
+      ["no header", () => ({})],
+      ["another scheme", (r) => ({ authorization: `Basic ${r.key}` })],
+      ["no scheme", (r) => ({ authorization: r.key })],
+      ["an empty token", () => ({ authorization: "Bearer " })],
+      ["a mistyped key", (r) => ({ authorization: `Bearer ${r.key.slice(0, -1)}!` })],
+      ["a changed secret", (r) => ({ authorization: `Bearer ${flip(r.key, 25)}` })],
+      ["a changed checksum", (r) => ({ authorization: `Bearer ${flip(r.key, r.key.length - 1)}` })],
+      ["a longer key", (r) => ({ authorization: `Bearer ${r.key}x` })],
+      ["two keys", (r) => ({ authorization: `Bearer ${r.key} ${r.key}` })],
+      ["a changed admin key", (r) => ({ authorization: `Bearer ${r.admin}x` })],
+    ];
+
+    it.each(bad)("refuses %s", async (_name, headers) => {
+      const options = { key: null, headers: headers(room), body: CHECK_BODY };
+      const { status, code, answer } = await refused("/v1/check", options);
+      expect([status, code]).toEqual([401, "unauthenticated"]);
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(answer.text).not.toContain(room.key.slice(20, 50));
+    });
+
+    it("takes the scheme in any case", async () => {
+      const headers = { authorization: `bearer  ${room.key}` };
+      const answer = await call(room, "/v1/check", { key: null, headers, body: CHECK_BODY });
+      expect(answer.status).toBe(200);
+    });
+
+    it("refuses an expired key", async () => {
+      const key = await room.makeKey(["score:read"], { expiresAtMs: room.clock.nowMs + 1000 });
+      expect((await call(room, "/v1/check", { key, body: CHECK_BODY })).status).toBe(200);
+      room.clock.nowMs += 1000;
+      expect((await call(room, "/v1/check", { key, body: CHECK_BODY })).status).toBe(401);
+    });
+
+    it("holds every route to its scope, and `admin` to none", async () => {
+      const keys = await Promise.all(SCOPES.map((scope) => room.makeKey([scope])));
+      for (const route of ROUTES) {
+        const path = route.path.replace("{id}", "x");
+        const options = { method: route.method, ...(route.body && { bytes: "not json" }) };
+        const open = route.access === "none" || route.access === "key";
+        for (const [index, scope] of SCOPES.entries()) {
+          const { status } = await call(room, path, { ...options, key: keys[index]! });
+          const isHeld = open || scope === "admin" || scope === route.access;
+          expect([route.name, scope, status === 403]).toEqual([route.name, scope, !isHeld]);
+        }
+        const { status } = await call(room, path, { ...options, key: null });
+        expect([route.name, status === 401]).toEqual([route.name, route.access !== "none"]);
+      }
+    });
+  });
+});
+
+function flip(text: string, at: number): string {
+  return text.slice(0, at) + (text[at] === "a" ? "b" : "a") + text.slice(at + 1);
+}
+
+/** `fetch` would normalise the path. */
+async function fetchRaw(room: Room, path: string): Promise<number> {
+  const { request } = await import("node:http");
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${room.key}` };
+    const sent = request(
+      { host: "127.0.0.1", port: room.server.port, path, headers },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    sent.on("error", reject);
+    sent.end();
+  });
+}

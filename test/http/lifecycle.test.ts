@@ -1,0 +1,188 @@
+// Deadlines, load and the end: what was accepted is answered, what cannot be answered in time says
+// so, and a drained server leaves nothing behind.
+import { describe, expect, it } from "vitest";
+import { verifyBinary } from "../../src/http/uws-binary.ts";
+import { startHttpServer } from "../../src/http/http-server.ts";
+import { DurationEstimate } from "../../src/http/duration-estimate.ts";
+import { call, problemIn } from "./_client.ts";
+import {
+  ADAPTERS,
+  CHECK_BODY,
+  describeAdapters,
+  openRoom,
+  OUTCOME_BODY,
+  RowStore,
+  sendRaw,
+  statusesOf,
+  VERIFY_BODY,
+} from "./_setup.ts";
+
+/** A promise and its switch. */
+function gate(): { promise: Promise<void>; open: () => void } {
+  let open = (): void => undefined;
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
+}
+
+describeAdapters("lifecycle", (adapter) => {
+  it("answers 503 when an asynchronous answer misses the caller's deadline", async () => {
+    const room = await openRoom(adapter);
+    const { promise, open } = gate();
+    room.bureau.hold = promise;
+    const headers = { "x-deadline-ms": "60" };
+    const answer = await call(room, "/v1/outcomes", { body: OUTCOME_BODY, headers });
+    expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    // The outcome may still be recorded: the late answer must not reach a finished response.
+    open();
+    await expect.poll(() => room.bureau.recorded.length).toBe(1);
+    expect((await call(room, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+    expect(room.logged).toEqual([]);
+    await room.stop();
+  });
+
+  it("answers 503 by itself when nobody else would ever answer", async () => {
+    const room = await openRoom(adapter);
+    const body = { ...VERIFY_BODY, agent_id: "agent://test/never" };
+    const answer = await call(room, "/v1/trust/verify", { body });
+    expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
+    await room.stop();
+  });
+
+  it("refuses at once a deadline that recent answers would have missed", async () => {
+    const room = await openRoom(adapter);
+    room.bureau.hold = new Promise((resolve) => setTimeout(resolve, 400));
+    await call(room, "/v1/outcomes", { body: OUTCOME_BODY });
+    room.bureau.calls.recordOutcome = 0;
+    const headers = { "x-deadline-ms": "5" };
+    const answer = await call(room, "/v1/outcomes", { body: OUTCOME_BODY, headers });
+    expect(problemIn(answer).code).toBe("deadline_exceeded");
+    expect(room.bureau.calls.recordOutcome).toBe(0);
+    await room.stop();
+  });
+
+  it("drains: answers what it accepted, closes connections, takes no new ones", async () => {
+    const room = await openRoom(adapter);
+    const { promise, open } = gate();
+    room.bureau.hold = promise;
+    const accepted = Array.from({ length: 20 }, (_, index) =>
+      call(room, "/v1/outcomes", { body: { ...OUTCOME_BODY, id: `d-${index}` } }),
+    );
+    const { port } = room.server;
+    const request = (path: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${room.key}\r\n\r\n`;
+    const onOldConnection = sendRaw(port, [request("/healthz"), request("/readyz")], {
+      gapMs: 400,
+      waitMs: 1500,
+    });
+    await expect.poll(() => room.server.inflight).toBe(20);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    room.server.stopAccepting();
+    const closing = room.server.close(5000);
+    const old = await onOldConnection;
+    if (adapter === "uws") {
+      expect(statusesOf(old.text)).toEqual([200, 503]);
+      expect(old.text).toContain('"draining"');
+    }
+    expect(old.isClosed).toBe(true);
+    open();
+    const answers = await Promise.all(accepted);
+    expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(201));
+    for (const answer of answers) expect(answer.headers.get("connection")).toBe("close");
+    await closing;
+    expect(room.server.inflight).toBe(0);
+    await expect(sendRaw(port, [request("/healthz")])).rejects.toThrow(/ECONNREFUSED/);
+    await room.stop();
+  });
+
+  it("drains under load: every request that got through is answered whole", async () => {
+    const room = await openRoom(adapter);
+    let isStopping = false;
+    const statuses: number[] = [];
+    const load = Array.from({ length: 8 }, async () => {
+      while (!isStopping) {
+        try {
+          const answer = await call(room, "/v1/check", { body: CHECK_BODY });
+          statuses.push(answer.status);
+          expect(answer.json.allowed).toBe(true);
+        } catch (error) {
+          // Refused or reset before acceptance; a half answer would have failed to parse instead.
+          expect(error).toBeInstanceOf(TypeError);
+          return;
+        }
+      }
+    });
+    await expect.poll(() => statuses.length).toBeGreaterThan(50);
+    const closing = room.server.close(2000);
+    await closing;
+    isStopping = true;
+    await Promise.all(load);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await room.stop();
+  });
+
+  it("gives up waiting after the grace period", async () => {
+    const room = await openRoom(adapter);
+    room.bureau.hold = new Promise(() => undefined);
+    const pending = call(room, "/v1/outcomes", { body: OUTCOME_BODY }).catch(() => "cut");
+    await expect.poll(() => room.server.inflight).toBe(1);
+    await room.server.close(50);
+    expect(await pending).toBe("cut");
+    await room.stop();
+  });
+
+  it("refuses a port that is taken", async () => {
+    const room = await openRoom(adapter);
+    await expect(openRoom(adapter, { port: room.server.port })).rejects.toThrow();
+    expect((await call(room, "/healthz")).status).toBe(200);
+    await room.stop();
+  });
+});
+
+describe("the choice of adapter", () => {
+  it.each(ADAPTERS)("serves with %s when asked to", async (adapter) => {
+    const room = await openRoom(adapter);
+    expect(room.server.adapter).toBe(adapter);
+    await room.stop();
+  });
+
+  it("prefers the native server where its binary is known", async () => {
+    const room = await openRoom("node");
+    const logger = { info() {}, warn() {}, error() {} };
+    const server = await startHttpServer({
+      adapter: "auto",
+      host: "127.0.0.1",
+      port: 0,
+      bureau: room.bureau,
+      keyring: room.keyring,
+      store: new RowStore(),
+      clock: () => room.clock.nowMs,
+      logger,
+      health: { isReady: () => room.readiness },
+      version: "0",
+    });
+    const isKnown = process.versions.modules === "127";
+    expect(server.adapter).toBe(isKnown ? "uws" : "node");
+    await server.close(0);
+    await room.stop();
+  });
+
+  it("does not load a binary with another hash", () => {
+    expect(() => verifyBinary(process.execPath, "00".repeat(32))).toThrow(/has hash/);
+  });
+});
+
+describe("DurationEstimate", () => {
+  it("learns from answers and forgets with refusals", () => {
+    const estimate = new DurationEstimate();
+    expect(estimate.isBeyond(1)).toBe(false);
+    for (let index = 0; index < 50; index += 1) estimate.add(100);
+    expect(estimate.isBeyond(50)).toBe(true);
+    expect(estimate.isBeyond(150)).toBe(false);
+    let refusals = 0;
+    while (estimate.isBeyond(50)) refusals += 1;
+    expect(refusals).toBeLessThan(10);
+  });
+});
