@@ -1,0 +1,47 @@
+// Where a command works: on the files of the data directory, when no server holds it, or through
+// the server that does. Says which on stderr when it is the server.
+import type { ServerAccess } from "../config.ts";
+import { claimDataDirectory, DataDirectoryInUse, findServer } from "../ledger/data-directory.ts";
+import { CommandFailure } from "./failure.ts";
+import { note } from "./output.ts";
+import { ServerClient } from "./server-client.ts";
+
+export interface DataAccess {
+  readonly dataDir: string;
+  readonly server: ServerAccess;
+}
+
+/**
+ * Runs `onServer` when a server is named or holds the directory, else `onFiles` while this process
+ * holds it. Throws CommandFailure when another command holds it.
+ */
+export async function withData<T>(
+  access: DataAccess,
+  onFiles: (dataDir: string) => Promise<T>,
+  onServer: (client: ServerClient) => Promise<T>,
+): Promise<T> {
+  if (access.server.url !== undefined) {
+    return onServer(new ServerClient(access.server.url, access.server));
+  }
+  const claim = await claimOrServer(access.dataDir);
+  if (typeof claim === "string") {
+    note(`the server at ${claim} holds the data directory: asking it`);
+    return onServer(new ServerClient(claim, access.server));
+  }
+  try {
+    return await onFiles(claim.paths.root);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function claimOrServer(dataDir: string) {
+  try {
+    return await claimDataDirectory(dataDir);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryInUse)) throw error;
+    const server = findServer(dataDir);
+    if (server === undefined) throw new CommandFailure(`${error.message}, which is not a server`);
+    return server.url;
+  }
+}

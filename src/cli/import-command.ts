@@ -1,0 +1,70 @@
+// `trustrank import FILE`: a history into the ledger, through the running server when there is one,
+// else through a ledger of this process alone.
+import { importOutcomeFile, describeBadLine } from "./import-outcomes.ts";
+import type { ImportOptions, ImportSink, ImportSummary } from "./import-outcomes.ts";
+import { bureauSink, serverSink } from "./import-sinks.ts";
+import { openEvidence } from "../main.ts";
+import { withData } from "./data-access.ts";
+import type { DataAccess } from "./data-access.ts";
+import { CommandFailure, EXIT_SYNC_FAILED } from "./failure.ts";
+import { note, print, printJson } from "./output.ts";
+import { Progress } from "./progress.ts";
+
+const BAD_LINES_SHOWN = 20;
+
+/** Imports the file and prints what became of its lines. */
+export async function runImport(
+  access: DataAccess,
+  options: ImportOptions,
+  flags: { json?: boolean },
+): Promise<void> {
+  const summary = await withData(
+    access,
+    (dataDir) => importIntoFiles(dataDir, options),
+    (client) => importWithProgress(options, serverSink(client)),
+  );
+  const { source, accepted, duplicates, rejected } = summary;
+  if (flags.json === true) {
+    printJson(summary);
+    return;
+  }
+  for (const bad of rejected.slice(0, BAD_LINES_SHOWN)) note(describeBadLine(bad));
+  if (rejected.length > BAD_LINES_SHOWN) note(`and ${rejected.length - BAD_LINES_SHOWN} more`);
+  print(
+    `${source}: ${accepted} outcomes taken, ${duplicates} repeats, ${rejected.length} bad lines`,
+  );
+}
+
+async function importIntoFiles(dataDir: string, options: ImportOptions): Promise<ImportSummary> {
+  let fatalCode = 0;
+  const evidence = await openEvidence({
+    dataDir,
+    isReservedEnabled: false,
+    onFatal: (exitCode) => {
+      fatalCode = exitCode;
+    },
+  });
+  try {
+    return await importWithProgress(options, bureauSink(evidence.bureau));
+  } catch (error) {
+    if (fatalCode === 0) throw error;
+    throw new CommandFailure(`the journal failed: ${(error as Error).message}`, EXIT_SYNC_FAILED);
+  } finally {
+    await evidence.ledger.close();
+  }
+}
+
+async function importWithProgress(
+  options: ImportOptions,
+  sink: ImportSink,
+): Promise<ImportSummary> {
+  let progress: Progress | undefined;
+  try {
+    return await importOutcomeFile(options, sink, (doneBytes, totalBytes) => {
+      progress ??= new Progress("importing", totalBytes);
+      progress.update(doneBytes);
+    });
+  } finally {
+    progress?.stop();
+  }
+}

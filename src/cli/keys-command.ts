@@ -1,0 +1,110 @@
+// `trustrank keys`: makes, lists and revokes API keys, in the files or through the running server.
+import { isPlainText } from "../contract/identifiers.ts";
+import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../contract/limits.ts";
+import type { KeyDescription } from "../contract/messages.ts";
+import { SCOPES } from "../contract/vocabulary.ts";
+import type { Scope } from "../contract/vocabulary.ts";
+import { openKeyring } from "../http/keys.ts";
+import type { NewKey } from "../http/keys.ts";
+import { withData } from "./data-access.ts";
+import type { DataAccess } from "./data-access.ts";
+import { CommandFailure, EXIT_USAGE } from "./failure.ts";
+import { formatTable, note, print, printJson } from "./output.ts";
+
+const DEFAULT_SCOPES: readonly Scope[] = ["score:read", "outcomes:write"];
+
+export interface CreateFlags {
+  readonly scopes?: string;
+  readonly tenant: string;
+  readonly shadow?: boolean;
+  readonly label?: string;
+  readonly json?: boolean;
+}
+
+type CreatedKey = KeyDescription & { key: string };
+
+/** Prints the new key alone on stdout, so that a script can take it; the rest goes to stderr. */
+export async function createKey(access: DataAccess, flags: CreateFlags): Promise<void> {
+  const request = newKeyOf(flags);
+  const created = await withData<CreatedKey>(
+    access,
+    async (dataDir) => {
+      const keyring = await openKeyring({ dataDir, now: () => Date.now() });
+      const { key, description } = await keyring.create(request);
+      return { key, ...description };
+    },
+    (client) =>
+      client.sendJson("POST", "/v1/keys", {
+        tenant: request.tenant,
+        scopes: request.scopes,
+        is_shadow: request.isShadow,
+        ...(request.label === undefined ? {} : { label: request.label }),
+      }),
+  );
+  if (flags.json === true) {
+    printJson(created);
+    return;
+  }
+  note(`key ${created.key_id} of ${created.tenant} for ${created.scopes.join(", ")}, shown once:`);
+  print(created.key);
+}
+
+/** Every key ever made, without secrets. */
+export async function listKeys(access: DataAccess, flags: { json?: boolean }): Promise<void> {
+  const keys = await withData(
+    access,
+    async (dataDir) => (await openKeyring({ dataDir, now: () => Date.now() })).list(),
+    async (client) => (await client.sendJson<{ keys: KeyDescription[] }>("GET", "/v1/keys")).keys,
+  );
+  if (flags.json === true) {
+    printJson(keys);
+    return;
+  }
+  const rows = keys.map((key) => [
+    key.key_id,
+    key.tenant,
+    key.scopes.join(","),
+    key.is_shadow ? "shadow" : "",
+    key.created_at,
+    key.revoked_at ?? "",
+    key.label ?? "",
+  ]);
+  const columns = ["id", "tenant", "scopes", "mode", "created", "revoked", "label"];
+  for (const line of formatTable(columns, rows)) print(line);
+}
+
+/** Revokes at once; repeating it changes nothing. */
+export async function revokeKey(
+  access: DataAccess,
+  keyId: string,
+  flags: { json?: boolean },
+): Promise<void> {
+  const revoked = await withData<KeyDescription>(
+    access,
+    async (dataDir) => (await openKeyring({ dataDir, now: () => Date.now() })).revoke(keyId),
+    (client) => client.sendJson("DELETE", `/v1/keys/${encodeURIComponent(keyId)}`),
+  );
+  if (flags.json === true) printJson(revoked);
+  else print(`revoked ${revoked.key_id} of ${revoked.tenant}`);
+}
+
+function newKeyOf(flags: CreateFlags): NewKey {
+  const scopes = flags.scopes?.split(",").map((scope) => scope.trim()) ?? [...DEFAULT_SCOPES];
+  for (const scope of scopes) {
+    if ((SCOPES as readonly string[]).includes(scope)) continue;
+    throw new CommandFailure(`\`${scope}\` is not a scope (${SCOPES.join(", ")})`, EXIT_USAGE);
+  }
+  requireText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
+  if (flags.label !== undefined) requireText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
+  return {
+    tenant: flags.tenant,
+    scopes: scopes as Scope[],
+    isShadow: flags.shadow === true,
+    ...(flags.label === undefined ? {} : { label: flags.label }),
+  };
+}
+
+function requireText(name: string, text: string, lengthMax: number): void {
+  if (isPlainText(text, lengthMax)) return;
+  throw new CommandFailure(`${name} takes 1 to ${lengthMax} bytes of plain text`, EXIT_USAGE);
+}

@@ -1,0 +1,61 @@
+// `trustrank query "SELECT ..."`: SQL over the outcome store, opened here or asked of the server.
+import type { QueryResult } from "../store/store.ts";
+import { startStore } from "../store/store-client.ts";
+import { withData } from "./data-access.ts";
+import type { DataAccess } from "./data-access.ts";
+import { formatCsv, formatTable, note, print, printJson } from "./output.ts";
+
+export const QUERY_FORMATS = ["table", "csv", "json"] as const;
+export type QueryFormat = (typeof QUERY_FORMATS)[number];
+
+const QUERY_LIMITS = { rowsMax: 100_000, timeoutMs: 60_000 };
+
+type Rows = Pick<QueryResult, "columns" | "rows" | "isTruncated">;
+
+interface ServerRows {
+  columns: QueryResult["columns"];
+  rows: unknown[][];
+  is_truncated: boolean;
+}
+
+/** Prints the rows; a cut answer says so on stderr. */
+export async function runQuery(
+  access: DataAccess,
+  sql: string,
+  flags: { format: QueryFormat; json?: boolean },
+): Promise<void> {
+  const result = await withData<Rows>(
+    access,
+    (dataDir) => queryFiles(dataDir, sql),
+    async (client) => {
+      const { columns, rows, is_truncated } = await client.sendJson<ServerRows>(
+        "POST",
+        "/v1/query",
+        { sql, format: "json" },
+      );
+      return { columns, rows, isTruncated: is_truncated };
+    },
+  );
+  const names = result.columns.map((column) => column.name);
+  if (flags.json === true || flags.format === "json") {
+    printJson(result.rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+  } else {
+    const format = flags.format === "csv" ? formatCsv : formatTable;
+    for (const line of format(names, result.rows)) print(line);
+  }
+  if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
+}
+
+/** Opens the store alone: it first applies what the journal holds and it does not. */
+async function queryFiles(dataDir: string, sql: string): Promise<Rows> {
+  const store = await startStore({
+    dataDir,
+    isStandalone: true,
+    log: (event, detail) => note(`${event}: ${detail}`),
+  });
+  try {
+    return await store.query(sql, QUERY_LIMITS);
+  } finally {
+    await store.close();
+  }
+}

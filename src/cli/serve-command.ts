@@ -1,0 +1,83 @@
+// `trustrank serve`: starts the service, greets whoever started it, and turns signals and failures
+// into an orderly end with an exit code a supervisor can read.
+import { InvalidSetting } from "../config.ts";
+import type { ServeConfig } from "../config.ts";
+import { makeLog } from "../log.ts";
+import { startService } from "../main.ts";
+import type { Service } from "../main.ts";
+import { EXIT_FAILED } from "./failure.ts";
+import { note, print, printJson } from "./output.ts";
+
+/** An end that takes longer than this is cut off. */
+const STOP_MS_MAX = 10_000;
+/** Lets the last refusals reach their callers before a failed process ends. */
+const FATAL_GRACE_MS = 200;
+/** A verdict worth reading: this agent of the sample turned bad ten days ago. */
+const SAMPLE_REQUEST = {
+  agent_id: "agent://globex/price-scout",
+  action: "order.place",
+  tool_level: "L2",
+  context: {},
+};
+
+/** Resolves once the service listens; the process then lives until a signal or a failure. */
+export async function runServe(config: ServeConfig, flags: { json?: boolean }): Promise<void> {
+  if (config.adminKey !== undefined && config.adminKey.length < 32) {
+    throw new InvalidSetting("TRUSTRANK_ADMIN_KEY needs 32 or more visible ASCII characters");
+  }
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const service = await startService(config, log, (exitCode) => {
+    note("the journal could not be written or synced: ending, nothing unsynced was acknowledged");
+    setTimeout(() => process.exit(exitCode), FATAL_GRACE_MS);
+  });
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => void stop(service, signal));
+  }
+  if (flags.json === true) printJson(factsOf(service, config));
+  else greet(service, config);
+}
+
+async function stop(service: Service, signal: string): Promise<void> {
+  note(`${signal}: draining`);
+  setTimeout(() => {
+    note("some requests did not end in time");
+    process.exit(EXIT_FAILED);
+  }, STOP_MS_MAX).unref();
+  try {
+    await service.close();
+    process.exit(0);
+  } catch (error) {
+    note(`could not stop cleanly: ${(error as Error).message}`);
+    process.exit(EXIT_FAILED);
+  }
+}
+
+function factsOf(service: Service, config: ServeConfig): Record<string, unknown> {
+  return {
+    url: service.url,
+    adapter: service.adapter,
+    version: service.version,
+    data_dir: config.dataDir,
+    pid: process.pid,
+    replayed: service.replayedCount,
+    sample: service.sampleCount,
+    agents: service.agentCount,
+    admin_key: service.newAdminKey ?? null,
+  };
+}
+
+function greet(service: Service, config: ServeConfig): void {
+  const { url, adapter, version, newAdminKey, sampleCount, replayedCount } = service;
+  print(`TrustRank ${version} listens on ${url} (${adapter}), data in ${config.dataDir}`);
+  if (sampleCount > 0) print(`loaded the sample history: ${sampleCount} outcomes`);
+  else print(`${service.agentCount} agents from ${replayedCount} outcomes`);
+  if (newAdminKey !== undefined) {
+    print(`admin key, shown this once: ${newAdminKey}`);
+  }
+  const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
+  const quote = key.startsWith("$") ? '"' : "'";
+  print("try it:");
+  print(`  curl -s ${url}/v1/trust/verify \\`);
+  print(`    -H ${quote}Authorization: Bearer ${key}${quote} \\`);
+  print(`    -H 'Content-Type: application/json' -d '${JSON.stringify(SAMPLE_REQUEST)}'`);
+}

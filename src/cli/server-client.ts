@@ -1,0 +1,66 @@
+// Talks to a running server on behalf of a command, when the server holds the data directory. Every
+// problem the server answers becomes one sentence and exit code 1.
+import type { ServerAccess } from "../config.ts";
+import type { Problem } from "../contract/messages.ts";
+import { CommandFailure } from "./failure.ts";
+
+const TIMEOUT_MS = 60_000;
+
+export interface ServerRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+/** One server and the key to talk to it. */
+export class ServerClient {
+  readonly url: string;
+  readonly #key: string;
+
+  /** Throws CommandFailure when there is no key. */
+  constructor(url: string, access: ServerAccess) {
+    if (access.key === undefined) {
+      throw new CommandFailure(
+        `the server at ${url} asks for a key: give --key or set TRUSTRANK_KEY`,
+      );
+    }
+    this.url = url.replace(/\/+$/, "");
+    this.#key = access.key;
+  }
+
+  /** The body of a successful answer. Throws CommandFailure for every other. */
+  async send(request: ServerRequest): Promise<string> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#key}` };
+    if (request.body !== undefined) headers["content-type"] = request.contentType!;
+    let response: Response;
+    try {
+      response = await fetch(this.url + request.path, {
+        method: request.method,
+        headers,
+        body: request.body ?? null,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+    } catch (error) {
+      const cause = (error as Error).cause ?? error;
+      throw new CommandFailure(`no answer from ${this.url}: ${(cause as Error).message}`);
+    }
+    const text = await response.text();
+    if (!response.ok) throw new CommandFailure(this.#refusal(response, text));
+    return text;
+  }
+
+  /** The same for JSON in and out. */
+  async sendJson<T>(method: ServerRequest["method"], path: string, body?: unknown): Promise<T> {
+    const sent =
+      body === undefined ? {} : { contentType: "application/json", body: JSON.stringify(body) };
+    return JSON.parse(await this.send({ method, path, ...sent })) as T;
+  }
+
+  #refusal(response: Response, text: string): string {
+    const isProblem = response.headers.get("content-type")?.startsWith("application/problem+json");
+    if (!isProblem) return `${this.url} answered ${response.status}`;
+    const problem = JSON.parse(text) as Problem;
+    return `${this.url} answered ${problem.status} ${problem.code}: ${problem.detail}`;
+  }
+}

@@ -1,0 +1,165 @@
+// The entry of the `trustrank` command: what commands and flags there are, and how they end. The
+// only user of commander; every command itself is a plain function in its own file.
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+
+import { dataDirOf, InvalidSetting, serveConfigOf, serverAccessOf } from "../config.ts";
+import { ServiceFault } from "../contract/faults.ts";
+import { isAgentId } from "../contract/identifiers.ts";
+import { DataDirectoryInUse } from "../ledger/data-directory.ts";
+import { JournalBroken, JournalDamaged } from "../ledger/journal-faults.ts";
+import { versionOf } from "../main.ts";
+import type { DataAccess } from "./data-access.ts";
+import { runDoctor } from "./doctor-command.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "./failure.ts";
+import { runImport } from "./import-command.ts";
+import { createKey, listKeys, revokeKey } from "./keys-command.ts";
+import { note } from "./output.ts";
+import { QUERY_FORMATS, runQuery } from "./query-command.ts";
+import { IMPORT_FORMATS } from "./read-outcomes.ts";
+import { runServe } from "./serve-command.ts";
+
+interface AccessFlags {
+  dataDir?: string;
+  url?: string;
+  key?: string;
+}
+
+function accessOf(flags: AccessFlags): DataAccess {
+  return {
+    dataDir: dataDirOf(flags.dataDir, process.env),
+    server: serverAccessOf(flags, process.env),
+  };
+}
+
+/** Flags of every command that works on the data, by file or through a server. */
+function withAccess(command: Command): Command {
+  return command
+    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
+    .option("--url <url>", "talk to this server instead (TRUSTRANK_URL)")
+    .option("--key <key>", "API key for the server (TRUSTRANK_KEY)")
+    .option("--json", "print one JSON value");
+}
+
+function countOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number");
+  return Number(text);
+}
+
+function namespaceOf(text: string): string {
+  if (!isAgentId(`agent://${text}/x`) || text.includes("/")) {
+    throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");
+  }
+  return text;
+}
+
+function addServe(program: Command): void {
+  program
+    .command("serve")
+    .description("run the service")
+    .option("--port <port>", "port (TRUSTRANK_PORT; default 8080; 0: any free one)")
+    .option("--host <host>", "address to listen on (TRUSTRANK_HOST; default 127.0.0.1)")
+    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
+    .option("--no-sample", "do not load the sample history into an empty data directory")
+    .option("--json", "print one JSON line once it listens")
+    .action((flags) => runServe(serveConfigOf(flags, process.env), flags));
+}
+
+function addKeys(program: Command): void {
+  const keys = program.command("keys").description("make, list and revoke API keys");
+  withAccess(keys.command("create"))
+    .description("make a key; its text is printed this once")
+    .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
+    .option("--tenant <tenant>", "whose key it is", "operator")
+    .option("--shadow", "verdicts are answered but marked as not enforced")
+    .option("--label <label>", "a name to remember it by")
+    .action((flags) => createKey(accessOf(flags), flags));
+  withAccess(keys.command("list"))
+    .description("every key ever made, without secrets")
+    .action((flags) => listKeys(accessOf(flags), flags));
+  withAccess(keys.command("revoke"))
+    .description("revoke a key at once and for good")
+    .argument("<id>", "id of the key")
+    .action((id: string, flags) => revokeKey(accessOf(flags), id, flags));
+}
+
+function addImport(program: Command): void {
+  withAccess(program.command("import"))
+    .description("load a history of outcomes through the ledger, signed by the bureau itself")
+    .argument("<file>", "the file to read")
+    .addOption(
+      new Option("--format <format>", "format of the file")
+        .choices(IMPORT_FORMATS)
+        .default("ndjson"),
+    )
+    .option("--namespace <name>", "namespace of the numbers in snap-ratings", namespaceOf, "otc")
+    .addOption(
+      new Option("--rebase <when>", "shift all times; the newest becomes").choices(["now"]),
+    )
+    .option("--bad-lines-max <count>", "bad lines to skip before giving up", countOf, 100)
+    .action((path: string, flags) => {
+      const { format, namespace, badLinesMax } = flags;
+      const isRebased = flags.rebase === "now";
+      const nowMs = Date.now();
+      const options = { path, format, namespace, isRebased, nowMs, badLinesMax };
+      return runImport(accessOf(flags), options, flags);
+    });
+}
+
+function addQuery(program: Command): void {
+  withAccess(program.command("query"))
+    .description("one read-only SELECT over the outcome store")
+    .argument("<sql>", "the query")
+    .addOption(
+      new Option("--format <format>", "how to print rows").choices(QUERY_FORMATS).default("table"),
+    )
+    .action((sql: string, flags) => runQuery(accessOf(flags), sql, flags));
+}
+
+function addDoctor(program: Command): void {
+  program
+    .command("doctor")
+    .description("check the data directory; say what is wrong and what would mend it")
+    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
+    .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
+    .option("--json", "print one JSON value")
+    .action((flags) => runDoctor(dataDirOf(flags.dataDir, process.env), flags));
+}
+
+/** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // Commander has printed it; asking for help is no failure.
+    return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  }
+  if (error instanceof CommandFailure) return complain(error.message, error.exitCode);
+  if (error instanceof InvalidSetting) return complain(error.message, EXIT_USAGE);
+  if (error instanceof JournalDamaged) {
+    const advice = "run `trustrank doctor`, then `trustrank doctor --repair` to go on without it";
+    return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
+  }
+  if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
+  if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
+  if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);
+  if ((error as NodeJS.ErrnoException).code !== undefined) {
+    return complain((error as Error).message, EXIT_FAILED);
+  }
+  return complain((error as Error).stack ?? String(error), EXIT_FAILED);
+}
+
+function complain(message: string, exitCode: number): number {
+  note(`trustrank: ${message}`);
+  return exitCode;
+}
+
+const program = new Command("trustrank")
+  .description("The bureau that autonomous agents are checked against.")
+  .version(versionOf())
+  .exitOverride()
+  .showHelpAfterError("(--help shows what there is)");
+for (const add of [addServe, addKeys, addImport, addQuery, addDoctor]) add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}

@@ -1,0 +1,240 @@
+// The composition root: opens everything behind one data directory in the order in which it depends
+// on each other, and closes it in the opposite order. Holds no decisions of its own.
+import { randomFillSync } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { MessagePort } from "node:worker_threads";
+
+import type { Bureau } from "./bureau/bureau.ts";
+import { openBureau } from "./bureau/open-bureau.ts";
+import { importOutcomeFile } from "./cli/import-outcomes.ts";
+import { bureauSink } from "./cli/import-sinks.ts";
+import type { ServeConfig } from "./config.ts";
+import { SCOPES } from "./contract/vocabulary.ts";
+import { createEngineMemory } from "./engine/memory.ts";
+import { openEngineReader } from "./engine/reader.ts";
+import type { TableReader } from "./engine/reader.ts";
+import { startHttpServer } from "./http/http-server.ts";
+import { openKeyring } from "./http/keys.ts";
+import type { Keyring } from "./http/keys.ts";
+import type { HttpServer } from "./http/server-port.ts";
+import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
+import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
+import type { OpenLedger } from "./ledger/ledger-client.ts";
+import type { Log } from "./log.ts";
+import { startStore } from "./store/store-client.ts";
+import type { OpenStore } from "./store/store-client.ts";
+
+/** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
+const HTTP_READER_SLOT = 1;
+/** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
+const DRAIN_MS = 7000;
+const SAMPLE_PATH = fileURLToPath(new URL("../data/sample/outcomes.ndjson", import.meta.url));
+const MANIFEST = new URL("../package.json", import.meta.url);
+
+/** Evidence and what reads it: all that an import needs. Close the ledger when done. */
+export interface Evidence {
+  readonly ledger: OpenLedger;
+  readonly engine: TableReader;
+  readonly bureau: Bureau;
+}
+
+export interface EvidenceOptions {
+  readonly dataDir: string;
+  readonly isReservedEnabled: boolean;
+  /** The journal can no longer be trusted to the disk: end the process with this code. */
+  readonly onFatal: (exitCode: number) => void;
+  readonly storePort?: MessagePort;
+}
+
+/** Replays the journal into a new table and opens the bureau over it. */
+export async function openEvidence(options: EvidenceOptions): Promise<Evidence> {
+  const engineMemory = createEngineMemory();
+  const ledger = await startLedger({
+    dataDir: options.dataDir,
+    engineMemory,
+    onFatal: options.onFatal,
+    clock: Date.now,
+    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
+  });
+  const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
+  const bureau = openBureau({
+    engine,
+    ledger,
+    clock: Date.now,
+    environment: {
+      delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      fillRandom: (bytes) => {
+        randomFillSync(bytes);
+      },
+      isReservedEnabled: options.isReservedEnabled,
+    },
+  });
+  return { ledger, engine, bureau };
+}
+
+/** A service that listens. */
+export interface Service {
+  readonly url: string;
+  readonly adapter: string;
+  readonly version: string;
+  /** Set once, on the start that found no admin key. */
+  readonly newAdminKey: string | undefined;
+  /** Outcomes of the sample history loaded by this start. */
+  readonly sampleCount: number;
+  readonly replayedCount: number;
+  readonly agentCount: number;
+  /** Not ready, then no new connections, then answers to what is in flight, sync, close. */
+  close(): Promise<void>;
+}
+
+type Closer = () => Promise<void> | void;
+
+/**
+ * Opens everything and listens. Throws DataDirectoryInUse, JournalDamaged, or what the port says;
+ * whatever was opened before is closed again.
+ */
+export async function startService(
+  config: ServeConfig,
+  log: Log,
+  onFatal: (exitCode: number) => void,
+): Promise<Service> {
+  const closers: Closer[] = [];
+  try {
+    return await openService(config, log, onFatal, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function openService(
+  config: ServeConfig,
+  log: Log,
+  onFatal: (exitCode: number) => void,
+  closers: Closer[],
+): Promise<Service> {
+  const claim = await claimDataDirectory(config.dataDir);
+  closers.push(() => claim.release());
+  const { paths } = claim;
+  const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
+  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  const store = await startStore({
+    dataDir: paths.root,
+    log: (event, detail) => log.warn(event, { detail }),
+  });
+  closers.push(() => store.close());
+  const { isReservedEnabled } = config;
+  const evidence = await openEvidence({
+    dataDir: paths.root,
+    isReservedEnabled,
+    onFatal,
+    storePort: store.ledgerPort,
+  });
+  const { ledger, engine, bureau } = evidence;
+  closers.push(() => ledger.close());
+  const isSampleDue = config.isSampleWanted && ledger.position() === 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau) : 0;
+  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
+  const server = await listen(config, log, evidence, keyring, store);
+  closers.push(() => server.close(DRAIN_MS));
+  const url = urlOf(config.host, server.port);
+  publishServer(paths, { url, pid: process.pid });
+  closers.push(() => withdrawServer(paths));
+  return {
+    url,
+    adapter: server.adapter,
+    version: versionOf(),
+    newAdminKey,
+    sampleCount,
+    replayedCount: ledger.replay.outcomes,
+    agentCount: engine.agentCount,
+    close: () => closeAll(closers),
+  };
+}
+
+function listen(
+  config: ServeConfig,
+  log: Log,
+  evidence: Evidence,
+  keyring: Keyring,
+  store: OpenStore,
+): Promise<HttpServer> {
+  const { bureau, engine, ledger } = evidence;
+  return startHttpServer({
+    adapter: "auto",
+    host: config.host,
+    port: config.port,
+    bureau,
+    keyring,
+    store,
+    clock: Date.now,
+    logger: log,
+    health: { isReady: () => readiness(ledger) },
+    version: versionOf(),
+    vitals: () => ({
+      configVersion: engine.activeConfigVersion,
+      agents: engine.agentCount,
+      gauges: {
+        journal_position: ledger.position(),
+        store_position: store.status().appliedLsn,
+        outcomes_pending: ledger.pendingCount,
+      },
+    }),
+  });
+}
+
+/** Last opened, first closed; each is closed once, whatever became of the others. */
+async function closeAll(closers: Closer[]): Promise<void> {
+  let failure: unknown;
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
+    try {
+      await close();
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+}
+
+function readiness(ledger: OpenLedger): { ready: boolean; reasons: string[] } {
+  const reasons: string[] = [];
+  if (!ledger.isHealthy()) reasons.push("journal not writable");
+  if (ledger.pendingCount >= QUEUE_RECORDS_MAX) reasons.push("too many outcomes waiting");
+  return { ready: reasons.length === 0, reasons };
+}
+
+/** Times move so that the newest outcome is now: old evidence would say almost nothing. */
+async function loadSample(bureau: Bureau): Promise<number> {
+  const summary = await importOutcomeFile(
+    {
+      path: SAMPLE_PATH,
+      format: "ndjson",
+      namespace: "",
+      isRebased: true,
+      nowMs: Date.now(),
+      badLinesMax: 0,
+    },
+    bureauSink(bureau),
+    () => undefined,
+  );
+  return summary.accepted;
+}
+
+async function makeAdminKey(keyring: Keyring): Promise<string> {
+  const scopes = SCOPES.filter((scope) => scope === "admin");
+  const { key } = await keyring.create({ tenant: "operator", scopes, label: "first start" });
+  return key;
+}
+
+/** An address to paste: the unspecified address is reached through the loopback. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The version of the package, as `--version` and the service itself name it. */
+export function versionOf(): string {
+  const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
+  return manifest.version;
+}

@@ -1,0 +1,56 @@
+// Runs the real command line as its users do: a process of its own, judged by what it prints and by
+// its exit code.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const ENTRY = fileURLToPath(new URL("../../src/cli/trustrank.ts", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly process: ChildProcess;
+  /** The first line on stdout; rejects when the process ends without one. */
+  readonly firstLine: Promise<string>;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts a command with exactly `environment` besides PATH. */
+export function startCommand(
+  parameters: readonly string[],
+  environment: Record<string, string> = {},
+): Started {
+  const child = spawn(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", ENTRY, ...parameters],
+    { env: { PATH: process.env["PATH"] ?? "", ...environment }, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  let stdout = "";
+  let stderr = "";
+  child.stderr.on("data", (piece) => (stderr += piece));
+  const ended = new Promise<Ended>((resolve) => {
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (piece) => {
+      stdout += piece;
+      if (stdout.includes("\n")) resolve(stdout.split("\n", 1)[0]!);
+    });
+    child.on("close", () => reject(new Error(`ended without a line: ${stderr}`)));
+  });
+  // Commands that print nothing are judged by `ended` alone.
+  firstLine.catch(() => undefined);
+  return { process: child, firstLine, ended };
+}
+
+/** Runs a command to its end. */
+export function runCommand(
+  parameters: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Ended> {
+  return startCommand(parameters, environment).ended;
+}

@@ -1,0 +1,241 @@
+// The command line over real processes: first start, commands through the server, an orderly end,
+// commands on the files, a second start, and what happens to damaged evidence.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { runCommand, startCommand } from "./process.ts";
+import type { Started } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trustrank-serve-"));
+const dataDir = join(folder, "data");
+const at = ["--data-dir", dataDir];
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Facts {
+  url: string;
+  admin_key: string | null;
+  sample: number;
+  replayed: number;
+  agents: number;
+}
+
+async function startServer(...more: string[]): Promise<{ server: Started; facts: Facts }> {
+  const server = startCommand(["serve", "--json", "--port", "0", ...at, ...more]);
+  return { server, facts: JSON.parse(await server.firstLine) as Facts };
+}
+
+async function verdictOf(facts: Facts, key: string, agentId: string): Promise<string> {
+  const response = await fetch(`${facts.url}/v1/trust/verify`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ agent_id: agentId, action: "a.b", tool_level: "L2", context: {} }),
+  });
+  if (!response.ok) return `status ${response.status}`;
+  const body = (await response.json()) as { policy_action: { verdict: string } };
+  return body.policy_action.verdict;
+}
+
+const ROWS = [5, 6].map((stakes) =>
+  JSON.stringify({
+    subject: "agent://a/x",
+    reporter: "agent://b/y",
+    outcome: 1,
+    stakes,
+    grade: "counterparty",
+    settled_at: "2020-01-01T00:00:00Z",
+  }),
+);
+
+describe("a service", () => {
+  const file = join(folder, "rows.ndjson");
+  let server: Started;
+  let facts: Facts;
+  let key: string;
+
+  beforeAll(async () => {
+    writeFileSync(file, `${ROWS.join("\n")}\nnot an outcome\n`);
+    ({ server, facts } = await startServer());
+    key = facts.admin_key!;
+  });
+
+  it("starts with the sample history and an admin key", async () => {
+    expect(facts).toMatchObject({ sample: 3013, agents: expect.any(Number) });
+    expect(key).toMatch(/^tr_live_/);
+    expect(await verdictOf(facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
+    expect(await verdictOf(facts, key, "agent://acme/ledger-sync")).toBe("ALLOW");
+  });
+
+  it("owns its data directory", async () => {
+    const second = await runCommand(["serve", "--port", "0", ...at]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(/in use by pid \d+/);
+  });
+
+  it("answers commands, which say that they asked it", async () => {
+    const created = await runCommand(["keys", "create", "--tenant", "acme", ...at], {
+      TRUSTRANK_KEY: key,
+    });
+    expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^tr_live_\S+\n$/) });
+    expect(created.stderr).toContain(`the server at ${facts.url} holds the data directory`);
+    const made = created.stdout.trim();
+    expect(await verdictOf(facts, made, "agent://globex/price-scout")).toBe("QUARANTINE");
+
+    const listed = await runCommand(["keys", "list", "--json", ...at, "--key", key]);
+    const keys = JSON.parse(listed.stdout) as { key_id: string; tenant: string }[];
+    expect(keys.map((each) => each.tenant)).toEqual(["operator", "acme"]);
+
+    const id = keys[1]!.key_id;
+    const revoked = await runCommand(["keys", "revoke", id, "--url", facts.url, "--key", key]);
+    expect(revoked).toMatchObject({ code: 0, stdout: `revoked ${id} of acme\n` });
+    expect(await verdictOf(facts, made, "agent://a/x")).toBe("status 401");
+  });
+
+  it("refuses commands without a key, in one sentence", async () => {
+    const keyless = await runCommand(["keys", "list", ...at]);
+    expect(keyless.code).toBe(1);
+    expect(keyless.stderr).toContain("give --key or set TRUSTRANK_KEY");
+    const stranger = await runCommand(["keys", "list", ...at, "--key", "wrong"]);
+    expect(stranger.code).toBe(1);
+    expect(stranger.stderr).toContain("401 unauthenticated");
+  });
+
+  it("takes an import once, whether it or the files are asked", async () => {
+    const run = () => runCommand(["import", file, "--json", ...at, "--key", key]);
+    const first = JSON.parse((await run()).stdout);
+    expect(first).toMatchObject({ source: "import:rows.ndjson", accepted: 2, duplicates: 0 });
+    expect(first.rejected).toMatchObject([{ line: 3 }]);
+    expect(JSON.parse((await run()).stdout)).toMatchObject({ accepted: 0, duplicates: 2 });
+  });
+
+  it("answers SQL in every format", async () => {
+    const sql =
+      "SELECT subject, sum(stakes) AS total FROM outcomes WHERE subject = 'agent://a/x' GROUP BY 1";
+    const ask = (format: string) =>
+      runCommand(["query", sql, "--format", format, ...at, "--key", key]);
+    await expect
+      .poll(async () => (await ask("csv")).stdout)
+      .toBe("subject,total\nagent://a/x,11\n");
+    expect((await ask("table")).stdout).toMatch(/^subject +total\n-+ +-+\nagent:\/\/a\/x +11\n$/);
+    expect(JSON.parse((await ask("json")).stdout)).toEqual([{ subject: "agent://a/x", total: 11 }]);
+    const bad = await runCommand(["query", "DROP TABLE outcomes", ...at, "--key", key]);
+    expect(bad.code).toBe(1);
+    expect(bad.stderr).toContain("query_rejected");
+  });
+
+  it("ends in order on SIGTERM", async () => {
+    server.process.kill("SIGTERM");
+    const ended = await server.ended;
+    expect(ended.code).toBe(0);
+    expect(readdirSync(dataDir)).not.toContain("server.json");
+  });
+
+  it("leaves files that commands can use by themselves", async () => {
+    const sql = "SELECT count(*) AS n FROM outcomes";
+    const counted = await runCommand(["query", sql, "--format", "json", ...at]);
+    expect(JSON.parse(counted.stdout)).toEqual([{ n: 3015 }]);
+    const again = await runCommand(["import", file, "--json", ...at]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ accepted: 0, duplicates: 2 });
+    const checked = await runCommand(["doctor", "--json", ...at]);
+    expect(checked.code).toBe(0);
+    expect(JSON.parse(checked.stdout)).toMatchObject({ ok: true });
+    const listed = await runCommand(["keys", "list", ...at]);
+    expect(listed.stdout).toMatch(/^id +tenant/);
+  });
+
+  it("starts again with everything it had, and keeps its key to itself", async () => {
+    const second = await startServer();
+    expect(second.facts).toMatchObject({ admin_key: null, sample: 0, replayed: 3015 });
+    expect(second.facts.agents).toBe(facts.agents + 2);
+    expect(await verdictOf(second.facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
+    second.server.process.kill("SIGINT");
+    expect((await second.server.ended).code).toBe(0);
+  });
+
+  it("takes the operator's own admin key and never prints it", async () => {
+    const own = "k".repeat(40);
+    const other = ["serve", "--port", "0", "--no-sample", "--data-dir", join(folder, "own")];
+    const started = startCommand(other, { TRUSTRANK_ADMIN_KEY: own });
+    const url = (await started.firstLine).match(/http:\S+/)![0];
+    const response = await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${own}` } });
+    expect(response.status).toBe(200);
+    started.process.kill("SIGTERM");
+    const ended = await started.ended;
+    expect(ended.stdout + ended.stderr).not.toContain(own);
+    expect(ended.stdout).not.toContain("tr_live_");
+  });
+});
+
+describe("damaged evidence", () => {
+  const damagedDir = join(folder, "damaged");
+
+  it("stops the start and the doctor with exit code 65, and names the way out", async () => {
+    const toDir = ["--data-dir", damagedDir];
+    const rows = join(folder, "many.csv");
+    const lines = Array.from({ length: 3000 }, (_, i) => `${i % 50},${100 + (i % 90)},5,${i}\n`);
+    writeFileSync(rows, lines.join(""));
+    const imported = await runCommand(["import", rows, "--format", "snap-ratings", ...toDir]);
+    expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining("3000 outcomes") });
+
+    const journal = join(damagedDir, "journal");
+    const segment = join(
+      journal,
+      readdirSync(journal).find((name) => name.endsWith(".log"))!,
+    );
+    const bytes = readFileSync(segment);
+    bytes[Math.floor(bytes.length / 3)]! ^= 0xff;
+    writeFileSync(segment, bytes);
+
+    const served = await runCommand(["serve", "--port", "0", ...toDir]);
+    expect(served.code).toBe(65);
+    expect(served.stderr).toContain("trustrank doctor --repair");
+    const checked = await runCommand(["doctor", ...toDir]);
+    expect(checked.code).toBe(65);
+    expect(checked.stdout).toMatch(/WRONG journal: .*byte \d+/);
+  });
+});
+
+describe("usage", () => {
+  it.each([
+    ["no command", []],
+    ["an unknown command", ["fly"]],
+    ["an unknown flag", ["serve", "--fast"]],
+    ["a port that is none", ["serve", "--port", "many"]],
+    ["a format that is none", ["import", "x", "--format", "xml"]],
+    ["a scope that is none", ["keys", "create", "--scopes", "root", ...at]],
+    ["a missing argument", ["query"]],
+  ])("%s is exit code 2", async (_, parameters) => {
+    const ended = await runCommand(parameters);
+    expect(ended.code).toBe(2);
+    expect(ended.stdout).toBe("");
+    expect(ended.stderr).not.toContain("    at ");
+  });
+
+  it("an admin key that is too short is exit code 2", async () => {
+    const ended = await runCommand(["serve", ...at], { TRUSTRANK_ADMIN_KEY: "short" });
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("32 or more") });
+  });
+
+  it.each([
+    [["--help"]],
+    [["serve", "--help"]],
+    [["keys", "create", "--help"]],
+    [["import", "--help"]],
+    [["query", "--help"]],
+    [["doctor", "--help"]],
+    [["--version"]],
+  ])("%j is exit code 0", async (parameters) => {
+    const ended = await runCommand(parameters);
+    expect(ended).toMatchObject({ code: 0, stderr: "" });
+    expect(ended.stdout).not.toBe("");
+  });
+
+  it("a file that is not there is a failure in one sentence", async () => {
+    const ended = await runCommand(["import", join(folder, "missing"), ...at]);
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/^trustrank: cannot read [^\n]+\n$/);
+  });
+});
