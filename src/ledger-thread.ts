@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
 import { openEngineWriter } from "./engine/writer.ts";
 import { loadBureauKey } from "./ledger/bureau-key.ts";
-import { nodeFiles } from "./ledger/file-layer.ts";
+import { nodeFiles } from "./ledger/journal-files.ts";
 import { JournalBroken, JournalDamaged } from "./ledger/journal-faults.ts";
 import { openLedgerCore } from "./ledger/ledger-core.ts";
 import { serveLedger } from "./ledger/ledger-loop.ts";

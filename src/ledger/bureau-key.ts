@@ -10,7 +10,7 @@ import {
 } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { nodeFiles } from "./file-layer.ts";
+import { nodeFiles } from "./journal-files.ts";
 
 export interface BureauKey {
   /** Raw 32 bytes, as segment headers carry it. */

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { nodeFiles, replaceFile } from "./file-layer.ts";
+import { nodeFiles, replaceFile } from "./journal-files.ts";
 
 export interface DataPaths {
   readonly root: string;

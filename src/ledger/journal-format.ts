@@ -156,6 +156,9 @@ export function frameLength(bytes: Buffer, at: number): number {
 export function frameLsn(bytes: Buffer, at: number): number {
   return readUint64(bytes, at + FRAME_LSN_AT);
 }
+export function frameChecksum(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at + FRAME_CRC_AT);
+}
 export function frameTimeUs(bytes: Buffer, at: number): number {
   return readUint64(bytes, at + FRAME_TIME_AT);
 }
@@ -188,7 +191,7 @@ export function intactFrameBytes(bytes: Buffer, at: number, end: number): number
   if (kind < 1 || kind > FRAME_KINDS.snapshot) return 0;
   const length = frameLength(bytes, at);
   if (length > PAYLOAD_BYTES_MAX || at + FRAME_BYTES + length > end) return 0;
-  if (frameCrc(bytes, at) !== bytes.readUInt32LE(at + FRAME_CRC_AT)) return 0;
+  if (frameCrc(bytes, at) !== frameChecksum(bytes, at)) return 0;
   return FRAME_BYTES + length;
 }
 

@@ -1,8 +1,9 @@
 // Tails the journal for readers beside the writer (the store): records in order, up to a position
 // that the caller knows to be durable. Checks every frame's checksum; never writes.
-import type { FileLayer } from "./file-layer.ts";
+import type { FileLayer } from "./journal-files.ts";
 import { JournalDamaged } from "./journal-faults.ts";
 import {
+  decodeHeader,
   FRAME_BYTES,
   FRAME_KINDS,
   frameKind,
@@ -10,6 +11,7 @@ import {
   frameLsn,
   HEADER_BYTES,
   intactFrameBytes,
+  type SegmentHeader,
   segmentsOf,
 } from "./journal-format.ts";
 import { isRecordKind, type RecordVisitor } from "./journal-scan.ts";
@@ -22,6 +24,8 @@ export interface JournalReader {
    * @throws JournalDamaged when a durable record is not there or does not verify.
    */
   read(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number;
+  /** Header of the segment last read from; undefined before the first read. */
+  readonly header: SegmentHeader | undefined;
   close(): void;
 }
 
@@ -32,6 +36,7 @@ export function openJournalReader(files: FileLayer, directory: string): JournalR
 }
 
 class TailReader implements JournalReader {
+  header: SegmentHeader | undefined;
   private readonly files: FileLayer;
   private readonly directory: string;
   private descriptor = -1;
@@ -89,6 +94,9 @@ class TailReader implements JournalReader {
     this.close();
     this.descriptor = this.files.open(`${this.directory}/${segment.name}`, "read");
     this.segment = segment.name;
+    const taken = this.files.read(this.descriptor, this.storage, 0, HEADER_BYTES, 0);
+    this.header = decodeHeader(this.storage.subarray(0, taken));
+    if (this.header === undefined) throw this.damage("the segment header does not verify");
     this.lsn = segment.firstLsn - 1;
     this.windowOffset = HEADER_BYTES;
     this.window = this.storage.subarray(0, 0);

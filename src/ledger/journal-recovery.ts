@@ -1,7 +1,7 @@
 // Brings a journal directory back to its last commit at start: verifies every segment, replays the
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
 import { verifyWithRawKey } from "./bureau-key.ts";
-import { type FileLayer, readWhole } from "./file-layer.ts";
+import { type FileLayer, readWhole } from "./journal-files.ts";
 import { JournalDamaged } from "./journal-faults.ts";
 import {
   CHAIN_START,

@@ -5,7 +5,7 @@
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./bureau-key.ts";
-import { errnoOf, type FileLayer, replaceFile, writeFully } from "./file-layer.ts";
+import { errnoOf, type FileLayer, replaceFile, writeFully } from "./journal-files.ts";
 import { JournalBroken, JournalFull } from "./journal-faults.ts";
 import {
   COMMIT_FRAME_BYTES,

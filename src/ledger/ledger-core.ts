@@ -1,7 +1,7 @@
 // The ledger's one path of evidence, in the thread that owns it: guard against replays, journal,
 // sync, remember, fold, answer. In that order: nothing is folded or told before it is durable.
 import type { BureauKey } from "./bureau-key.ts";
-import type { FileLayer } from "./file-layer.ts";
+import type { FileLayer } from "./journal-files.ts";
 import { type FirstReceipt, ReplayTable, REPLAY_WINDOW_MS, replayIdentity } from "./idempotency.ts";
 import type { ReplayIdentity } from "./idempotency.ts";
 import { JournalFull } from "./journal-faults.ts";
@@ -15,7 +15,7 @@ import {
   outcomeIdBytes,
   outcomeRecordedAtMs,
   outcomeReplayParts,
-} from "./outcome-record.ts";
+} from "./journal-outcome.ts";
 
 /** What became of one record. */
 export const VERDICT_RECORDED = 0;

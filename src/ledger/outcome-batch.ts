@@ -2,7 +2,7 @@
 // between threads without copying. Owns the caps of one commit.
 import type { FrameRun } from "./journal-writer.ts";
 import type { OutcomeRecord } from "./ledger.ts";
-import { encodeOutcomeFrame, outcomeFrameBytesMax } from "./outcome-record.ts";
+import { encodeOutcomeFrame, outcomeFrameBytesMax } from "./journal-outcome.ts";
 
 /** Caps of one sync: what is more waits for the next. */
 export const COMMIT_RECORDS_MAX = 1000;

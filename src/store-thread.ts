@@ -1,0 +1,40 @@
+// Entry of the store thread: opens the journal for reading and the one database, then serves.
+// Composition only; the work is in store/store-loop.ts and store/store-core.ts.
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { nodeFiles } from "./ledger/journal-files.ts";
+import { openJournalReader } from "./ledger/journal-reader.ts";
+import { recoverJournal } from "./ledger/journal-recovery.ts";
+import { StoreCore } from "./store/store-core.ts";
+import { serveStore } from "./store/store-loop.ts";
+import type { FromStore, StoreThreadData } from "./store/store-messages.ts";
+
+interface ThreadData extends StoreThreadData {
+  ledgerPort: MessagePort;
+}
+
+function main(port: MessagePort, data: ThreadData): void {
+  const tell = (message: FromStore) => port.postMessage(message);
+  const core = new StoreCore({
+    directory: data.store,
+    reader: openJournalReader(nodeFiles, data.journal),
+    memoryMegabytes: data.memoryMegabytes,
+    log: (event, detail) => tell({ kind: "log", event, detail }),
+  });
+  const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
+  if (data.isStandalone) data.ledgerPort.close();
+  serveStore({
+    port,
+    ledgerPort: data.isStandalone ? undefined : data.ledgerPort,
+    core,
+    durableLsn,
+  });
+}
+
+/** Without a ledger nobody says how far the journal is whole: verify it, but leave it alone. */
+function endOfJournal(journal: string): number {
+  nodeFiles.makeDirectory(journal);
+  const isReadOnly = true;
+  return recoverJournal(nodeFiles, journal, () => undefined, isReadOnly).tail.lsn;
+}
+
+if (parentPort !== null) main(parentPort, workerData as ThreadData);

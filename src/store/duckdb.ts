@@ -1,0 +1,197 @@
+// The only file that knows DuckDB's package. Opens a database under the house rules (one thread,
+// bounded memory, no access to files or extensions, settings locked) and turns values into JSON.
+import {
+  type DuckDBAppender,
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBResult,
+  DuckDBTimestampValue,
+  DuckDBTypeId,
+  type DuckDBValueConverter,
+  type Json,
+  JsonDuckDBValueConverter,
+  StatementType,
+} from "@duckdb/node-api";
+
+export type Row = unknown[];
+
+/** One table's appender: values in column order, then `endRow`. */
+export type RowAppender = Pick<
+  DuckDBAppender,
+  | "appendBigInt"
+  | "appendBoolean"
+  | "appendDouble"
+  | "appendNull"
+  | "appendUTinyInt"
+  | "appendVarchar"
+  | "endRow"
+> & { appendInstant(epochMs: number): void };
+
+export interface Columns {
+  name: string;
+  type: string;
+}
+
+/** A statement's answer, pulled in parts so that a huge one is never held whole. */
+export interface RowStream {
+  columns: Columns[];
+  /** The next rows, or undefined at the end. */
+  next(): Promise<Row[] | undefined>;
+  /** Must be called; the connection serves nothing else before. */
+  close(): void;
+}
+
+export interface Connection {
+  /** Runs statements without an answer. */
+  run(sql: string): Promise<void>;
+  /** Runs a statement with text parameters and returns all rows. For our own small queries. */
+  rows(sql: string, parameters?: readonly string[]): Promise<Row[]>;
+  /** Appends rows inside the open transaction; `fill` must be synchronous. */
+  append(table: string, fill: (appender: RowAppender) => void): Promise<void>;
+  /** Prepares exactly one reading statement and starts it. Throws StatementRefused otherwise. */
+  stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
+  /** Stops what runs now, from another turn of the event loop. */
+  interrupt(): void;
+  close(): void;
+}
+
+export interface Database {
+  connect(): Promise<Connection>;
+  /** Close every connection first: an open one keeps the file locked. */
+  close(): void;
+}
+
+/** The text is not one statement that only reads. */
+export class StatementRefused extends Error {}
+
+/**
+ * Opens (or creates) a database file. Throws DuckDB's error when it does not open.
+ * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
+ */
+export async function openDatabase(path: string, memoryMegabytes: number): Promise<Database> {
+  // Order matters: with external access off, the spill directory can no longer be set.
+  const instance = await DuckDBInstance.create(path, {
+    threads: "1",
+    memory_limit: `${memoryMegabytes}MB`,
+    temp_directory: "",
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+    allow_community_extensions: "false",
+    enable_external_access: "false",
+    lock_configuration: "true",
+  });
+  return {
+    connect: async () => new NodeConnection(await instance.connect()),
+    close: () => instance.closeSync(),
+  };
+}
+
+const READING: ReadonlySet<number> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
+
+class NodeConnection implements Connection {
+  private readonly connection: DuckDBConnection;
+
+  constructor(connection: DuckDBConnection) {
+    this.connection = connection;
+  }
+
+  async run(sql: string): Promise<void> {
+    await this.connection.run(sql);
+  }
+
+  async rows(sql: string, parameters: readonly string[] = []): Promise<Row[]> {
+    const result = await this.connection.run(sql, [...parameters]);
+    return result.convertRows(jsonConverter(() => undefined));
+  }
+
+  async append(table: string, fill: (appender: RowAppender) => void): Promise<void> {
+    const appender = await this.connection.createAppender(table);
+    const target = Object.assign(appender, {
+      appendInstant: (epochMs: number) => {
+        if (Number.isFinite(epochMs)) appender.appendTimestamp(timestampOf(epochMs));
+        else appender.appendNull();
+      },
+    });
+    try {
+      fill(target);
+    } catch (error) {
+      appender.clear();
+      throw error;
+    } finally {
+      appender.closeSync();
+    }
+  }
+
+  async stream(sql: string, onText: (length: number) => void): Promise<RowStream> {
+    const extracted = await this.connection.extractStatements(sql);
+    if (extracted.count !== 1) throw new StatementRefused("more than one statement");
+    const prepared = await extracted.prepare(0);
+    try {
+      if (!READING.has(prepared.statementType)) throw new StatementRefused("not a SELECT");
+      const result = await prepared.stream();
+      return streamOf(result, () => prepared.destroySync(), onText);
+    } catch (error) {
+      prepared.destroySync();
+      throw error;
+    }
+  }
+
+  interrupt(): void {
+    this.connection.interrupt();
+  }
+
+  close(): void {
+    this.connection.closeSync();
+  }
+}
+
+function streamOf(
+  result: DuckDBResult,
+  close: () => void,
+  onText: (length: number) => void,
+): RowStream {
+  const converter = jsonConverter(onText);
+  const names = result.columnNames();
+  return {
+    columns: names.map((name, index) => ({ name, type: result.columnType(index).toString() })),
+    next: async () => {
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) return undefined;
+      return chunk.convertRows(converter);
+    },
+    close,
+  };
+}
+
+function timestampOf(epochMs: number): DuckDBTimestampValue {
+  return new DuckDBTimestampValue(BigInt(Math.round(epochMs * 1000)));
+}
+
+/** Decimals of up to 15 digits are exact enough as a number; wider ones stay text. */
+const DECIMAL_DIGITS_MAX = 15;
+
+/**
+ * Values as JSON can carry them: integers as numbers while exact, else text; timestamps (which
+ * are UTC here) in RFC 3339; the rest as DuckDB's own JSON form.
+ */
+function jsonConverter(onText: (length: number) => void): DuckDBValueConverter<Json> {
+  return (value, type, converter) => {
+    if (typeof value === "bigint") {
+      const number = Number(value);
+      return Number.isSafeInteger(number) ? number : value.toString();
+    }
+    const json = JsonDuckDBValueConverter(value, type, converter);
+    if (typeof json !== "string") return json;
+    onText(json.length);
+    if (type.typeId === DuckDBTypeId.TIMESTAMP) return json.replace(" ", "T") + zoneOf(json);
+    if (type.typeId === DuckDBTypeId.DECIMAL && json.length <= DECIMAL_DIGITS_MAX) {
+      return Number(json);
+    }
+    return json;
+  };
+}
+
+/** `infinity` and years beyond four digits carry no zone. */
+function zoneOf(timestamp: string): string {
+  return /^\d{4}-\d\d-\d\d /.test(timestamp) ? "Z" : "";
+}
