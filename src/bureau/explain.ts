@@ -21,7 +21,6 @@ export function explain(desk: Desk, agentId: string): AgentExplanation {
   const measured = desk.engine.explain(agentId, nowMs);
   const reading = reserved?.reading ?? measured;
   const scoreInternal = Math.round(reading.scoreInternal);
-  const codes = reasonCodes(reading);
   const explanation: AgentExplanation = {
     agent_id: agentId,
     known: reading.isKnown,
@@ -37,8 +36,8 @@ export function explain(desk: Desk, agentId: string): AgentExplanation {
     evidence: evidenceOf(measured),
     features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
     decisions: [],
-    improvements: improvementsFor(codes),
-    reason_codes: codes,
+    improvements: [],
+    reason_codes: [],
     config_version: desk.engine.configVersion(measured.configNumber),
     evaluated_at: desk.times.evaluatedAt,
   };
@@ -51,7 +50,10 @@ export function explain(desk: Desk, agentId: string): AgentExplanation {
       decision: DECISIONS[atStakes.decisionIndex]!,
       max_stakes: maxStakes(atStakes),
     });
+    // The last, highest stakes say the most: what keeps the agent from a clear decision anywhere.
+    explanation.reason_codes = reasonCodes(atStakes);
   }
+  explanation.improvements = improvementsFor(explanation.reason_codes);
   return explanation;
 }
 

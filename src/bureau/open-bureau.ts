@@ -18,7 +18,7 @@ export function openBureau(options: BureauOptions): Bureau {
     environment: options.environment,
     provenance: options.provenance ?? withoutVault,
     times: new VerdictTimes(),
-    outcomeIds: new OutcomeIds(options.environment.fillRandom),
+    outcomeIds: new OutcomeIds((bytes) => options.environment.fillRandom(bytes)),
   };
   return {
     verify: (request, call) => verify(desk, request, call),

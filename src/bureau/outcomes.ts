@@ -38,7 +38,7 @@ export function importOutcomes(
   // Appended one by one and awaited together: the ledger syncs them in as few batches as it can,
   // and a row that conflicts with an earlier one is that row's result alone.
   return Promise.all(
-    requests.map((request): ImportResult | Promise<ImportResult> => {
+    requests.map(async (request): Promise<ImportResult> => {
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;

@@ -17,12 +17,11 @@ export function note(line: string): void {
 }
 
 function cellText(value: unknown): string {
-  if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return value === null ? "" : (JSON.stringify(value) ?? "");
 }
 
-/** Columns padded to their widest cell, numbers to the right; header and rows, no trailing blanks. */
+/** Columns padded to their widest cell, numbers to the right; no trailing blanks. */
 export function formatTable(
   columns: readonly string[],
   rows: readonly (readonly unknown[])[],

@@ -25,14 +25,8 @@ export function readOutcomes(
   format: ImportFormat,
   namespace: string,
 ): Iterable<OutcomeRow> {
-  switch (format) {
-    case "ndjson":
-      return readJsonRows(path);
-    case "csv":
-      return readCsvRows(path);
-    case "snap-ratings":
-      return readRatings(path, namespace);
-  }
+  if (format === "snap-ratings") return readRatings(path, namespace);
+  return format === "csv" ? readCsvRows(path) : readJsonRows(path);
 }
 
 function rowOf(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {

@@ -185,7 +185,7 @@ describe("imported outcomes", () => {
     expect(results[0]).toMatchObject({ signature: "bureau", duplicate: false });
     expect(bureau.explain(old.subject, call).known).toBe(true);
     const again = await bureau.importOutcomes([old], "import:file", call);
-    expect(again).toEqual([{ ...results[0], duplicate: true }]);
+    expect(again).toEqual([{ ...(results[0] as OutcomeReceipt), duplicate: true }]);
   });
 
   it("reject as a whole when the journal takes nothing", async () => {
