@@ -1,76 +1,25 @@
 // The application behind the port: admits a request (route, key, scope, rate, deadline), answers it,
 // turns every fault into a problem and counts the reply. Guards run in this order for every route;
 // handlers hold no copy of it.
-import type { Bureau } from "../bureau/bureau.ts";
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
-import type { Store } from "../store/store.ts";
 import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./keys.ts";
-import { Metrics, type Vitals } from "./metrics.ts";
+import { Metrics } from "./metrics.ts";
 import { replyFormat } from "./negotiation.ts";
-import { RateLimiter, type RateLimits } from "./rate-limits.ts";
+import { RateLimiter } from "./rate-limits.ts";
 import { faultReply } from "./reply.ts";
 import { RequestIds } from "./request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
 import type { HttpApplication, Reply, RequestHead } from "./server-port.ts";
+import type { HttpDependencies, HttpLogger, Services } from "./services.ts";
 import { UsageMeter } from "./usage.ts";
-
-/** Where the room reports what a client must not see. */
-export interface HttpLogger {
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-}
-
-export interface HealthProbe {
-  isReady(): { ready: boolean; reasons: string[] };
-}
-
-/** Everything the HTTP room needs from the rest of the service. */
-export interface HttpDependencies {
-  bureau: Bureau;
-  keyring: Keyring;
-  store: Store;
-  /** Epoch milliseconds. */
-  clock: () => number;
-  logger: HttpLogger;
-  health: HealthProbe;
-  version: string;
-  /** Numbers for `/metrics` that only the composition root knows. */
-  vitals?: () => Vitals;
-  /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
-  monotonic?: () => number;
-  rateLimits?: RateLimits;
-}
-
-/** What handlers may use. */
-export interface Services extends HttpDependencies {
-  readonly metrics: Metrics;
-  readonly usage: UsageMeter;
-  readonly limiter: RateLimiter;
-  readonly requestIds: RequestIds;
-  readonly routes: readonly Route[];
-  readonly isDraining: boolean;
-  /** Asynchronous answers under way. */
-  readonly pendingCount: number;
-  answer(exchange: Exchange): Reply | Promise<Reply>;
-  refuse(exchange: Exchange, fault: ServiceFault): Reply;
-}
 
 /** Asynchronous answers under way before new ones are shed. */
 const PENDING_MAX = 10_000;
 const UNMATCHED = "unmatched";
 const DEADLINE = /^[0-9]{1,7}$/;
-
-/** The application over `routes`, ready for an adapter. */
-export function makeApplication(
-  dependencies: HttpDependencies,
-  routes: readonly Route[],
-): Application {
-  return new Application(dependencies, routes);
-}
 
 export class Application implements HttpApplication {
   isDraining = false;

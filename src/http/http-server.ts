@@ -1,9 +1,10 @@
 // The room's entry point: one call that puts the application on a port, on the native server where
 // its binary is known and loads, else on node:http, saying so once.
-import { type HttpDependencies, makeApplication } from "./application.ts";
+import { Application } from "./application.ts";
 import { listenNode } from "./node-server.ts";
 import { ROUTES } from "./routes.ts";
 import type { HttpServer, ListenOptions } from "./server-port.ts";
+import type { HttpDependencies } from "./services.ts";
 import { listenUws } from "./uws-server.ts";
 import { loadUws } from "./uws-binary.ts";
 import { SERVER_LIMITS } from "./server-port.ts";
@@ -19,7 +20,7 @@ export interface HttpServerOptions extends HttpDependencies, ListenOptions {
  * usable. Close the returned server before the bureau behind it.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const application = makeApplication(options, ROUTES);
+  const application = new Application(options, ROUTES);
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
   const server = await listen(application, options);

@@ -33,7 +33,7 @@ export async function readKeys(dataDir: string): Promise<StoredKey[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
-  const document: unknown = JSON.parse(text);
+  const document = parseDocument(text);
   if (!isObject(document) || document["format"] !== FORMAT || !Array.isArray(document["keys"])) {
     throw new Error(`\`${file}\` is not a key list of format ${FORMAT}`);
   }
@@ -63,6 +63,15 @@ export async function writeKeys(dataDir: string, keys: readonly StoredKey[]): Pr
     await directory.sync();
   } finally {
     await directory.close();
+  }
+}
+
+/** Undefined when it is not JSON: the parser's own message would quote the file. */
+function parseDocument(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }
 

@@ -8,8 +8,10 @@ const KEY_ID_LENGTH = 10;
 /** 43 base62 digits hold 256 bits. */
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-const KEY = /^tr_([a-z]{2,8})_([0-9A-Za-z]{10})_([0-9A-Za-z]{49})$/;
-const KEY_LENGTH_MAX = 3 + 8 + 1 + KEY_ID_LENGTH + 1 + SECRET_LENGTH + CHECKSUM_LENGTH;
+const PREFIX = "tr_";
+const UNDERSCORE = 0x5f;
+const ENVIRONMENT_LENGTH_MIN = 2;
+const ENVIRONMENT_LENGTH_MAX = 8;
 const CRC_TABLE = makeCrcTable();
 
 export interface ParsedKey {
@@ -22,22 +24,32 @@ export function makeKey(environment: string): ParsedKey & { text: string } {
   const keyId = randomDigits(KEY_ID_LENGTH);
   const secret = randomDigits(SECRET_LENGTH);
   const covered = `tr_${environment}_${keyId}_${secret}`;
-  return { keyId, secret, text: covered + checksum(covered) };
+  return { keyId, secret, text: covered + checksum(covered, covered.length) };
 }
 
-/** The parts of a key whose checksum holds, else undefined. Looks nothing up. */
+/**
+ * The parts of a key whose form and checksum hold, else undefined. Looks nothing up. The characters
+ * in between need no check of their own: the checksum covers them and only real ids are found.
+ */
 export function parseKey(text: string): ParsedKey | undefined {
-  if (text.length > KEY_LENGTH_MAX) return undefined;
-  const found = KEY.exec(text);
-  if (found === null) return undefined;
-  const at = text.length - CHECKSUM_LENGTH;
-  if (checksum(text.slice(0, at)) !== text.slice(at)) return undefined;
-  const keyId = found[2] as string;
-  return { keyId, secret: text.slice(at - SECRET_LENGTH, at) };
+  const checksumAt = text.length - CHECKSUM_LENGTH;
+  const secretAt = checksumAt - SECRET_LENGTH;
+  const keyIdAt = secretAt - 1 - KEY_ID_LENGTH;
+  const environmentLength = keyIdAt - 1 - PREFIX.length;
+  if (environmentLength < ENVIRONMENT_LENGTH_MIN || environmentLength > ENVIRONMENT_LENGTH_MAX) {
+    return undefined;
+  }
+  const isFramed =
+    text.startsWith(PREFIX) &&
+    text.charCodeAt(keyIdAt - 1) === UNDERSCORE &&
+    text.charCodeAt(secretAt - 1) === UNDERSCORE;
+  if (!isFramed || text.slice(checksumAt) !== checksum(text, checksumAt)) return undefined;
+  return { keyId: text.slice(keyIdAt, secretAt - 1), secret: text.slice(secretAt, checksumAt) };
 }
 
-function checksum(text: string): string {
-  let rest = crc32(text);
+/** Base62 of the CRC of the first `length` characters. */
+function checksum(text: string, length: number): string {
+  let rest = crc32(text, length);
   let digits = "";
   for (let index = 0; index < CHECKSUM_LENGTH; index += 1) {
     digits = (DIGITS[rest % 62] as string) + digits;
@@ -46,10 +58,10 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** CRC-32 (IEEE 802.3) of ASCII text, unsigned. */
-function crc32(text: string): number {
+/** CRC-32 (IEEE 802.3) of the first `length` characters, unsigned. */
+function crc32(text: string, length: number): number {
   let crc = 0xffff_ffff;
-  for (let index = 0; index < text.length; index += 1) {
+  for (let index = 0; index < length; index += 1) {
     crc = (CRC_TABLE[(crc ^ text.charCodeAt(index)) & 0xff] as number) ^ (crc >>> 8);
   }
   return (crc ^ 0xffff_ffff) >>> 0;

@@ -11,6 +11,7 @@ const BEARER = /^bearer +/i;
 const HEADER_LENGTH_MAX = 512;
 const INSTALLED_SECRET_LENGTH_MIN = 32;
 const DEFAULT_ENVIRONMENT = "live";
+const ENVIRONMENT = /^[a-z]{2,8}$/;
 /** SPEC §2.3 leaves the enterprise's minimum open: the middle of the scale unless the key says. */
 export const MINIMUM_SCORE_DEFAULT = 300 + 0.5 * 550;
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
@@ -41,6 +42,10 @@ interface Entry {
 
 /** Opens the keyring of a data directory; the directory must exist. */
 export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
+  const { environment = DEFAULT_ENVIRONMENT } = options;
+  if (!ENVIRONMENT.test(environment)) {
+    throw new Error(`key environment \`${environment}\` must be 2 to 8 lower-case letters`);
+  }
   return new Keyring(options, await readKeys(options.dataDir));
 }
 

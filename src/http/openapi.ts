@@ -8,6 +8,16 @@ import type { Route, RouteBody, RouteResponse } from "./route.ts";
 
 type Json = Record<string, unknown>;
 
+const DESCRIPTION = [
+  "Trust scores, verdicts and reasons for autonomous agents.",
+  "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else a UUIDv7.",
+  "`X-Deadline-Ms` asks for an answer within so many milliseconds or a 503 at once.",
+  "`X-Server-Timing: 1` asks for a `Server-Timing` header.",
+  "`Idempotency-Key` (or the member `id`) makes reporting an outcome repeatable.",
+  "A refused handshake is a 403 whose body is the verdict, as `application/json`; a 403 that is an",
+  "error is `application/problem+json`, as every error is.",
+].join("\n");
+
 /** The document for `routes`. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const paths: Record<string, Json> = {};
@@ -20,7 +30,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     info: {
       title: "TrustRank",
       version,
-      description: "Trust scores, verdicts and reasons for autonomous agents.",
+      description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     paths,

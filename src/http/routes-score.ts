@@ -197,7 +197,7 @@ function verdictReply<Response extends { expires_at: string }>(
   response: Response,
   write: (response: Response) => string,
 ): Reply {
-  const remainingMs = Date.parse(response.expires_at) - exchange.services.clock();
+  const remainingMs = expiryMs(response.expires_at) - exchange.services.clock();
   const headers = [
     "Content-Type",
     MEDIA_TYPES[exchange.replyFormat],
@@ -215,6 +215,14 @@ const CACHE_CONTROLS = Array.from(
   { length: AGE_SEC_MAX + 1 },
   (_, ageSec) => `private, max-age=${ageSec}`,
 );
+
+let lastExpiry = { text: "", timeMs: 0 };
+
+/** Epoch ms of an expiry. All verdicts of one millisecond share its text: the last one is kept. */
+function expiryMs(text: string): number {
+  if (text !== lastExpiry.text) lastExpiry = { text, timeMs: Date.parse(text) };
+  return lastExpiry.timeMs;
+}
 
 function cacheControl(remainingMs: number): string {
   const ageSec = Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));

@@ -111,7 +111,11 @@ export async function openRoom(
 
 /** The same suite over every adapter. */
 export function describeAdapters(name: string, suite: (adapter: AdapterName) => void): void {
-  for (const adapter of ADAPTERS) describe(`${name} (${adapter})`, () => suite(adapter));
+  for (const adapter of ADAPTERS) {
+    describe(`${name} (${adapter})`, () => {
+      suite(adapter);
+    });
+  }
 }
 
 export interface RawResult {

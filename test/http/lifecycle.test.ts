@@ -99,10 +99,9 @@ describeAdapters("lifecycle", (adapter) => {
 
   it("drains under load: every request that got through is answered whole", async () => {
     const room = await openRoom(adapter);
-    let isStopping = false;
     const statuses: number[] = [];
     const load = Array.from({ length: 8 }, async () => {
-      while (!isStopping) {
+      for (;;) {
         try {
           const answer = await call(room, "/v1/check", { body: CHECK_BODY });
           statuses.push(answer.status);
@@ -117,7 +116,6 @@ describeAdapters("lifecycle", (adapter) => {
     await expect.poll(() => statuses.length).toBeGreaterThan(50);
     const closing = room.server.close(2000);
     await closing;
-    isStopping = true;
     await Promise.all(load);
     expect(new Set(statuses)).toEqual(new Set([200]));
     await room.stop();
@@ -135,7 +133,7 @@ describeAdapters("lifecycle", (adapter) => {
 
   it("refuses a port that is taken", async () => {
     const room = await openRoom(adapter);
-    await expect(openRoom(adapter, { port: room.server.port })).rejects.toThrow();
+    await expect(openRoom(adapter, { port: room.server.port })).rejects.toThrow(/port|EADDRINUSE/);
     expect((await call(room, "/healthz")).status).toBe(200);
     await room.stop();
   });

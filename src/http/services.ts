@@ -1,0 +1,54 @@
+// What the HTTP room is given by the composition root, and what its handlers may use of it.
+import type { Bureau } from "../bureau/bureau.ts";
+import type { ServiceFault } from "../contract/faults.ts";
+import type { Store } from "../store/store.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Keyring } from "./keys.ts";
+import type { Metrics, Vitals } from "./metrics.ts";
+import type { RateLimiter, RateLimits } from "./rate-limits.ts";
+import type { RequestIds } from "./request-id.ts";
+import type { Route } from "./route.ts";
+import type { Reply } from "./server-port.ts";
+import type { UsageMeter } from "./usage.ts";
+
+/** Where the room reports what a client must not see. */
+export interface HttpLogger {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface HealthProbe {
+  isReady(): { ready: boolean; reasons: string[] };
+}
+
+/** Everything the HTTP room needs from the rest of the service. */
+export interface HttpDependencies {
+  bureau: Bureau;
+  keyring: Keyring;
+  store: Store;
+  /** Epoch milliseconds. */
+  clock: () => number;
+  logger: HttpLogger;
+  health: HealthProbe;
+  version: string;
+  /** Numbers for `/metrics` that only the composition root knows. */
+  vitals?: () => Vitals;
+  /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
+  monotonic?: () => number;
+  rateLimits?: RateLimits;
+}
+
+/** What handlers may use. */
+export interface Services extends HttpDependencies {
+  readonly metrics: Metrics;
+  readonly usage: UsageMeter;
+  readonly limiter: RateLimiter;
+  readonly requestIds: RequestIds;
+  readonly routes: readonly Route[];
+  readonly isDraining: boolean;
+  /** Asynchronous answers under way. */
+  readonly pendingCount: number;
+  answer(exchange: Exchange): Reply | Promise<Reply>;
+  refuse(exchange: Exchange, fault: ServiceFault): Reply;
+}
