@@ -88,7 +88,7 @@ function scan(bytes: Uint8Array): number {
 }
 
 /** Members in the whole value; -1 when a number is not finite. Depth is bounded by the scan. */
-export function countMembers(value: unknown): number {
+function countMembers(value: unknown): number {
   if (typeof value === "number") return Number.isFinite(value) ? 0 : -1;
   if (typeof value !== "object" || value === null) return 0;
   let count = 0;

@@ -11,7 +11,7 @@ import type { Admission, Reply, RequestHead } from "./server-port.ts";
 import type { Services } from "./services.ts";
 
 /** Stands for nobody on routes that need no key. */
-export const ANONYMOUS: Principal = {
+const ANONYMOUS: Principal = {
   keyId: "",
   tenant: "",
   scopes: new Set(),

@@ -15,7 +15,7 @@ const ENVIRONMENT = /^[a-z]{2,8}$/;
 /** SPEC §2.3 leaves the enterprise's minimum open: the middle of the scale unless the key says. */
 export const MINIMUM_SCORE_DEFAULT = 300 + 0.5 * 550;
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
-export const INSTALLED_KEY_ID = "installed-admin";
+const INSTALLED_KEY_ID = "installed-admin";
 const NO_DIGEST = Buffer.alloc(32);
 
 export interface KeyringOptions {
@@ -75,7 +75,8 @@ export class Keyring {
     const entry = this.#entries.get(parsed.keyId);
     // An unknown id costs the same comparison as a known one.
     const isMatch = timingSafeEqual(digestOf(parsed.secret), entry?.digest ?? NO_DIGEST);
-    if (entry === undefined || !isMatch) return undefined;
+    if (entry === undefined) return this.#authenticateInstalled(token);
+    if (!isMatch) return undefined;
     const { revokedAtMs, expiresAtMs } = entry.stored;
     if (revokedAtMs !== null) return undefined;
     if (expiresAtMs !== null && expiresAtMs <= this.#options.now()) return undefined;

@@ -2,8 +2,7 @@
 // front of every request of an enterprise must not meet a number we guessed (SPEC §8.5 gives none).
 import type { Principal } from "../contract/messages.ts";
 
-export const RATE_CLASSES = ["score", "outcomes"] as const;
-export type RateClass = (typeof RATE_CLASSES)[number];
+export type RateClass = "score" | "outcomes";
 
 /** `perSecond` tokens flow in, `burst` fit; each request takes one, a batch one per item. */
 export interface RateLimit {

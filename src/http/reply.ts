@@ -8,9 +8,9 @@ import { type Format, MEDIA_TYPES } from "./negotiation.ts";
 import type { Reply } from "./server-port.ts";
 
 /** SPEC §7 leaves error bodies open: types are stable URNs, one per code of the fault table. */
-export const PROBLEM_TYPE_PREFIX = "urn:trustrank:problem:";
+const PROBLEM_TYPE_PREFIX = "urn:trustrank:problem:";
 export const PROBLEM_MEDIA_TYPE = "application/problem+json";
-export const NO_STORE = "no-store";
+const NO_STORE = "no-store";
 
 const INSTANCE_LENGTH_MAX = 512;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;

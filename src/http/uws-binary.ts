@@ -7,7 +7,7 @@ import { createRequire, findPackageJSON } from "node:module";
 import path from "node:path";
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
 
-export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
+export type { HttpRequest, HttpResponse, us_listen_socket };
 
 /** The part of the native module that the adapter uses; `_cfg` is missing from its own types. */
 export interface Uws {

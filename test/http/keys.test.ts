@@ -157,6 +157,13 @@ describe("keyring", () => {
     expect(after.authenticate(`Bearer ${ADMIN}`)).toBeUndefined();
   });
 
+  it("installs a string that happens to look like one of our keys", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { text } = makeKey("live");
+    keyring.installAdminKey(text);
+    expect(keyring.authenticate(`Bearer ${text}`)?.scopes).toEqual(new Set(["admin"]));
+  });
+
   it.each(["short", "x".repeat(31), `${"x".repeat(32)} `, `é${"x".repeat(40)}`, "x".repeat(600)])(
     "refuses to install %j",
     async (secret) => {
