@@ -25,9 +25,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A setting that cannot be meant; the entry answers with the usage exit code. */
 export class InvalidSetting extends Error {}
 
-export const DEFAULT_DATA_DIR = "data/local";
-export const DEFAULT_PORT = 8080;
-export const DEFAULT_HOST = "127.0.0.1";
+const DEFAULT_DATA_DIR = "data/local";
+const DEFAULT_PORT = 8080;
+const DEFAULT_HOST = "127.0.0.1";
 
 /** Relative directories are taken from where the command was called. */
 export function dataDirOf(flag: string | undefined, environment: Environment): string {

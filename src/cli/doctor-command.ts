@@ -1,14 +1,16 @@
 // `trustrank doctor`: looks at every part of a data directory, says what is wrong and what would
-// mend it. Looking changes nothing.
+// mend it. Looking changes nothing; `--repair` first mends the journal, under the directory's lock.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createPrivateKey } from "node:crypto";
 
 import { openKeyring } from "../http/keys.ts";
-import { dataPaths, findServer } from "../ledger/data-directory.ts";
+import { loadBureauKey } from "../ledger/bureau-key.ts";
+import { claimDataDirectory, dataPaths, findServer } from "../ledger/data-directory.ts";
 import type { DataPaths } from "../ledger/data-directory.ts";
-import { JournalDamaged } from "../ledger/journal-faults.ts";
 import { nodeFiles } from "../ledger/journal-files.ts";
-import { recoverJournal } from "../ledger/journal-recovery.ts";
+import { repairJournal } from "../ledger/journal-repair.ts";
+import type { RepairReport } from "../ledger/journal-repair.ts";
+import { verifyJournal } from "../ledger/journal-verify.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import { print, printJson } from "./output.ts";
 
@@ -21,25 +23,18 @@ interface Finding {
 }
 
 /** Prints one line per part. Ends with exit code 65 for damaged evidence, 1 for anything else. */
-export async function runDoctor(dataDir: string, flags: { json?: boolean }): Promise<void> {
+export async function runDoctor(
+  dataDir: string,
+  flags: { json?: boolean; repair?: boolean },
+): Promise<void> {
   const paths = dataPaths(dataDir);
-  const findings = existsSync(dataDir)
+  const isThere = existsSync(dataDir);
+  const repair = flags.repair === true && isThere ? await repairEvidence(dataDir) : undefined;
+  const findings = isThere
     ? [directoryFinding(paths), journalFinding(paths), keyFinding(paths), await keysFinding(paths)]
     : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
-  if (flags.json === true) {
-    const rows = findings.map(({ part, isSound, detail, advice }) => ({
-      part,
-      ok: isSound,
-      detail,
-      advice,
-    }));
-    printJson({ data_dir: dataDir, ok: findings.every((each) => each.isSound), findings: rows });
-  } else {
-    for (const { part, isSound, detail, advice } of findings) {
-      print(`${isSound ? "ok   " : "WRONG"} ${part}: ${detail}`);
-      if (advice !== "") print(`      ${advice}`);
-    }
-  }
+  if (flags.json === true) printJson(jsonOf(dataDir, findings, repair));
+  else printFindings(findings, repair);
   const unsound = findings.filter((each) => !each.isSound);
   if (unsound.length === 0) return;
   const isEvidenceDamaged = unsound.some((each) => each.part === "journal");
@@ -47,6 +42,59 @@ export async function runDoctor(dataDir: string, flags: { json?: boolean }): Pro
     `${unsound.map((each) => each.part).join(", ")}: not sound`,
     isEvidenceDamaged ? EXIT_DAMAGED : EXIT_FAILED,
   );
+}
+
+/** Keeps every record that still proves itself; what does not is set aside, never deleted. */
+async function repairEvidence(dataDir: string): Promise<RepairReport> {
+  const claim = await claimDataDirectory(dataDir);
+  try {
+    const { journal, bureauKey } = claim.paths;
+    if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
+    return repairJournal({
+      files: nodeFiles,
+      directory: journal,
+      key: loadBureauKey(bureauKey),
+      epoch: claim.epoch,
+      nowMs: Date.now(),
+    });
+  } finally {
+    await claim.release();
+  }
+}
+
+function jsonOf(dataDir: string, findings: readonly Finding[], repair: RepairReport | undefined) {
+  return {
+    data_dir: dataDir,
+    ok: findings.every((each) => each.isSound),
+    findings: findings.map(({ part, isSound, detail, advice }) => ({
+      part,
+      ok: isSound,
+      detail,
+      advice,
+    })),
+    ...(repair === undefined
+      ? {}
+      : {
+          repaired: repair.damages.length,
+          lost: repair.lost.map(({ firstLost, lastLost }) => [firstLost, lastLost]),
+          quarantined: repair.quarantined,
+        }),
+  };
+}
+
+function printFindings(findings: readonly Finding[], repair: RepairReport | undefined): void {
+  if (repair !== undefined && repair.damages.length === 0) print("nothing to repair");
+  for (const damage of repair?.damages ?? []) {
+    print(`mended ${damage.segment} at byte ${damage.offset}: ${damage.reason}`);
+  }
+  for (const { firstLost, lastLost } of repair?.lost ?? []) {
+    print(`lost   positions ${firstLost} to ${lastLost}`);
+  }
+  for (const name of repair?.quarantined ?? []) print(`kept   the damaged file as ${name}`);
+  for (const { part, isSound, detail, advice } of findings) {
+    print(`${isSound ? "ok   " : "WRONG"}  ${part}: ${detail}`);
+    if (advice !== "") print(`       ${advice}`);
+  }
 }
 
 function sound(part: string, detail: string): Finding {
@@ -71,25 +119,23 @@ function directoryFinding(paths: DataPaths): Finding {
 
 /** Every frame, commit, chain and signature, without cutting a torn end. */
 function journalFinding(paths: DataPaths): Finding {
-  if (!existsSync(paths.journal)) return sound("journal", "empty");
+  const part = "journal";
+  if (!existsSync(paths.journal)) return sound(part, "empty");
   try {
-    const { tail, bytes, truncatedBytes } = recoverJournal(
-      nodeFiles,
-      paths.journal,
-      () => undefined,
-      true,
-    );
+    const { records, bytes, tornBytes, gaps, damage } = verifyJournal(nodeFiles, paths.journal);
+    if (damage !== undefined) {
+      const { reason, segment, offset, afterLsn } = damage;
+      const advice =
+        "put the file back from a backup, or `trustrank doctor --repair` to go on without it";
+      const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
+      return wrong(part, `${reason} in ${place}`, advice);
+    }
     const torn =
-      truncatedBytes === 0
-        ? ""
-        : `, and ${truncatedBytes} bytes of an unfinished write that the next start drops`;
-    return sound("journal", `${tail.lsn} records in ${bytes} bytes verify${torn}`);
+      tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
+    const lost = gaps.length === 0 ? "" : `; ${gaps.length} gaps of an earlier repair`;
+    return sound(part, `${records} records in ${bytes} bytes verify${torn}${lost}`);
   } catch (error) {
-    const advice =
-      error instanceof JournalDamaged
-        ? "put the segment back from a backup, or `doctor --repair` to go on without what is lost"
-        : "the journal's files must be readable";
-    return wrong("journal", (error as Error).message, advice);
+    return wrong(part, (error as Error).message, "the journal's files must be readable");
   }
 }
 

@@ -7,6 +7,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { DataDirectoryInUse } from "../ledger/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../ledger/journal-faults.ts";
+import { RepairRefused } from "../ledger/journal-repair.ts";
 import { versionOf } from "../main.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
@@ -137,6 +138,7 @@ function exitCodeOf(error: unknown): number {
     const advice = "run `trustrank doctor`, then `trustrank doctor --repair` to go on without it";
     return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
+  if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
   if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
   if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
   if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);

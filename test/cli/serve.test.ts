@@ -194,7 +194,33 @@ describe("damaged evidence", () => {
     expect(served.stderr).toContain("trustrank doctor --repair");
     const checked = await runCommand(["doctor", ...toDir]);
     expect(checked.code).toBe(65);
-    expect(checked.stdout).toMatch(/WRONG journal: .*byte \d+/);
+    expect(checked.stdout).toMatch(/WRONG {2}journal: .*byte \d+/);
+
+    const repaired = await runCommand(["doctor", "--repair", "--json", ...toDir]);
+    expect(repaired.code).toBe(0);
+    const report = JSON.parse(repaired.stdout);
+    expect(report).toMatchObject({ ok: true, repaired: 1, quarantined: [expect.anything()] });
+    const lostCount = report.lost.reduce(
+      (sum: number, [first, last]: [number, number]) => sum + last - first + 1,
+      0,
+    );
+    expect(lostCount).toBeGreaterThan(0);
+    expect(lostCount).toBeLessThan(1000);
+    const sql = "SELECT count(*) AS n FROM outcomes";
+    const counted = await runCommand(["query", sql, "--format", "json", ...toDir]);
+    expect(JSON.parse(counted.stdout)).toEqual([{ n: 3000 - lostCount }]);
+    const again = await runCommand([
+      "import",
+      rows,
+      "--format",
+      "snap-ratings",
+      "--json",
+      ...toDir,
+    ]);
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      accepted: lostCount,
+      duplicates: 3000 - lostCount,
+    });
   });
 });
 
