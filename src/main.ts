@@ -7,6 +7,7 @@ import type { MessagePort } from "node:worker_threads";
 
 import type { Bureau } from "./bureau/bureau.ts";
 import { openBureau } from "./bureau/open-bureau.ts";
+import { CommandFailure } from "./cli/failure.ts";
 import { importOutcomeFile } from "./cli/import-outcomes.ts";
 import { bureauSink } from "./cli/import-sinks.ts";
 import type { ServeConfig } from "./config.ts";
@@ -135,9 +136,10 @@ async function openService(
   closers.push(() => ledger.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau) : 0;
-  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const server = await listen(config, log, evidence, keyring, store);
+  const server = await listen(config, log, evidence, keyring, store).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
+  // Only now: a key made by a start that then failed would exist and never have been shown.
+  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, server.port);
   publishServer(paths, { url, pid: process.pid });
   closers.push(() => withdrawServer(paths));
@@ -151,6 +153,11 @@ async function openService(
     agentCount: engine.agentCount,
     close: () => closeAll(closers),
   };
+}
+
+/** A port that is taken is the operator's to mend: one sentence, no stack. */
+function asFailure(error: unknown): never {
+  throw new CommandFailure((error as Error).message);
 }
 
 function listen(

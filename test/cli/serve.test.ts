@@ -1,6 +1,9 @@
 // The command line over real processes: first start, commands through the server, an orderly end,
 // commands on the files, a second start, and what happens to damaged evidence.
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -166,6 +169,24 @@ describe("a service", () => {
     const ended = await started.ended;
     expect(ended.stdout + ended.stderr).not.toContain(own);
     expect(ended.stdout).not.toContain("tr_live_");
+  });
+});
+
+describe("a start that fails", () => {
+  it("says that the port is taken, and makes no key that nobody sees", async () => {
+    const other = ["--data-dir", join(folder, "late")];
+    const holder = createServer().listen(0, "127.0.0.1");
+    await once(holder, "listening");
+    const { port } = holder.address() as AddressInfo;
+    const failed = await runCommand(["serve", "--port", String(port), ...other]);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(/^trustrank: cannot listen on [^\n]+\n$/);
+    holder.close();
+    const started = startCommand(["serve", "--port", "0", "--json", ...other]);
+    const facts = JSON.parse(await started.firstLine) as Facts;
+    expect(facts).toMatchObject({ admin_key: expect.stringMatching(/^tr_live_/), replayed: 3013 });
+    started.process.kill("SIGTERM");
+    expect((await started.ended).code).toBe(0);
   });
 });
 
