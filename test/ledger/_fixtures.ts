@@ -1,0 +1,120 @@
+// Shared by the ledger's and the store's tests: records, keys, directories, an opened core.
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import { type BureauKey, bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
+import { type FileLayer, nodeFiles } from "../../src/ledger/journal-files.ts";
+import type { FrameRun } from "../../src/ledger/journal-writer.ts";
+import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
+import type { FoldedOutcome } from "../../src/ledger/journal-outcome.ts";
+import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+
+export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
+
+/** A reproducible generator of numbers in [0, 1): mulberry32. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The id of the n-th record of a test. */
+export function outcomeIdOf(index: number): string {
+  return `00000000-0000-7000-8000-${index.toString(16).padStart(12, "0")}`;
+}
+
+export function recordOf(index: number, changes: Partial<OutcomeRecord> = {}): OutcomeRecord {
+  return {
+    outcomeId: outcomeIdOf(index),
+    idempotencyKey: "",
+    subject: `agent://shop/seller-${index % 7}`,
+    reporter: `agent://shop/buyer-${index % 5}`,
+    outcome: index % 3 === 0 ? 0 : 1,
+    stakes: index + 0.25,
+    gradeIndex: index % 5,
+    signature: "none",
+    settledAtMs: NOW_MS - 1000,
+    recordedAtMs: NOW_MS + index,
+    isAgentFault: true,
+    tenant: "acme",
+    action: "purchase",
+    requestId: "",
+    source: "api",
+    body: Buffer.from(`{"n":${index}}`),
+    ...changes,
+  };
+}
+
+export function runOf(records: readonly OutcomeRecord[]): FrameRun {
+  const batch = new OutcomeBatch();
+  for (const record of records) batch.add(record);
+  return batch.take();
+}
+
+export function newKey(): BureauKey {
+  return bureauKeyFrom(generateKeyPairSync("ed25519").privateKey);
+}
+
+const directories: string[] = [];
+
+/** A directory that goes away after the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "trustrank-test-"));
+  directories.push(directory);
+  return directory;
+}
+
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+export interface OpenedCore {
+  core: LedgerCore;
+  /** Copies of everything folded, replay included. */
+  folded: FoldedOutcome[];
+}
+
+export interface CoreChanges {
+  files?: FileLayer;
+  segmentBytesMax?: number;
+  nowMs?: number;
+  replayEntriesMax?: number;
+}
+
+export function openCore(directory: string, key: BureauKey, changes: CoreChanges = {}): OpenedCore {
+  const folded: FoldedOutcome[] = [];
+  const core = openLedgerCore({
+    files: nodeFiles,
+    directory,
+    key,
+    epoch: 1,
+    fold: (outcome) => folded.push({ ...outcome }),
+    nowMs: NOW_MS,
+    ...changes,
+  });
+  return { core, folded };
+}
+
+/** Writes `batches` commits of `size` records each and closes. */
+export function writeJournal(
+  directory: string,
+  key: BureauKey,
+  batches: number,
+  size: number,
+  segmentBytesMax = 64 * 1024 * 1024,
+): void {
+  const { core } = openCore(directory, key, { segmentBytesMax });
+  let index = 0;
+  for (let batch = 0; batch < batches; batch++) {
+    const records = Array.from({ length: size }, () => recordOf(++index));
+    core.commit([runOf(records)], NOW_MS);
+  }
+  core.close();
+}
