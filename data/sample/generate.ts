@@ -54,8 +54,8 @@ const AGENTS: readonly AgentPlan[] = [
   {
     // Turned bad ten days ago: its long good record is why a plain average would miss it.
     id: "agent://globex/price-scout",
-    outcomeCount: 200,
-    failureRate: (daysAgo) => (daysAgo < 10 ? 0.55 : 0.01),
+    outcomeCount: 240,
+    failureRate: (daysAgo) => (daysAgo < 10 ? 0.8 : 0.01),
     sinceDaysAgo: DAYS,
     actions: ["market.quote", "order.place"],
     stakesMedian: 80,

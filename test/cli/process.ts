@@ -44,7 +44,19 @@ export function startCommand(
   });
   // Commands that print nothing are judged by `ended` alone.
   firstLine.catch(() => undefined);
-  return { process: child, firstLine, ended };
+  const started = { process: child, firstLine, ended };
+  running.add(started);
+  void ended.then(() => running.delete(started));
+  return started;
+}
+
+const running = new Set<Started>();
+
+/** Ends what a failed test has left running. */
+export async function endAll(): Promise<void> {
+  const left = [...running];
+  for (const started of left) started.process.kill("SIGKILL");
+  await Promise.all(left.map((started) => started.ended));
 }
 
 /** Runs a command to its end. */

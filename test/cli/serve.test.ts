@@ -9,14 +9,20 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { runCommand, startCommand } from "./process.ts";
+import { endAll, runCommand, startCommand } from "./process.ts";
 import type { Started } from "./process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-serve-"));
 const dataDir = join(folder, "data");
 const at = ["--data-dir", dataDir];
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  await endAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const sample = new URL("../../data/sample/outcomes.ndjson", import.meta.url);
+const SAMPLE_COUNT = readFileSync(sample, "utf8").trim().split("\n").length;
 
 interface Facts {
   url: string;
@@ -66,7 +72,7 @@ describe("a service", () => {
   });
 
   it("starts with the sample history and an admin key", async () => {
-    expect(facts).toMatchObject({ sample: 3013, agents: expect.any(Number) });
+    expect(facts).toMatchObject({ sample: SAMPLE_COUNT, agents: expect.any(Number) });
     expect(key).toMatch(/^tr_live_/);
     expect(await verdictOf(facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
     expect(await verdictOf(facts, key, "agent://acme/ledger-sync")).toBe("ALLOW");
@@ -139,7 +145,7 @@ describe("a service", () => {
   it("leaves files that commands can use by themselves", async () => {
     const sql = "SELECT count(*) AS n FROM outcomes";
     const counted = await runCommand(["query", sql, "--format", "json", ...at]);
-    expect(JSON.parse(counted.stdout)).toEqual([{ n: 3015 }]);
+    expect(JSON.parse(counted.stdout)).toEqual([{ n: SAMPLE_COUNT + 2 }]);
     const again = await runCommand(["import", file, "--json", ...at]);
     expect(JSON.parse(again.stdout)).toMatchObject({ accepted: 0, duplicates: 2 });
     const checked = await runCommand(["doctor", "--json", ...at]);
@@ -151,7 +157,7 @@ describe("a service", () => {
 
   it("starts again with everything it had, and keeps its key to itself", async () => {
     const second = await startServer();
-    expect(second.facts).toMatchObject({ admin_key: null, sample: 0, replayed: 3015 });
+    expect(second.facts).toMatchObject({ admin_key: null, sample: 0, replayed: SAMPLE_COUNT + 2 });
     expect(second.facts.agents).toBe(facts.agents + 2);
     expect(await verdictOf(second.facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
     second.server.process.kill("SIGINT");
@@ -184,7 +190,10 @@ describe("a start that fails", () => {
     holder.close();
     const started = startCommand(["serve", "--port", "0", "--json", ...other]);
     const facts = JSON.parse(await started.firstLine) as Facts;
-    expect(facts).toMatchObject({ admin_key: expect.stringMatching(/^tr_live_/), replayed: 3013 });
+    expect(facts).toMatchObject({
+      admin_key: expect.stringMatching(/^tr_live_/),
+      replayed: SAMPLE_COUNT,
+    });
     started.process.kill("SIGTERM");
     expect((await started.ended).code).toBe(0);
   });
