@@ -1,0 +1,61 @@
+// The ledger's real loop over real files whose second commit fails: its sync, or (when the engine
+// settings say `full`) its write, for half a second.
+import { generateKeyPairSync } from "node:crypto";
+import { parentPort, workerData } from "node:worker_threads";
+import { bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
+import { JournalBroken } from "../../src/ledger/journal-faults.ts";
+import { type FileLayer, nodeFiles } from "../../src/ledger/journal-files.ts";
+import { openLedgerCore } from "../../src/ledger/ledger-core.ts";
+import { serveLedger } from "../../src/ledger/ledger-loop.ts";
+import type { FromLedger, LedgerThreadData } from "../../src/ledger/ledger-messages.ts";
+
+const FULL_MS = 500;
+const data = workerData as LedgerThreadData & { engineSettings: unknown };
+let hasCommitted = false;
+let fullSince = 0;
+
+function fail(errno: string): never {
+  throw Object.assign(new Error(errno), { code: errno });
+}
+
+const brokenSync: FileLayer = {
+  ...nodeFiles,
+  syncData: (descriptor) => (hasCommitted ? fail("EIO") : nodeFiles.syncData(descriptor)),
+};
+const fullDisk: FileLayer = {
+  ...nodeFiles,
+  write: (descriptor, parts, position) => {
+    if (hasCommitted) {
+      fullSince ||= performance.now();
+      if (performance.now() - fullSince < FULL_MS) fail("ENOSPC");
+    }
+    return nodeFiles.write(descriptor, parts, position);
+  },
+};
+
+if (parentPort !== null) {
+  const port = parentPort;
+  const tell = (message: FromLedger) => port.postMessage(message);
+  const core = openLedgerCore({
+    files: data.engineSettings === "full" ? fullDisk : brokenSync,
+    directory: data.journal,
+    key: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
+    epoch: data.epoch,
+    fold: () => {
+      hasCommitted = true;
+    },
+    nowMs: data.nowMs,
+  });
+  tell({ kind: "ready", lsn: 0, outcomes: 0, truncatedBytes: 0, durationMs: 0 });
+  serveLedger({
+    port,
+    core,
+    storePort: undefined,
+    fail: (error) => {
+      const exitCode = error instanceof JournalBroken ? error.exitCode : 1;
+      tell({ kind: "failed", exitCode, detail: String(error), damage: undefined });
+      port.close();
+    },
+    closed: () => port.close(),
+  });
+}

@@ -1,0 +1,71 @@
+// Real kill -9, real threads, real disk: what was acknowledged is there exactly once, in the
+// journal and in the store, however often the process dies.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { nodeFiles } from "../../src/ledger/journal-files.ts";
+import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
+import { verifyJournal } from "../../src/ledger/journal-verify.ts";
+import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
+import { startStore } from "../../src/store/store-client.ts";
+import { outcomeIdOf, seededRandom, temporaryDirectory } from "./_fixtures.ts";
+
+const ROUNDS = Number(process.env["TRUSTRANK_KILL_ROUNDS"] ?? 10);
+const CHILD = fileURLToPath(new URL("reporter-child.ts", import.meta.url));
+
+/** Lets a child report from `first` on, kills it; returns what it was told is durable. */
+async function runAndKill(
+  dataDir: string,
+  first: number,
+  lifetimeMs: number,
+): Promise<Map<number, number>> {
+  const child = spawn(process.execPath, [CHILD, dataDir, String(first)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    if (output === "") setTimeout(() => child.kill("SIGKILL"), lifetimeMs);
+    output += chunk.toString();
+  });
+  const [, signal] = (await once(child, "close")) as [number, string];
+  expect(signal).toBe("SIGKILL");
+  // The last line may be cut by the kill.
+  const lines = output.split("\n").slice(0, -1);
+  return new Map(lines.map((line) => line.split(" ").map(Number) as [number, number]));
+}
+
+test(
+  `${ROUNDS} kills: every acknowledged outcome is there once`,
+  { timeout: 300_000 },
+  async () => {
+    const dataDir = temporaryDirectory();
+    const random = seededRandom(9);
+    const acknowledged = new Map<number, number>();
+    for (let round = 0; round < ROUNDS; round++) {
+      const told = await runAndKill(dataDir, 1 + round * 1_000_000, 5 + random() * 500);
+      for (const [index, position] of told) acknowledged.set(index, position);
+    }
+    const found = new Map<string, number>();
+    const recovery = recoverJournal(nodeFiles, `${dataDir}/journal`, (bytes, at, lsn) => {
+      const { outcomeId } = decodeOutcome(bytes, at);
+      expect(found.has(outcomeId)).toBe(false);
+      found.set(outcomeId, lsn);
+    });
+    expect(acknowledged.size).toBeGreaterThan(ROUNDS * 20);
+    for (const [index, position] of acknowledged) {
+      expect(found.get(outcomeIdOf(index)), `outcome ${index}`).toBe(position);
+    }
+    const report = verifyJournal(nodeFiles, `${dataDir}/journal`);
+    expect(report).toMatchObject({ damage: undefined, lsn: recovery.tail.lsn });
+
+    const store = await startStore({ dataDir, isStandalone: true });
+    const { rows } = await store.query(
+      "SELECT count(*), count(DISTINCT outcome_id), max(position) FROM outcomes",
+      { rowsMax: 10, timeoutMs: 5000 },
+    );
+    expect(rows).toEqual([[found.size, found.size, recovery.tail.lsn]]);
+    expect(store.status().rebuildCount).toBe(0);
+    await store.close();
+  },
+);
