@@ -18,7 +18,9 @@ import {
   tokenFault,
   typeFault,
 } from "./field-rules.ts";
+import { isAction, isContentHash, isPlainText } from "./identifiers.ts";
 import {
+  AGENT_ID_BYTES_MAX,
   BATCH_ITEMS_MAX,
   CITED_SOURCES_MAX,
   CONTENT_TYPE_LENGTH_MAX,
@@ -121,51 +123,62 @@ export function parseOutcomeRequest(value: unknown): OutcomeRequest {
 
 function verifyFaults(at: string, members: Members): FieldErrors {
   const { context, stakes } = members;
-  let errors = note(undefined, agentNameFault(`${at}/agent_id`, members["agent_id"]));
-  errors = note(errors, actionFault(`${at}/action`, members["action"]));
-  errors = note(errors, enumFault(`${at}/tool_level`, members["tool_level"], TOOL_LEVELS));
+  const { agent_id, action, tool_level } = members;
+  // Pointers are spelled only for what is broken: a sound request builds none.
+  let errors: FieldErrors = undefined;
+  if (!isPlainText(agent_id, AGENT_ID_BYTES_MAX)) {
+    errors = note(errors, agentNameFault(`${at}/agent_id`, agent_id));
+  }
+  if (!isAction(action)) errors = note(errors, actionFault(`${at}/action`, action));
+  if (!TOOL_LEVELS.includes(tool_level as ToolLevel)) {
+    errors = note(errors, enumFault(`${at}/tool_level`, tool_level, TOOL_LEVELS));
+  }
   if (stakes !== undefined) errors = note(errors, stakesFault(`${at}/stakes`, stakes));
   // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
   if (context === undefined) return errors;
   if (!isObject(context)) {
     return note(errors, broken(`${at}/context`, "type", "must be an object"));
   }
-  return contextFaults(`${at}/context`, context, errors);
+  return contextFaults(at, context, errors);
 }
 
 function contextFaults(at: string, context: Members, found: FieldErrors): FieldErrors {
   const { content_hash, cited_sources, session_duration_sec, content, content_type, question } =
     context;
   let errors = found;
-  if (content_hash !== undefined) {
-    errors = note(errors, contentHashFault(`${at}/content_hash`, content_hash));
+  if (content_hash !== undefined && !isContentHash(content_hash)) {
+    errors = note(errors, contentHashFault(`${at}/context/content_hash`, content_hash));
   }
-  if (cited_sources !== undefined) {
-    errors = sourcesFaults(`${at}/cited_sources`, cited_sources, errors);
-  }
+  if (cited_sources !== undefined) errors = sourcesFaults(at, cited_sources, errors);
   if (session_duration_sec !== undefined && !isDuration(session_duration_sec)) {
-    errors = note(errors, durationFault(`${at}/session_duration_sec`, session_duration_sec));
+    const pointer = `${at}/context/session_duration_sec`;
+    errors = note(errors, durationFault(pointer, session_duration_sec));
   }
-  if (content !== undefined) errors = note(errors, typeFault(`${at}/content`, content, "string"));
-  if (content_type !== undefined) {
-    const pointer = `${at}/content_type`;
+  if (content !== undefined && typeof content !== "string") {
+    errors = note(errors, typeFault(`${at}/context/content`, content, "string"));
+  }
+  if (content_type !== undefined && !isPlainText(content_type, CONTENT_TYPE_LENGTH_MAX)) {
+    const pointer = `${at}/context/content_type`;
     errors = note(errors, plainTextFault(pointer, content_type, CONTENT_TYPE_LENGTH_MAX));
   }
-  if (question !== undefined) {
-    errors = note(errors, typeFault(`${at}/question`, question, "string"));
+  if (question !== undefined && typeof question !== "string") {
+    errors = note(errors, typeFault(`${at}/context/question`, question, "string"));
   }
   return errors;
 }
 
 function sourcesFaults(at: string, sources: unknown, found: FieldErrors): FieldErrors {
-  if (!Array.isArray(sources)) return note(found, broken(at, "type", "must be an array"));
+  const pointer = `${at}/context/cited_sources`;
+  if (!Array.isArray(sources)) return note(found, broken(pointer, "type", "must be an array"));
   if (sources.length > CITED_SOURCES_MAX) {
-    return note(found, broken(at, "length", `must hold at most ${CITED_SOURCES_MAX} sources`));
+    const detail = `must hold at most ${CITED_SOURCES_MAX} sources`;
+    return note(found, broken(pointer, "length", detail));
   }
   let errors = found;
   for (let index = 0; index < sources.length; index += 1) {
-    const fault = plainTextFault(`${at}/${index}`, sources[index], SOURCE_ID_LENGTH_MAX);
-    errors = note(errors, fault);
+    const source: unknown = sources[index];
+    if (isPlainText(source, SOURCE_ID_LENGTH_MAX)) continue;
+    errors = note(errors, plainTextFault(`${pointer}/${index}`, source, SOURCE_ID_LENGTH_MAX));
   }
   return errors;
 }

@@ -23,6 +23,7 @@ const DEADLINE = /^[0-9]{1,7}$/;
 
 export class Application implements HttpApplication {
   isDraining = false;
+  readonly exactPosts: readonly string[];
   readonly services: Services;
   readonly #table: RouteTable;
   readonly #metrics: Metrics;
@@ -36,6 +37,9 @@ export class Application implements HttpApplication {
 
   constructor(dependencies: HttpDependencies, routes: readonly Route[]) {
     this.#table = new RouteTable(routes);
+    this.exactPosts = routes
+      .filter(({ method, path, isSynchronous }) => isPlainPost(method, path) && isSynchronous)
+      .map((route) => route.path);
     this.#metrics = new Metrics([...routes.map((route) => route.name), UNMATCHED]);
     this.#limiter = new RateLimiter(dependencies.rateLimits ?? {}, dependencies.clock);
     this.#requestIds = new RequestIds(dependencies.clock);
@@ -226,6 +230,10 @@ export class Application implements HttpApplication {
 
 const LATE_DETAIL =
   "the answer did not come in time; a change may still take effect, repeat its id";
+
+function isPlainPost(method: string, path: string): boolean {
+  return method === "POST" && !path.includes("{");
+}
 
 function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -61,6 +61,11 @@ export class Exchange implements Admission {
     return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
   }
 
+  /** The body through a parser of plain JSON, which may decline; not asked for other formats. */
+  plainJson<Value>(parse: (bytes: Buffer) => Value | undefined): Value | undefined {
+    return bodyFormat(this.head.contentType) === "json" ? parse(this.body) : undefined;
+  }
+
   /** What the bureau is told about the caller; a fresh object, safe to keep. */
   call(): CallContext {
     return { requestId: this.requestId, principal: this.principal };

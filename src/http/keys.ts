@@ -17,6 +17,7 @@ export const MINIMUM_SCORE_DEFAULT = 300 + 0.5 * 550;
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
 const INSTALLED_KEY_ID = "installed-admin";
 const NO_DIGEST = Buffer.alloc(32);
+const PROVED_HEADERS_MAX = 1024;
 
 export interface KeyringOptions {
   dataDir: string;
@@ -34,10 +35,15 @@ export interface NewKey {
   expiresAtMs?: number;
 }
 
-interface Entry {
-  stored: StoredKey;
+/** Whoever holds a key; the operator's own key has no stored form. */
+interface Holder {
+  stored?: StoredKey;
   digest: Buffer;
   principal: Principal;
+}
+
+interface Entry extends Holder {
+  stored: StoredKey;
 }
 
 /** Opens the keyring of a data directory; the directory must exist. */
@@ -52,7 +58,8 @@ export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
 export class Keyring {
   readonly #options: KeyringOptions;
   readonly #entries = new Map<string, Entry>();
-  #installed: { digest: Buffer; principal: Principal } | undefined = undefined;
+  readonly #proved = new Map<string, Holder>();
+  #installed: Holder | undefined = undefined;
   /** Changes run one after the other: two writers of one file would lose a key. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -68,19 +75,43 @@ export class Keyring {
    */
   authenticate(header: string | undefined): Principal | undefined {
     if (header === undefined || header.length > HEADER_LENGTH_MAX) return undefined;
+    const proved = this.#proved.get(header);
+    if (proved !== undefined) return this.#ifValid(proved);
+    return this.#prove(header);
+  }
+
+  #prove(header: string): Principal | undefined {
     const token = header.startsWith("Bearer ") ? header.slice(7) : afterScheme(header);
     if (token === undefined) return undefined;
     const parsed = parseKey(token);
-    if (parsed === undefined) return this.#authenticateInstalled(token);
+    if (parsed === undefined) return this.#authenticateInstalled(token, header);
     const entry = this.#entries.get(parsed.keyId);
     // An unknown id costs the same comparison as a known one.
     const isMatch = timingSafeEqual(digestOf(parsed.secret), entry?.digest ?? NO_DIGEST);
-    if (entry === undefined) return this.#authenticateInstalled(token);
+    if (entry === undefined) return this.#authenticateInstalled(token, header);
     if (!isMatch) return undefined;
-    const { revokedAtMs, expiresAtMs } = entry.stored;
-    if (revokedAtMs !== null) return undefined;
+    this.#remember(header, entry);
+    return this.#ifValid(entry);
+  }
+
+  /** Revocation and expiry are asked on every request, remembered or not. */
+  #ifValid(entry: Holder): Principal | undefined {
+    const { stored } = entry;
+    if (stored === undefined) return entry.principal;
+    if (stored.revokedAtMs !== null) return undefined;
+    const { expiresAtMs } = stored;
     if (expiresAtMs !== null && expiresAtMs <= this.#options.now()) return undefined;
     return entry.principal;
+  }
+
+  /**
+   * Keeps a header whose secret was proved, so that the next request of the same caller is spared
+   * the digest (0.8 us of some 14). Only valid headers are kept and looked up whole: a guess is
+   * hashed and compared as before and learns nothing from how long that takes.
+   */
+  #remember(header: string, entry: Holder): void {
+    if (this.#proved.size >= PROVED_HEADERS_MAX) this.#proved.clear();
+    this.#proved.set(header, entry);
   }
 
   /** Makes a key; `key` is its text, shown this once. Resolves when the key is durable. */
@@ -154,13 +185,16 @@ export class Keyring {
       minimumScores: minimumScores(undefined),
       isShadow: false,
     };
+    this.#proved.clear();
     this.#installed = { digest: digestOf(secret), principal };
   }
 
-  #authenticateInstalled(token: string): Principal | undefined {
+  #authenticateInstalled(token: string, header: string): Principal | undefined {
     const installed = this.#installed;
     if (installed === undefined) return undefined;
-    return timingSafeEqual(digestOf(token), installed.digest) ? installed.principal : undefined;
+    if (!timingSafeEqual(digestOf(token), installed.digest)) return undefined;
+    this.#remember(header, installed);
+    return installed.principal;
   }
 
   #persist(changed: StoredKey): Promise<void> {

@@ -18,6 +18,7 @@ import {
   parseVerifyRequest,
 } from "../contract/parse-requests.ts";
 import { invalidRequest } from "../contract/field-rules.ts";
+import { parsePlainVerify } from "../contract/parse-verify-plain.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { MEDIA_TYPES } from "./negotiation.ts";
@@ -86,7 +87,8 @@ export const SCORE_ROUTES: readonly Route[] = [
 ];
 
 function verify(exchange: Exchange): Reply | Promise<Reply> {
-  const request = parseVerifyRequest(exchange.readDocument());
+  const request =
+    exchange.plainJson(parsePlainVerify) ?? parseVerifyRequest(exchange.readDocument());
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
     return response.then((settled) => verifyReply(exchange, settled));

@@ -45,6 +45,8 @@ export interface Admission {
 
 /** What an adapter serves. None of these throw. */
 export interface HttpApplication {
+  /** Paths whose `POST` an adapter may match by itself, exactly; it hands over all else as it is. */
+  readonly exactPosts: readonly string[];
   admit(head: RequestHead): Admission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
   refuse(code: FaultCode, detail: string, path: string): Reply;

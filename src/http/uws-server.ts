@@ -58,8 +58,14 @@ class UwsServer implements HttpServer {
     this.application = application;
     this.budget = budget;
     this.#app = uws.App();
+    // The paid reads are matched natively: two strings less to bring over from native code.
+    for (const path of application.exactPosts) {
+      this.#app.post(path, (response, request) => this.#serve(response, request, "POST", path));
+    }
     // One catch-all: exact matching, 404, 405 and HEAD are the application's, not the router's.
-    this.#app.any("/*", (response, request) => this.#serve(response, request));
+    this.#app.any("/*", (response, request) => {
+      this.#serve(response, request, request.getCaseSensitiveMethod(), request.getUrl());
+    });
   }
 
   listen(host: string, port: number): Promise<void> {
@@ -113,11 +119,11 @@ class UwsServer implements HttpServer {
   }
 
   /** The one entry: an abort handler before anything else, and nothing thrown past this frame. */
-  #serve(response: HttpResponse, request: HttpRequest): void {
+  #serve(response: HttpResponse, request: HttpRequest, method: string, path: string): void {
     const call = new UwsCall(this, response);
     response.onAborted(() => call.abort());
     try {
-      call.begin(request);
+      call.begin(request, method, path);
     } catch (error) {
       call.fail(error);
     }
@@ -145,9 +151,8 @@ class UwsCall {
   }
 
   /** Everything that needs the request object, which dies when this returns. */
-  begin(request: HttpRequest): void {
-    const method = request.getCaseSensitiveMethod();
-    const head = new HeadReader(method, request.getUrl());
+  begin(request: HttpRequest, method: string, path: string): void {
+    const head = new HeadReader(method, path);
     reading = head;
     request.forEach(readHeader);
     this.#isHead = method === "HEAD";

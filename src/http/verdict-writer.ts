@@ -1,5 +1,7 @@
-// Verdicts as JSON text, by hand: the three hot replies. Byte for byte what JSON.stringify gives for
-// members in the order of contract/messages.ts; a compile error below says when a member is missing.
+// Verdicts as JSON text, by hand: the three hot replies. Request ids are tokens (checked where they
+// enter), times and labels are ours: they are wrapped in quotes; all other text is escaped.
+// Byte for byte what JSON.stringify gives for members in the order of contract/messages.ts; a compile
+// error below says when a member is missing.
 import type {
   CheckResponse,
   HandshakeResponse,
@@ -13,18 +15,18 @@ export function writeVerify(response: VerifyResponse): string {
   const { trust_evaluation: trust, provenance_data: provenance, policy_action: policy } = response;
   const regime = trust.regime === undefined ? "" : `,"regime":"${trust.regime}"`;
   const sources =
-    provenance.sources === undefined ? "" : `,"sources":${JSON.stringify(provenance.sources)}`;
+    provenance.sources === undefined ? "" : `,"sources":${sourceList(provenance.sources)}`;
   return (
-    `{"request_id":${quote(response.request_id)},"trust_evaluation":{"score":${num(trust.score)}` +
+    `{"request_id":"${response.request_id}","trust_evaluation":{"score":${num(trust.score)}` +
     `,"threshold_met":${trust.threshold_met},"risk_level":"${trust.risk_level}"` +
     `,"internal_score":${num(trust.internal_score)},"tier":"${trust.tier}"${regime}` +
-    `,"confidence":${num(trust.confidence)}},"provenance_data":{"is_hallucinated":` +
+    `,"confidence":${thousandths(trust.confidence)}},"provenance_data":{"is_hallucinated":` +
     `${provenance.is_hallucinated},"source_verified":${provenance.source_verified}` +
     `,"reason":${quote(provenance.reason)}${sources}},"policy_action":{"verdict":` +
-    `"${policy.verdict}","log_reason":${quote(policy.log_reason)}}` +
-    `,"reason_codes":${quoteAll(response.reason_codes)},"enforced":${response.enforced}` +
-    `,"config_version":${quote(response.config_version)}` +
-    `,"evaluated_at":${quote(response.evaluated_at)},"expires_at":${quote(response.expires_at)}}`
+    `"${policy.verdict}","log_reason":"${policy.log_reason}"}` +
+    `,"reason_codes":${wrapAll(response.reason_codes)},"enforced":${response.enforced}` +
+    `,"config_version":"${response.config_version}"` +
+    `,"evaluated_at":"${response.evaluated_at}","expires_at":"${response.expires_at}"}`
   );
 }
 
@@ -53,21 +55,43 @@ function legMembers(leg: Leg): string {
   return (
     `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
     `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
-    `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${quoteAll(leg.reason_codes)}` +
+    `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
     `,"max_stakes":${stakesMax}`
   );
 }
 
 function stampMembers(stamp: VerdictStamp): string {
   return (
-    `"request_id":${quote(stamp.request_id)},"config_version":${quote(stamp.config_version)}` +
-    `,"evaluated_at":${quote(stamp.evaluated_at)},"expires_at":${quote(stamp.expires_at)}`
+    `"request_id":"${stamp.request_id}","config_version":"${stamp.config_version}"` +
+    `,"evaluated_at":"${stamp.evaluated_at}","expires_at":"${stamp.expires_at}"`
   );
 }
 
 /** As JSON.stringify: what is no JSON number is null, and minus zero is zero. */
 function num(value: number): string {
   return Number.isFinite(value) ? `${value}` : "null";
+}
+
+/** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
+function wrapAll(codes: readonly string[]): string {
+  return codes.length === 0 ? "[]" : `["${codes.join('","')}"]`;
+}
+
+function sourceList(sources: readonly { id: string; status: string }[]): string {
+  let list = "";
+  for (let index = 0; index < sources.length; index += 1) {
+    const { id, status } = sources[index] as { id: string; status: string };
+    list += `${index === 0 ? "" : ","}{"id":${quote(id)},"status":"${status}"}`;
+  }
+  return `[${list}]`;
+}
+
+/** 0, 0.001 to 1 as text: printing a fraction costs more than all the rest of a number. */
+const THOUSANDTHS: readonly string[] = Array.from({ length: 1001 }, (_, n) => `${n / 1000}`);
+
+function thousandths(value: number): string {
+  const count = Math.round(value * 1000);
+  return count / 1000 === value ? (THOUSANDTHS[count] ?? num(value)) : num(value);
 }
 
 function quoteAll(texts: readonly string[]): string {

@@ -95,11 +95,14 @@ describe("hand-written verdicts", () => {
   const optional = <Value>(name: string, value: fc.Arbitrary<Value>) =>
     fc.option(value).map((given) => (given === null ? {} : { [name]: given }));
   const regime = optional("regime", word(words.REGIMES));
+  // What the writer wraps without looking: tokens, labels and times.
+  const token = fc.stringMatching(/^[A-Za-z0-9._~:/+=@-]{1,40}$/);
+  const label = fc.stringMatching(/^[A-Z0-9_]{1,30}$/);
   const stamp = fc.record({
-    request_id: text,
-    config_version: text,
-    evaluated_at: text,
-    expires_at: text,
+    request_id: token,
+    config_version: token,
+    evaluated_at: token,
+    expires_at: token,
   });
   const stakesOrNull = fc.option(number);
   const leg = fc
@@ -125,7 +128,7 @@ describe("hand-written verdicts", () => {
         regime,
         optional("sources", fc.constant([{ id: 'a"b', status: "verified" }])),
         word(words.VERDICTS),
-        fc.array(text),
+        fc.array(label),
       )
       .map(([stamped, reason, flag, score, regimeMember, sources, verdict, codes]) => ({
         request_id: stamped.request_id,
@@ -139,7 +142,7 @@ describe("hand-written verdicts", () => {
           confidence: score,
         },
         provenance_data: { is_hallucinated: flag, source_verified: !flag, reason, ...sources },
-        policy_action: { verdict, log_reason: reason },
+        policy_action: { verdict, log_reason: codes[0] ?? "LABEL" },
         reason_codes: codes,
         enforced: flag,
         config_version: stamped.config_version,

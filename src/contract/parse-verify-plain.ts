@@ -1,0 +1,193 @@
+// The fast way into a verify request (SPEC §2.2): one pass over a plain JSON body that has only the
+// members a gateway sends, ASCII, without escapes. Anything else, sound or broken, is left to
+// parse-json.ts and parse-requests.ts: this file accepts or declines, it never reports a fault.
+//
+// INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
+// test/contract/parse-verify-plain.test.ts holds it on generated and damaged bodies.
+import { isAscii } from "node:buffer";
+import { isAction, isContentHash, isPlainText } from "./identifiers.ts";
+import { AGENT_ID_BYTES_MAX, CITED_SOURCES_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
+import type { VerifyContext, VerifyRequest } from "./messages.ts";
+import { TOOL_LEVELS, type ToolLevel } from "./vocabulary.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const DIGITS_MAX = 9;
+
+const HAS_AGENT = 1;
+const HAS_ACTION = 2;
+const HAS_LEVEL = 4;
+const HAS_CONTEXT = 8;
+const HAS_STAKES = 16;
+const REQUIRED = HAS_AGENT | HAS_ACTION | HAS_LEVEL;
+
+/** The text being read and where; one reader per thread suffices, nothing here is re-entrant. */
+let text = "";
+let at = 0;
+
+/** The request in a plain body, or undefined: ask the general parser. */
+export function parsePlainVerify(bytes: Buffer): VerifyRequest | undefined {
+  if (!isAscii(bytes)) return undefined;
+  text = bytes.toString("latin1");
+  at = 0;
+  const request: VerifyRequest = { agent_id: "", action: "", tool_level: "L0", context: {} };
+  const isAccepted = readRequest(request);
+  text = "";
+  return isAccepted ? request : undefined;
+}
+
+/** Passes white space; the code of what follows (NaN at the end). */
+function next(): number {
+  let code = text.charCodeAt(at);
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+    at += 1;
+    code = text.charCodeAt(at);
+  }
+  return code;
+}
+
+/** Takes one expected character. */
+function take(code: number): boolean {
+  if (next() !== code) return false;
+  at += 1;
+  return true;
+}
+
+/** After a member or an element: true for a comma taken, false when the closing one was. */
+function hasMore(close: number): boolean | undefined {
+  const code = next();
+  at += 1;
+  if (code === COMMA) return true;
+  return code === close ? false : undefined;
+}
+
+/** A string without escapes, or undefined. Control characters are left to the member's rule. */
+function readString(): string | undefined {
+  if (next() !== QUOTE) return undefined;
+  const start = at + 1;
+  const end = text.indexOf('"', start);
+  if (end < 0) return undefined;
+  at = end + 1;
+  return text.substring(start, end);
+}
+
+/** A whole number of up to nine digits, or -1. */
+function readDigits(): number {
+  let code = next();
+  const start = at;
+  let value = 0;
+  while (code >= ZERO && code <= NINE) {
+    value = value * 10 + (code - ZERO);
+    at += 1;
+    code = text.charCodeAt(at);
+  }
+  const length = at - start;
+  const isPlain =
+    length > 0 && length <= DIGITS_MAX && (length === 1 || value >= 10 ** (length - 1));
+  // A fraction or an exponent follows as something else than a comma or a brace, and declines there.
+  return isPlain ? value : -1;
+}
+
+/** True when this text needs no escape to be JSON: what the member's own rule does not exclude. */
+function isUnescaped(value: string): boolean {
+  return !value.includes("\\");
+}
+
+function readRequest(request: VerifyRequest): boolean {
+  if (!take(OPEN_OBJECT)) return false;
+  let seen = 0;
+  while (true) {
+    const name = readString();
+    if (name === undefined || !take(COLON)) return false;
+    const member = readMember(request, name);
+    if (member === 0 || (seen & member) !== 0) return false;
+    seen |= member;
+    const more = hasMore(CLOSE_OBJECT);
+    if (more === undefined) return false;
+    if (!more) break;
+  }
+  return (seen & REQUIRED) === REQUIRED && Number.isNaN(next());
+}
+
+/** Reads one member's value; its bit, or 0 to decline. */
+function readMember(request: VerifyRequest, name: string): number {
+  if (name === "agent_id") {
+    const value = readString();
+    if (!isPlainText(value, AGENT_ID_BYTES_MAX) || !isUnescaped(value)) return 0;
+    request.agent_id = value;
+    return HAS_AGENT;
+  }
+  if (name === "action") {
+    const value = readString();
+    if (!isAction(value)) return 0;
+    request.action = value;
+    return HAS_ACTION;
+  }
+  if (name === "tool_level") {
+    const value = readString() as ToolLevel;
+    if (!TOOL_LEVELS.includes(value)) return 0;
+    request.tool_level = value;
+    return HAS_LEVEL;
+  }
+  if (name === "context") return readContext(request.context) ? HAS_CONTEXT : 0;
+  if (name === "stakes") {
+    const value = readDigits();
+    if (value < 0) return 0;
+    request.stakes = value;
+    return HAS_STAKES;
+  }
+  return 0;
+}
+
+function readContext(context: VerifyContext): boolean {
+  if (!take(OPEN_OBJECT)) return false;
+  if (next() === CLOSE_OBJECT) return take(CLOSE_OBJECT);
+  while (true) {
+    const name = readString();
+    if (name === undefined || !take(COLON) || !readContextMember(context, name)) return false;
+    const more = hasMore(CLOSE_OBJECT);
+    if (more === undefined) return false;
+    if (!more) return true;
+  }
+}
+
+/** One member of the context; false declines, also when it was there before. */
+function readContextMember(context: VerifyContext, name: string): boolean {
+  if (name === "content_hash" && context.content_hash === undefined) {
+    const value = readString();
+    if (!isContentHash(value)) return false;
+    context.content_hash = value;
+    return true;
+  }
+  if (name === "cited_sources" && context.cited_sources === undefined) {
+    const sources: string[] = [];
+    context.cited_sources = sources;
+    return readSources(sources);
+  }
+  if (name === "session_duration_sec" && context.session_duration_sec === undefined) {
+    const value = readDigits();
+    context.session_duration_sec = value;
+    return value >= 0;
+  }
+  return false;
+}
+
+function readSources(sources: string[]): boolean {
+  if (!take(OPEN_ARRAY)) return false;
+  if (next() === CLOSE_ARRAY) return take(CLOSE_ARRAY);
+  while (true) {
+    const value = readString();
+    if (!isPlainText(value, SOURCE_ID_LENGTH_MAX) || !isUnescaped(value)) return false;
+    if (sources.push(value) > CITED_SOURCES_MAX) return false;
+    const more = hasMore(CLOSE_ARRAY);
+    if (more === undefined) return false;
+    if (!more) return true;
+  }
+}

@@ -1,0 +1,225 @@
+// The tests behind the promotion gates: clustered variances, exact binomial bounds, drift and rank
+// measures (kaizen 6.3). Plain functions of arrays; nothing here knows what a gate is.
+import assert from "node:assert/strict";
+import { fitLogistic } from "./fit.ts";
+
+/** Variance of a weighted mean whose rows share subjects and reporters. */
+export interface TwoWayVariance {
+  mean: number;
+  /** max(Vs + Vr - Vi, Vs, Vr), Cameron-Gelbach-Miller with the usual floor. */
+  variance: number;
+  /** Effective clusters (sum w)^2 / sum_c (sum_c w)^2 (Carter et al. 2017). */
+  effectiveSubjects: number;
+  effectiveReporters: number;
+}
+
+function clusterSums(values: ArrayLike<number>, clusters: ArrayLike<number>): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (let i = 0; i < values.length; i++) {
+    const cluster = clusters[i]!;
+    sums.set(cluster, (sums.get(cluster) ?? 0) + values[i]!);
+  }
+  return sums;
+}
+
+function oneWay(deviations: Float64Array, clusters: ArrayLike<number>, n: number): number {
+  const sums = clusterSums(deviations, clusters);
+  const groups = sums.size;
+  if (groups < 2) return 0;
+  let total = 0;
+  for (const sum of sums.values()) total += sum * sum;
+  return (groups / (groups - 1)) * (total / (n * n));
+}
+
+/** (sum w)^2 / sum over clusters of (sum w)^2. */
+export function effectiveClusters(
+  weights: ArrayLike<number>,
+  clusters: ArrayLike<number>,
+): number {
+  let total = 0;
+  let squares = 0;
+  for (const sum of clusterSums(weights, clusters).values()) {
+    total += sum;
+    squares += sum * sum;
+  }
+  return squares > 0 ? (total * total) / squares : 0;
+}
+
+/** Mean of `values` and its variance under clustering by subject and by reporter. */
+export function twoWayVariance(
+  values: ArrayLike<number>,
+  weights: ArrayLike<number>,
+  subjects: ArrayLike<number>,
+  reporters: ArrayLike<number>,
+): TwoWayVariance {
+  const n = values.length;
+  assert.ok(n > 0);
+  const weighted = Float64Array.from({ length: n }, (_, i) => values[i]! * weights[i]!);
+  const mean = weighted.reduce((sum, x) => sum + x, 0) / n;
+  const deviations = weighted.map((x) => x - mean);
+  const bySubject = oneWay(deviations, subjects, n);
+  const byReporter = oneWay(deviations, reporters, n);
+  const independent = deviations.reduce((sum, x) => sum + x * x, 0) / (n * n);
+  return {
+    mean,
+    variance: Math.max(bySubject + byReporter - independent, bySubject, byReporter),
+    effectiveSubjects: effectiveClusters(weights, subjects),
+    effectiveReporters: effectiveClusters(weights, reporters),
+  };
+}
+
+/** AUC of `scores` and each row's DeLong placement value (V10 for bads, V01 for goods). */
+function placements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
+  const n = scores.length;
+  const order = Uint32Array.from({ length: n }, (_, i) => i);
+  order.sort((a, b) => scores[a]! - scores[b]!);
+  const bads = Array.from({ length: n }, (_, i) => failures[i]!).reduce((s, y) => s + y, 0);
+  const goods = n - bads;
+  const placement = new Float64Array(n);
+  let goodsBelow = 0;
+  let badsBelow = 0;
+  for (let i = 0; i < n; ) {
+    let end = i;
+    let tiedGoods = 0;
+    let tiedBads = 0;
+    for (; end < n && scores[order[end]!] === scores[order[i]!]; end++) {
+      if (failures[order[end]!] === 1) tiedBads++;
+      else tiedGoods++;
+    }
+    for (let k = i; k < end; k++) {
+      const row = order[k]!;
+      placement[row] =
+        failures[row] === 1
+          ? (goodsBelow + tiedGoods / 2) / goods
+          : (bads - badsBelow - tiedBads / 2) / bads;
+    }
+    goodsBelow += tiedGoods;
+    badsBelow += tiedBads;
+    i = end;
+  }
+  return { placement, bads, goods };
+}
+
+/** Difference of two AUCs on the same rows and its clustered standard error (Obuchowski 1997). */
+export function aucDifference(
+  challenger: ArrayLike<number>,
+  champion: ArrayLike<number>,
+  failures: ArrayLike<number>,
+  subjects: ArrayLike<number>,
+  reporters: ArrayLike<number>,
+): { difference: number; standardError: number } {
+  const n = failures.length;
+  const a = placements(challenger, failures);
+  const b = placements(champion, failures);
+  let difference = 0;
+  for (let i = 0; i < n; i++) {
+    if (failures[i] === 1) difference += (a.placement[i]! - b.placement[i]!) / a.bads;
+  }
+  const influence = Float64Array.from({ length: n }, (_, i) => {
+    const size = failures[i] === 1 ? a.bads : a.goods;
+    return (a.placement[i]! - b.placement[i]! - difference) / size;
+  });
+  const sumSquares = (sums: Map<number, number>) => {
+    let total = 0;
+    for (const sum of sums.values()) total += sum * sum;
+    return total;
+  };
+  const bySubject = sumSquares(clusterSums(influence, subjects));
+  const byReporter = sumSquares(clusterSums(influence, reporters));
+  const independent = influence.reduce((sum, x) => sum + x * x, 0);
+  const variance = Math.max(bySubject + byReporter - independent, bySubject, byReporter);
+  return { difference, standardError: Math.sqrt(variance) };
+}
+
+/** P(Bin(n, p) <= k), by the recurrence from the mode-free end; exact enough for gates. */
+export function binomialCdf(k: number, n: number, p: number): number {
+  if (k >= n) return 1;
+  let logTerm = n * Math.log1p(-p);
+  let sum = Math.exp(logTerm);
+  for (let i = 0; i < k; i++) {
+    logTerm += Math.log((n - i) / (i + 1)) + Math.log(p / (1 - p));
+    sum += Math.exp(logTerm);
+  }
+  return Math.min(1, sum);
+}
+
+/** One-sided upper confidence bound of a proportion (Clopper-Pearson 1934). */
+export function clopperPearsonUpper(k: number, n: number, confidence = 0.95): number {
+  if (n === 0 || k >= n) return 1;
+  let low = k / n;
+  let high = 1;
+  for (let step = 0; step < 60; step++) {
+    const middle = (low + high) / 2;
+    if (binomialCdf(k, n, middle) > 1 - confidence) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/** One-sided lower confidence bound of a proportion. */
+export function clopperPearsonLower(k: number, n: number, confidence = 0.95): number {
+  return k === 0 ? 0 : 1 - clopperPearsonUpper(n - k, n, confidence);
+}
+
+/** Exact one-sided McNemar p-value: chance of at least `more` of `more + less` at one half. */
+export function mcnemarOneSided(more: number, less: number): number {
+  if (more === 0) return 1;
+  return 1 - binomialCdf(more - 1, more + less, 0.5);
+}
+
+/** Population stability index over ten bins of the expected sample's deciles. */
+export function stabilityIndex(expected: readonly number[], actual: readonly number[]): number {
+  const sorted = expected.toSorted((a, b) => a - b);
+  const edges = Array.from({ length: 9 }, (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / 10)]!);
+  const shares = (sample: readonly number[]) => {
+    const counts = new Array<number>(10).fill(0.5);
+    for (const x of sample) counts[edges.filter((edge) => x >= edge).length]! += 1;
+    return counts.map((count) => count / (sample.length + 5));
+  };
+  const e = shares(expected);
+  const a = shares(actual);
+  return a.reduce((sum, share, i) => sum + (share - e[i]!) * Math.log(share / e[i]!), 0);
+}
+
+/** Spearman rank correlation. */
+export function rankCorrelation(x: ArrayLike<number>, y: ArrayLike<number>): number {
+  const [rx, ry] = [ranks(x), ranks(y)];
+  const mean = (rx.length - 1) / 2;
+  let xy = 0;
+  let xx = 0;
+  let yy = 0;
+  for (let i = 0; i < rx.length; i++) {
+    xy += (rx[i]! - mean) * (ry[i]! - mean);
+    xx += (rx[i]! - mean) ** 2;
+    yy += (ry[i]! - mean) ** 2;
+  }
+  return xx > 0 && yy > 0 ? xy / Math.sqrt(xx * yy) : 1;
+}
+
+function ranks(values: ArrayLike<number>): Float64Array {
+  const n = values.length;
+  const order = Uint32Array.from({ length: n }, (_, i) => i);
+  order.sort((a, b) => values[a]! - values[b]!);
+  const result = new Float64Array(n);
+  for (let i = 0; i < n; ) {
+    let end = i + 1;
+    while (end < n && values[order[end]!] === values[order[i]!]) end++;
+    for (let k = i; k < end; k++) result[order[k]!] = (i + end - 1) / 2;
+    i = end;
+  }
+  return result;
+}
+
+/** Logistic recalibration of forecasts: slope 1 and intercept 0 when calibrated. */
+export function recalibration(
+  logits: ArrayLike<number>,
+  failures: Uint8Array,
+): { intercept: number; slope: number } | null {
+  const n = failures.length;
+  const values = new Float64Array(n * 2);
+  for (let i = 0; i < n; i++) values.set([1, logits[i]!], i * 2);
+  const prior = Float64Array.from([0, 1]);
+  const fit = fitLogistic({ columns: 2, values, failures }, { lambda: 0, prior, signs: [0, 0] });
+  if (fit === null) return null;
+  return { intercept: fit.coefficients[0]!, slope: fit.coefficients[1]! };
+}

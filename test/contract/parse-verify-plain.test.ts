@@ -1,0 +1,90 @@
+// The fast path may only ever agree with the general parser: on sound bodies, on damaged ones, and
+// on bodies whose members come twice, escaped or in another order.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseJson } from "../../src/contract/parse-json.ts";
+import { parseVerifyRequest } from "../../src/contract/parse-requests.ts";
+import { parsePlainVerify } from "../../src/contract/parse-verify-plain.ts";
+
+const PLAIN = {
+  agent_id: "agent://acme/procurement-bot",
+  action: "payments.transfer",
+  tool_level: "L3",
+  context: {
+    content_hash: `sha256:${"ab".repeat(32)}`,
+    cited_sources: ["doc:quarterly-report", "doc:price-list"],
+    session_duration_sec: 318,
+  },
+  stakes: 250,
+};
+
+function general(bytes: Buffer): unknown {
+  try {
+    return parseVerifyRequest(parseJson(bytes));
+  } catch {
+    return "refused";
+  }
+}
+
+function expectAgreement(text: string | Buffer): boolean {
+  const bytes = Buffer.from(text);
+  const fast = parsePlainVerify(bytes);
+  if (fast === undefined) return false;
+  expect(fast).toEqual(general(bytes));
+  return true;
+}
+
+test("the body a gateway sends takes the fast path, compact or spaced", () => {
+  expect(expectAgreement(JSON.stringify(PLAIN))).toBe(true);
+  expect(expectAgreement(JSON.stringify(PLAIN, null, 2))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, context: {} }))).toBe(true);
+  const reversed = Object.fromEntries(Object.entries(PLAIN).toReversed());
+  expect(expectAgreement(JSON.stringify(reversed))).toBe(true);
+});
+
+test.each([
+  ["a duplicate", JSON.stringify(PLAIN).replace("{", '{"action":"a.b",')],
+  ["a duplicate inside", JSON.stringify(PLAIN).replace('"content_hash"', '"cited_sources":[],$&')],
+  ["an escape", JSON.stringify(PLAIN).replace("acme", "ac\\u006de")],
+  ["an escaped quote", JSON.stringify(PLAIN).replace("quarterly", 'quarterly\\"')],
+  ["an unknown member", JSON.stringify({ ...PLAIN, extra: 1 })],
+  ["content", JSON.stringify({ ...PLAIN, context: { content: "text" } })],
+  ["a fraction", JSON.stringify({ ...PLAIN, stakes: 2.5 })],
+  ["an exponent", JSON.stringify(PLAIN).replace("250", "2e2")],
+  ["a leading zero", JSON.stringify(PLAIN).replace("250", "0250")],
+  ["a raw control character", JSON.stringify(PLAIN).replace("acme", "ac\u0001me")],
+  ["text outside ASCII", JSON.stringify({ ...PLAIN, agent_id: "zürich" })],
+  ["a member missing", JSON.stringify({ ...PLAIN, action: undefined })],
+  ["something after the end", `${JSON.stringify(PLAIN)}x`],
+  ["a truncated body", JSON.stringify(PLAIN).slice(0, -1)],
+  ["a trailing comma", JSON.stringify(PLAIN).replace(/\}$/, ",}")],
+])("%s is declined", (_name, text) => {
+  expect(parsePlainVerify(Buffer.from(text))).toBeUndefined();
+});
+
+test("on damaged bodies the two never disagree", () => {
+  const sound = Buffer.from(JSON.stringify(PLAIN));
+  const edit = fc.record({
+    at: fc.nat(sound.length - 1),
+    kind: fc.constantFrom("flip", "insert", "delete", "copy"),
+    byte: fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('{}[]",:\\ 0123456789eE.-'))),
+    length: fc.nat(40),
+  });
+  let accepted = 0;
+  fc.assert(
+    fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
+      let bytes = sound;
+      for (const { at, kind, byte, length } of edits) {
+        const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
+        if (kind === "insert") bytes = Buffer.concat([before, Buffer.from([byte]), after]);
+        else if (kind === "delete") bytes = Buffer.concat([before, after.subarray(1)]);
+        else if (kind === "copy") {
+          bytes = Buffer.concat([before, bytes.subarray(at, at + length), after]);
+        } else bytes = Buffer.concat([before, Buffer.from([byte]), after.subarray(1)]);
+      }
+      if (expectAgreement(bytes)) accepted++;
+    }),
+    { numRuns: 5000 },
+  );
+  expect(accepted).toBeGreaterThan(100);
+});
