@@ -143,6 +143,7 @@ async function openService(
   const url = urlOf(config.host, server.port);
   publishServer(paths, { url, pid: process.pid });
   closers.push(() => withdrawServer(paths));
+  let closing: Promise<void> | undefined;
   return {
     url,
     adapter: server.adapter,
@@ -151,7 +152,8 @@ async function openService(
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
-    close: () => closeAll(closers),
+    // A second signal waits for the first.
+    close: () => (closing ??= closeAll(closers)),
   };
 }
 

@@ -1,6 +1,6 @@
 // `trustrank import FILE`: a history into the ledger, through the running server when there is one,
 // else through a ledger of this process alone.
-import { importOutcomeFile, describeBadLine } from "./import-outcomes.ts";
+import { describeBadLine, importOutcomeFile, requireReadable } from "./import-outcomes.ts";
 import type { ImportOptions, ImportSink, ImportSummary } from "./import-outcomes.ts";
 import { bureauSink, serverSink } from "./import-sinks.ts";
 import { openEvidence } from "../main.ts";
@@ -18,6 +18,8 @@ export async function runImport(
   options: ImportOptions,
   flags: { json?: boolean },
 ): Promise<void> {
+  // Before the data directory is touched, or even made.
+  requireReadable(options.path);
   const summary = await withData(
     access,
     (dataDir) => importIntoFiles(dataDir, options),

@@ -2,7 +2,7 @@
 // (the ledger of this process or a running server). Several batches are on their way at once, in
 // order, so that parsing and syncing overlap.
 import { createHash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
 
 import { ServiceFault } from "../contract/faults.ts";
@@ -50,10 +50,10 @@ export interface BatchReport {
 /** Takes one batch; batches are given in order and may overlap. */
 export type ImportSink = (batch: OutcomeRequest[], source: string) => Promise<BatchReport>;
 
-/** A file that cannot be read is the user's to mend, not a crash. */
-function openFile(path: string): number {
+/** Throws CommandFailure when the file cannot be read: the user's to mend, not a crash. */
+export function requireReadable(path: string): void {
   try {
-    return openSync(path, "r");
+    accessSync(path, constants.R_OK);
   } catch (error) {
     throw new CommandFailure(`cannot read \`${path}\`: ${(error as Error).message}`);
   }
@@ -61,7 +61,8 @@ function openFile(path: string): number {
 
 /** Size and digest: progress needs the one, the identity of rows the other. */
 function surveyFile(path: string): { bytes: number; digest: string } {
-  const descriptor = openFile(path);
+  requireReadable(path);
+  const descriptor = openSync(path, "r");
   try {
     const bytes = fstatSync(descriptor).size;
     const hash = createHash("sha256");

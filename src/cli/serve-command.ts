@@ -5,13 +5,13 @@ import type { ServeConfig } from "../config.ts";
 import { makeLog } from "../log.ts";
 import { startService } from "../main.ts";
 import type { Service } from "../main.ts";
-import { EXIT_FAILED } from "./failure.ts";
+import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 import { note, print, printJson } from "./output.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
-/** Lets the last refusals reach their callers before a failed process ends. */
-const FATAL_GRACE_MS = 200;
+const JOURNAL_FAILED =
+  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
 /** A verdict worth reading: this agent of the sample turned bad ten days ago. */
 const SAMPLE_REQUEST = {
   agent_id: "agent://globex/price-scout",
@@ -26,29 +26,42 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
     throw new InvalidSetting("TRUSTRANK_ADMIN_KEY needs 32 or more visible ASCII characters");
   }
   const log = makeLog((line) => process.stderr.write(line), Date.now);
-  const service = await startService(config, log, (exitCode) => {
-    note("the journal could not be written or synced: ending, nothing unsynced was acknowledged");
-    setTimeout(() => process.exit(exitCode), FATAL_GRACE_MS);
-  });
+  let service: Service | undefined;
+  let fatalCode = 0;
+  const exitCodeNow = () => fatalCode;
+  try {
+    service = await startService(config, log, (exitCode) => {
+      fatalCode = exitCode;
+      if (service !== undefined) void end(service, JOURNAL_FAILED, exitCodeNow);
+    });
+  } catch (error) {
+    if (fatalCode === 0) throw error;
+    throw new CommandFailure(JOURNAL_FAILED, fatalCode);
+  }
+  const running = service;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void stop(service, signal));
+    process.once(signal, () => void end(running, `${signal}: draining`, exitCodeNow));
   }
   if (flags.json === true) printJson(factsOf(service, config));
   else greet(service, config);
 }
 
-async function stop(service: Service, signal: string): Promise<void> {
-  note(`${signal}: draining`);
+/**
+ * Answers what is in flight, syncs, closes, exits. A failed journal takes the same way: its pending
+ * outcomes are refused by then, and native threads cut off by an exit would abort the process.
+ */
+async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
+  note(why);
   setTimeout(() => {
     note("some requests did not end in time");
-    process.exit(EXIT_FAILED);
+    process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
-    process.exit(0);
+    process.exit(exitCodeNow());
   } catch (error) {
     note(`could not stop cleanly: ${(error as Error).message}`);
-    process.exit(EXIT_FAILED);
+    process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }
 }
 

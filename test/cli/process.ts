@@ -8,6 +8,7 @@ const ENTRY = fileURLToPath(new URL("../../src/cli/trustrank.ts", import.meta.ur
 
 export interface Ended {
   readonly code: number | null;
+  readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -19,21 +20,23 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts a command with exactly `environment` besides PATH. */
+/** Starts a command with exactly `environment` besides PATH, under a `tracer` if given. */
 export function startCommand(
   parameters: readonly string[],
   environment: Record<string, string> = {},
+  tracer: readonly string[] = [],
 ): Started {
-  const child = spawn(
-    process.execPath,
-    ["--disable-warning=ExperimentalWarning", ENTRY, ...parameters],
-    { env: { PATH: process.env["PATH"] ?? "", ...environment }, stdio: ["ignore", "pipe", "pipe"] },
-  );
+  const node = [process.execPath, "--disable-warning=ExperimentalWarning", ENTRY];
+  const [program, ...rest] = [...tracer, ...node, ...parameters];
+  const child = spawn(program!, rest, {
+    env: { PATH: process.env["PATH"] ?? "", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let stdout = "";
   let stderr = "";
   child.stderr.on("data", (piece) => (stderr += piece));
   const ended = new Promise<Ended>((resolve) => {
-    child.on("close", (code) => resolve({ code, stdout, stderr }));
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
   const firstLine = new Promise<string>((resolve, reject) => {
     child.stdout.on("data", (piece) => {
