@@ -1,5 +1,7 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/main.ts and the commands this is the only reader of the environment.
+import { SCORING_MODES } from "./scoring-pool.ts";
+import type { ScoringMode } from "./scoring-pool.ts";
 import { isAbsolute, resolve } from "node:path";
 
 /** What `serve` runs with. */
@@ -12,6 +14,7 @@ export interface ServeConfig {
   /** An operator's own admin key; installed hashed, never printed. */
   readonly adminKey: string | undefined;
   readonly isReservedEnabled: boolean;
+  readonly scoring: ScoringMode;
 }
 
 /** How a command reaches a running server, as far as it was told. */
@@ -37,7 +40,7 @@ export function dataDirOf(flag: string | undefined, environment: Environment): s
 
 /** Throws InvalidSetting for a port that is none. */
 export function serveConfigOf(
-  flags: { port?: string; host?: string; dataDir?: string; sample: boolean },
+  flags: { port?: string; host?: string; dataDir?: string; sample: boolean; scoring?: string },
   environment: Environment,
 ): ServeConfig {
   const port = flags.port ?? filled(environment["TRUSTRANK_PORT"]) ?? filled(environment["PORT"]);
@@ -48,6 +51,7 @@ export function serveConfigOf(
     dataDir: dataDirOf(flags.dataDir, environment),
     isSampleWanted: flags.sample,
     adminKey: filled(environment["TRUSTRANK_ADMIN_KEY"]),
+    scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:
       testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
@@ -71,6 +75,12 @@ export function serverAccessOf(
 /** An empty variable is an unset one. */
 function filled(value: string | undefined): string | undefined {
   return value === "" ? undefined : value;
+}
+
+function scoringOf(text: string): ScoringMode {
+  const mode = SCORING_MODES.find((each) => each === text);
+  if (mode !== undefined) return mode;
+  throw new InvalidSetting(`\`${text}\` is not a scoring mode (${SCORING_MODES.join(", ")})`);
 }
 
 function portOf(text: string): number {

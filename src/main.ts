@@ -23,6 +23,8 @@ import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data
 import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import type { Log } from "./log.ts";
+import { openScoringPool } from "./scoring-pool.ts";
+import type { ScoringPool } from "./scoring-pool.ts";
 import { startStore } from "./store/store-client.ts";
 import type { OpenStore } from "./store/store-client.ts";
 
@@ -35,6 +37,7 @@ const MANIFEST = new URL("../package.json", import.meta.url);
 
 /** Evidence and what reads it: all that an import needs. Close the ledger when done. */
 export interface Evidence {
+  readonly engineMemory: WebAssembly.Memory;
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
   readonly bureau: Bureau;
@@ -71,7 +74,7 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       isReservedEnabled: options.isReservedEnabled,
     },
   });
-  return { ledger, engine, bureau };
+  return { engineMemory, ledger, engine, bureau };
 }
 
 /** A service that listens. */
@@ -136,7 +139,10 @@ async function openService(
   closers.push(() => ledger.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau) : 0;
-  const server = await listen(config, log, evidence, keyring, store).catch(asFailure);
+  const scorer = openScoringPool(config.scoring, evidence.engineMemory, isReservedEnabled);
+  closers.push(() => scorer?.close());
+  const parts = { evidence, keyring, store, scorer };
+  const server = await listen(config, log, parts).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
@@ -162,13 +168,15 @@ function asFailure(error: unknown): never {
   throw new CommandFailure((error as Error).message);
 }
 
-function listen(
-  config: ServeConfig,
-  log: Log,
-  evidence: Evidence,
-  keyring: Keyring,
-  store: OpenStore,
-): Promise<HttpServer> {
+interface Parts {
+  evidence: Evidence;
+  keyring: Keyring;
+  store: OpenStore;
+  scorer: ScoringPool | undefined;
+}
+
+function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
+  const { evidence, keyring, store, scorer } = parts;
   const { bureau, engine, ledger } = evidence;
   return startHttpServer({
     adapter: "auto",
@@ -177,6 +185,7 @@ function listen(
     bureau,
     keyring,
     store,
+    ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,
     health: { isReady: () => readiness(ledger) },

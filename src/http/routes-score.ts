@@ -1,30 +1,23 @@
 // Routes that read scores: verify (and its batch), check, handshake, explain. All but the batch of
 // a slow bureau are answered synchronously. Reading is what is paid for, so each counts itself.
-import { ServiceFault } from "../contract/faults.ts";
 import { parseAgentId } from "../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../contract/limits.ts";
-import type {
-  CheckResponse,
-  FieldError,
-  HandshakeResponse,
-  VerifyBatchResponse,
-  VerifyRequest,
-  VerifyResponse,
-} from "../contract/messages.ts";
+import type { CheckResponse, HandshakeResponse, VerifyResponse } from "../contract/messages.ts";
 import {
   parseCheckRequest,
   parseHandshakeRequest,
-  parseVerifyBatch,
   parseVerifyRequest,
 } from "../contract/parse-requests.ts";
-import { invalidRequest } from "../contract/field-rules.ts";
 import { parsePlainVerify } from "../contract/parse-verify-plain.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeMsgpack } from "./msgpack.ts";
-import { MEDIA_TYPES } from "./negotiation.ts";
-import { problemOf } from "./reply.ts";
+import { VERDICTS } from "../contract/vocabulary.ts";
+import { bodyFormat, MEDIA_TYPES } from "./negotiation.ts";
+import { bodyReply } from "./reply.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
+import { scoreVerifyBatch } from "./verify-documents.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
 import { writeCheck, writeHandshake, writeVerify } from "./verdict-writer.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
@@ -106,51 +99,39 @@ function countVerdict(exchange: Exchange, response: VerifyResponse): void {
   exchange.services.usage.countRead(exchange.principal, "verify");
 }
 
+/**
+ * Small batches are scored here and now; a large one goes to the pool whole, as bytes, because its
+ * parsing and printing would hold up every verdict behind it.
+ */
 function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
-  const items = parseVerifyBatch(exchange.readDocument());
-  exchange.services.limiter.charge(exchange.principal, "score", items.length - 1);
-  const results = items.map((item) => verifyItem(exchange, item));
-  if (results.some((result) => result instanceof Promise)) {
-    return Promise.all(results).then((settled) => exchange.document(200, { items: settled }));
+  const { scorer, bureau, requestIds } = exchange.services;
+  const isPooled = scorer !== undefined && exchange.body.length >= scorer.bytesMin;
+  const task: VerifyBatchTask = {
+    // A pooled body outlives this callback, and the server takes its buffer back.
+    body: isPooled ? new Uint8Array(exchange.body) : exchange.body,
+    bodyFormat: bodyFormat(exchange.head.contentType),
+    replyFormat: exchange.replyFormat,
+    principal: exchange.principal,
+    path: exchange.head.path,
+  };
+  const scored = isPooled
+    ? scorer.score(task)
+    : scoreVerifyBatch(task, bureau, () => requestIds.next());
+  return scored instanceof Promise
+    ? scored.then((result) => batchReply(exchange, result))
+    : batchReply(exchange, scored);
+}
+
+/** Meters are told afterwards: how many items a body holds is known once it has been parsed. */
+function batchReply(exchange: Exchange, { body, itemCount, verdicts }: VerifyBatchResult): Reply {
+  const { limiter, metrics, usage } = exchange.services;
+  limiter.charge(exchange.principal, "score", itemCount - 1);
+  for (const verdict of VERDICTS) {
+    const count = verdicts[verdict] ?? 0;
+    metrics.verdicts[verdict] += count;
+    usage.countRead(exchange.principal, "verify", count);
   }
-  return exchange.document(200, { items: results });
-}
-
-type BatchResult = VerifyBatchResponse["items"][number];
-
-/** One item of a batch under a request id of its own: an outcome must name the verdict it settles. */
-function verifyItem(
-  exchange: Exchange,
-  item: VerifyRequest | FieldError[],
-): BatchResult | Promise<BatchResult> {
-  const requestId = exchange.services.requestIds.next();
-  try {
-    if (Array.isArray(item)) throw invalidRequest(item);
-    const call = { requestId, principal: exchange.principal };
-    const response = exchange.services.bureau.verify(item, call);
-    if (response instanceof Promise) {
-      return response.then(
-        (settled) => itemResult(exchange, settled),
-        (thrown: unknown) => itemProblem(exchange, requestId, thrown),
-      );
-    }
-    return itemResult(exchange, response);
-  } catch (thrown) {
-    return itemProblem(exchange, requestId, thrown);
-  }
-}
-
-function itemResult(exchange: Exchange, result: VerifyResponse): BatchResult {
-  countVerdict(exchange, result);
-  return { status: 200, result };
-}
-
-/** A fault belongs to its item; a failure of ours fails the batch, where it is logged. */
-function itemProblem(exchange: Exchange, requestId: string, thrown: unknown): BatchResult {
-  if (!(thrown instanceof ServiceFault)) throw thrown;
-  const { code, detail, errors } = thrown;
-  const problem = problemOf(code, detail, exchange.head.path, requestId, errors);
-  return { status: problem.status, problem };
+  return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.requestId);
 }
 
 function check(exchange: Exchange): Reply | Promise<Reply> {

@@ -10,6 +10,7 @@ import type { RequestIds } from "./request-id.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
 import type { UsageMeter } from "./usage.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
 
 /** Where the room reports what a client must not see. */
 export interface HttpLogger {
@@ -20,6 +21,14 @@ export interface HttpLogger {
 
 export interface HealthProbe {
   isReady(): { ready: boolean; reasons: string[] };
+}
+
+/** Where large verify batches are scored; without one they are scored in place. */
+export interface BatchScorer {
+  /** Bodies of at least this many bytes are worth the hop. */
+  readonly bytesMin: number;
+  /** Rejects with ServiceFault, `overloaded` when too many wait. */
+  score(task: VerifyBatchTask): Promise<VerifyBatchResult>;
 }
 
 /** Everything the HTTP room needs from the rest of the service. */
@@ -37,6 +46,7 @@ export interface HttpDependencies {
   /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   rateLimits?: RateLimits;
+  scorer?: BatchScorer;
 }
 
 /** What handlers may use. */

@@ -20,8 +20,8 @@ export class UsageMeter {
   }
 
   /** One paid operation; a handshake is one, although it scores two (SPEC §2.5: one call). */
-  countRead(principal: Principal, kind: ReadKind): void {
-    this.#account(principal).reads[kind] += 1;
+  countRead(principal: Principal, kind: ReadKind, count = 1): void {
+    this.#account(principal).reads[kind] += count;
   }
 
   countOutcomes(principal: Principal, count: number): void {

@@ -1,0 +1,67 @@
+// The Piscina pool: threads that take what costs more than a hop. Bounded in every direction; what
+// a task is, only the worker file and its caller know.
+import { availableParallelism } from "node:os";
+import { FixedQueue, Piscina } from "piscina";
+
+/** Tasks waiting for a thread before new ones are refused. */
+const QUEUE_MAX = 256;
+
+export interface PoolOptions {
+  /** Absolute URL of the worker module. */
+  filename: string;
+  workerData: unknown;
+  threads?: number;
+}
+
+/** A pool of worker threads. */
+export interface Pool {
+  /**
+   * Runs one task; `transfer` moves buffers instead of copying them. Rejects with PoolBusy when the
+   * queue is full, with what the worker threw, or with an AbortError on `signal`.
+   */
+  run<Task, Result>(
+    task: Task,
+    transfer?: readonly ArrayBuffer[],
+    signal?: AbortSignal,
+  ): Promise<Result>;
+  readonly queueLength: number;
+  close(): Promise<void>;
+}
+
+/** The queue is full: shed, do not wait. */
+export class PoolBusy extends Error {}
+
+/** One thread less than there are cores, at least one: the HTTP thread keeps its own. */
+export function defaultThreads(): number {
+  return Math.max(1, availableParallelism() - 1);
+}
+
+/** Starts the threads at once, so that no request pays for it. */
+export function openPool(options: PoolOptions): Pool {
+  const threads = options.threads ?? defaultThreads();
+  const piscina = new Piscina({
+    filename: options.filename,
+    workerData: options.workerData,
+    minThreads: threads,
+    maxThreads: threads,
+    maxQueue: QUEUE_MAX,
+    concurrentTasksPerWorker: 1,
+    // Workers sleep on an atomic between tasks: no event loop turn per message.
+    atomics: "sync",
+    taskQueue: new FixedQueue(),
+    closeTimeout: 5000,
+  });
+  return {
+    run(task, transfer = [], signal) {
+      if (piscina.queueSize >= QUEUE_MAX) return Promise.reject(new PoolBusy("the pool is full"));
+      return piscina.run(task, {
+        transferList: [...transfer],
+        ...(signal === undefined ? {} : { signal }),
+      });
+    },
+    get queueLength() {
+      return piscina.queueSize;
+    },
+    close: () => piscina.close(),
+  };
+}

@@ -1,0 +1,53 @@
+// Puts the pool behind the HTTP room's BatchScorer: tasks out, results or faults back.
+import { ServiceFault } from "./contract/faults.ts";
+import { openPool, PoolBusy } from "./engine/pool.ts";
+import type { Pool } from "./engine/pool.ts";
+import type { BatchScorer } from "./http/services.ts";
+import type { ScoringReply, ScoringWorkerData } from "./scoring-worker.ts";
+
+/** Where verify is scored: always in place, always on the pool, or each where it is cheaper. */
+export const SCORING_MODES = ["auto", "inline", "pool"] as const;
+export type ScoringMode = (typeof SCORING_MODES)[number];
+
+/**
+ * Body size from which a batch is worth a hop in `auto`: some 25 items, above which scoring in place
+ * takes longer than a hop does (bench:http, `batch`).
+ */
+const AUTO_BYTES_MIN = 6 * 1024;
+/** Slots below belong to the writer and to HTTP threads. */
+const FIRST_SLOT = 16;
+const WORKER = new URL("scoring-worker.ts", import.meta.url).href;
+
+export interface ScoringPool extends BatchScorer {
+  close(): Promise<void>;
+}
+
+/** Starts the pool for a mode; undefined for `inline`. */
+export function openScoringPool(
+  mode: ScoringMode,
+  memory: WebAssembly.Memory,
+  isReservedEnabled: boolean,
+): ScoringPool | undefined {
+  if (mode === "inline") return undefined;
+  const nextSlot = new Int32Array(new SharedArrayBuffer(4));
+  nextSlot[0] = FIRST_SLOT;
+  const workerData: ScoringWorkerData = { memory, nextSlot, isReservedEnabled };
+  const pool = openPool({ filename: WORKER, workerData });
+  return {
+    bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
+    score: (task) => score(pool, task),
+    close: () => pool.close(),
+  };
+}
+
+async function score(pool: Pool, task: Parameters<BatchScorer["score"]>[0]) {
+  const reply = await pool
+    .run<typeof task, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
+    .catch((error: unknown) => {
+      if (!(error instanceof PoolBusy)) throw error;
+      throw new ServiceFault("overloaded", "too many batches are waiting");
+    });
+  if ("result" in reply) return reply.result;
+  const { code, detail, errors } = reply.fault;
+  throw new ServiceFault(code, detail, errors);
+}

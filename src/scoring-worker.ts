@@ -1,0 +1,56 @@
+// Entry of a pool thread: a reader and a bureau of its own over the shared agent table. It scores
+// whole documents; outcomes are none of its business.
+import { randomFillSync } from "node:crypto";
+import { workerData } from "node:worker_threads";
+import { openBureau } from "./bureau/open-bureau.ts";
+import { ServiceFault } from "./contract/faults.ts";
+import type { FaultCode } from "./contract/faults.ts";
+import type { FieldError } from "./contract/messages.ts";
+import { openEngineReader } from "./engine/reader.ts";
+import { RequestIds } from "./http/request-id.ts";
+import { scoreVerifyBatch } from "./http/verify-documents.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
+
+/** What the composition root gives each thread. */
+export interface ScoringWorkerData {
+  memory: WebAssembly.Memory;
+  /** Scratch slots are handed out from here, one per thread. */
+  nextSlot: Int32Array;
+  isReservedEnabled: boolean;
+}
+
+/** A result, or a fault as data: class instances do not survive the crossing. */
+export type ScoringReply =
+  | { result: VerifyBatchResult }
+  | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
+
+const { memory, nextSlot, isReservedEnabled } = workerData as ScoringWorkerData;
+const bureau = openBureau({
+  engine: openEngineReader(memory, Atomics.add(nextSlot, 0, 1)),
+  ledger: {
+    append: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
+    appendBatch: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
+    pendingCount: 0,
+    close: () => Promise.resolve(),
+  },
+  clock: Date.now,
+  environment: {
+    delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    fillRandom: (bytes) => {
+      randomFillSync(bytes);
+    },
+    isReservedEnabled,
+  },
+});
+const requestIds = new RequestIds(Date.now);
+
+/** The task function that the pool calls. */
+export default async function score(task: VerifyBatchTask): Promise<ScoringReply> {
+  try {
+    return { result: await scoreVerifyBatch(task, bureau, () => requestIds.next()) };
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    const { code, detail, errors } = thrown;
+    return { fault: { code, detail, errors } };
+  }
+}
