@@ -1,0 +1,39 @@
+// The published surface, `trustrank/client`: what users import and what a version number is about.
+// The framework adapters have entries of their own (`trustrank/client/ai-sdk` and so on), so that
+// nobody loads what they do not use.
+export {
+  type ApprovalOptions,
+  type ApprovalPolicy,
+  checkApproval,
+  type CheckApprovalOptions,
+  handshakeApproval,
+  type HandshakeApprovalOptions,
+  type ToolCall,
+  type ToolDecision,
+} from "./approval.ts";
+export {
+  type CheckVerdict,
+  type ConnectDecision,
+  type HandshakeVerdict,
+  TrustRankClient,
+  type TrustRankClientOptions,
+} from "./client.ts";
+export { useTrustRank } from "./default-client.ts";
+export { TrustGateError, TrustRankError } from "./errors.ts";
+export { mutualHandshakeApproval, trustRankApproval } from "./eve-rails.ts";
+export { type FailPolicy, failPolicy } from "./fail-policy.ts";
+export {
+  type GatewayCheck,
+  type GatewayRequest,
+  TrustGateway,
+  type TrustGatewayOptions,
+} from "./gateway.ts";
+export type { OutageAlert } from "./outage-alert.ts";
+export { outcomeHook, type OutcomeHookOptions } from "./outcome-hook.ts";
+export type { OutcomeDrop } from "./outcome-queue.ts";
+export { outcomeReport, type OutcomeReportOptions } from "./outcome-report.ts";
+export { protectRoute, type ProtectOptions } from "./protect.ts";
+export { answerHeaders, type GatewayAnswer, type GatewayLog } from "./ruling.ts";
+export { createOutcomeSigner, type OutcomeSigner } from "./sign.ts";
+export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./trust-gate.ts";
+export { withTrustRank, type WithTrustRankOptions } from "./with-trust-rank.ts";

@@ -1,0 +1,91 @@
+// The two ways a call can end without going through: a verdict against it (TrustGateError) and no
+// verdict at all (TrustRankError). Never one class for both: only the second is an outage.
+import type { FaultCode } from "../contract/faults.ts";
+import type { FieldError } from "../contract/messages.ts";
+import type { Decision } from "../contract/vocabulary.ts";
+
+/** What goes wrong before the service has said anything. */
+export type TransportCode =
+  | "timeout"
+  | "aborted"
+  | "unreachable"
+  | "malformed_reply"
+  | "unexpected_status"
+  | "not_configured"
+  | "invalid_argument";
+
+export interface TrustRankErrorDetails {
+  /** HTTP status of the reply; absent when none came. */
+  readonly status?: number | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly requestId?: string | undefined;
+  /** The offending members, when the service named them. */
+  readonly errors?: readonly FieldError[] | undefined;
+  readonly cause?: unknown;
+}
+
+/** No verdict could be had: the network, the service, or the request itself was at fault. */
+export class TrustRankError extends Error {
+  readonly code: TransportCode | FaultCode;
+  /** HTTP status of the reply; undefined when none came. */
+  readonly status: number | undefined;
+  /** How long the service asks to wait, milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  readonly requestId: string | undefined;
+  readonly errors: readonly FieldError[];
+
+  constructor(
+    code: TransportCode | FaultCode,
+    detail: string,
+    details: TrustRankErrorDetails = {},
+  ) {
+    super(detail, { cause: details.cause });
+    this.name = "TrustRankError";
+    this.code = code;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+    this.requestId = details.requestId;
+    this.errors = details.errors ?? [];
+  }
+}
+
+/** The members of a verdict that a refusal is explained by. */
+export interface RefusingVerdict {
+  readonly decision: Decision;
+  readonly reasons: readonly string[];
+  readonly request_id: string;
+}
+
+/**
+ * The bureau, or a callback that must say what to ask it, stands against the call (SPEC §4.7).
+ * `response` is ready for a route: frameworks look for it on what an authenticator throws.
+ */
+export class TrustGateError extends Error {
+  /** Absent when a callback threw: then nobody was asked and nothing was paid. */
+  readonly verdict: RefusingVerdict | undefined;
+  readonly decision: Decision;
+  readonly reasons: readonly string[];
+  readonly status = 403;
+
+  constructor(detail: string, verdict?: RefusingVerdict, cause?: unknown) {
+    super(detail, { cause });
+    this.name = "TrustGateError";
+    this.verdict = verdict;
+    this.decision = verdict?.decision ?? "refuse";
+    this.reasons = verdict?.reasons ?? [detail];
+  }
+
+  /** SPEC §4.8: HTTP 403 with the scored reason. A new object each time: bodies are read once. */
+  get response(): Response {
+    const { decision, reasons, verdict } = this;
+    const body = { decision, reasons, request_id: verdict?.request_id };
+    return Response.json(body, { status: this.status, headers: { "Cache-Control": "no-store" } });
+  }
+}
+
+/** Any thrown value as a TrustRankError; what is one already passes. */
+export function asTrustRankError(thrown: unknown): TrustRankError {
+  if (thrown instanceof TrustRankError) return thrown;
+  const detail = thrown instanceof Error ? thrown.message : "the call failed";
+  return new TrustRankError("unreachable", detail, { cause: thrown });
+}

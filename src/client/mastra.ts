@@ -1,0 +1,51 @@
+// The rails in the shapes of Mastra: tool hooks that can refuse and observe, and an approval that can
+// park. Mastra gives its hooks no call id, so a client with `cache` keeps a repeated policy to one
+// paid read. Typed by structure; nothing is imported.
+import type { ApprovalPolicy } from "./approval.ts";
+import type { OutcomeReport } from "./outcome-report.ts";
+
+export interface MastraBeforeToolCall {
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+export interface MastraAfterToolCall extends MastraBeforeToolCall {
+  readonly error?: unknown;
+}
+
+export interface MastraToolHooks {
+  beforeToolCall: (call: MastraBeforeToolCall) => Promise<void | {
+    proceed: false;
+    output: { error: string };
+  }>;
+  afterToolCall: (call: MastraAfterToolCall) => void;
+}
+
+/** An agent's tool hooks: refused calls do not proceed, ended ones are reported when asked for. */
+export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): MastraToolHooks {
+  let sequence = 0;
+  return {
+    async beforeToolCall({ toolName, input }) {
+      const { action, reason } = await policy({ toolName, input });
+      return action === "deny"
+        ? { proceed: false, output: { error: `refused: ${reason}` } }
+        : undefined;
+    },
+    afterToolCall({ toolName, error }) {
+      sequence += 1;
+      // No identity to be had: a space keeps it from being taken for one.
+      const callId = `call ${sequence}`;
+      report?.({ toolName, callId, isSuccess: error === undefined });
+    },
+  };
+}
+
+/** An agent's `requireToolApproval`: true parks the call. */
+export function mastraApproval(
+  policy: ApprovalPolicy,
+): (call: { toolName: string; args: Record<string, unknown> }) => Promise<boolean> {
+  return async ({ toolName, args }) => {
+    const { action } = await policy({ toolName, input: args });
+    return action === "park";
+  };
+}

@@ -1,0 +1,66 @@
+// One alert per outage (SPEC §6): the first blocked request raises it, a verdict ends the outage, and
+// a service that flaps is not a siren. Counts what it kept to itself.
+import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { TrustRankError } from "./errors.ts";
+
+export interface OutageAlert {
+  readonly kind: "service_unreachable";
+  readonly error: TrustRankError;
+  readonly agentId: string;
+  readonly toolLevel: ToolLevel;
+  /** Requests blocked for want of a verdict since the last alert, this one included. */
+  readonly blockedCount: number;
+}
+
+export type AlertCallback = (alert: OutageAlert) => void | Promise<void>;
+
+/** Milliseconds between two alerts, whatever the service does meanwhile. */
+const ALERT_INTERVAL_MS = 60_000;
+
+export class AlertOnce {
+  readonly #callback: AlertCallback | undefined;
+  /** Whether the present outage has been told. */
+  #isTold = false;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #blockedCount = 0;
+
+  constructor(callback: AlertCallback | undefined) {
+    this.#callback = callback;
+  }
+
+  /** A request was blocked because no verdict could be had. Never throws. */
+  onBlocked(error: TrustRankError, agentId: string, toolLevel: ToolLevel, nowMs: number): void {
+    this.#blockedCount += 1;
+    if (this.#isTold || nowMs - this.#lastMs < ALERT_INTERVAL_MS) return;
+    this.#isTold = true;
+    this.#lastMs = nowMs;
+    const blockedCount = this.#blockedCount;
+    this.#blockedCount = 0;
+    const alert: OutageAlert = {
+      kind: "service_unreachable",
+      error,
+      agentId,
+      toolLevel,
+      blockedCount,
+    };
+    callSafely(this.#callback, alert);
+  }
+
+  /** The service has given a verdict. */
+  onVerdict(): void {
+    this.#isTold = false;
+  }
+}
+
+/** Calls a user's observer: what it throws, now or later, is its own business. */
+export function callSafely<Value>(
+  callback: ((value: Value) => void | Promise<void>) | undefined,
+  value: Value,
+): void {
+  try {
+    const returned = callback?.(value);
+    if (returned instanceof Promise) returned.catch(() => undefined);
+  } catch {
+    // Observers must not change what was decided.
+  }
+}

@@ -1,0 +1,156 @@
+// Replies as values that may be acted on. A verdict with an unknown word, a member of the wrong
+// type, another agent's name or an answer at odds with itself is no verdict: it is refused here,
+// before any gate sees it.
+import type {
+  CheckRequest,
+  CheckResponse,
+  HandshakeRequest,
+  HandshakeResponse,
+  Leg,
+  OutcomeReceipt,
+  Problem,
+  VerifyResponse,
+} from "../contract/messages.ts";
+import { DECISIONS, RISK_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
+import { malformed } from "./transport.ts";
+
+type Members = Record<string, unknown>;
+
+/** SPEC §3: a connection opens up to here in DECISIONS; `escalate` waits, `refuse` never opens. */
+const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+
+/** The verdict of a check, or TrustRankError `malformed_reply`. */
+export function readCheck(value: unknown, request: CheckRequest): CheckResponse {
+  const members = objectOf(value, "the verdict");
+  const index = readLeg(members, request.subject);
+  same(members, "stakes", request.stakes);
+  if (members["allowed"] !== index <= OPEN_MAX) {
+    throw malformed("`allowed` does not follow from `decision`");
+  }
+  readStamp(members);
+  return value as CheckResponse;
+}
+
+/** The verdict of a handshake, or TrustRankError `malformed_reply`. */
+export function readHandshake(value: unknown, request: HandshakeRequest): HandshakeResponse {
+  const members = objectOf(value, "the verdict");
+  same(members, "initiator", request.initiator);
+  same(members, "counterparty", request.counterparty);
+  same(members, "stakes", request.stakes);
+  const forward = readLeg(objectOf(members["a_to_b"], "`a_to_b`"), request.counterparty);
+  const backward = readLeg(objectOf(members["b_to_a"], "`b_to_a`"), request.initiator);
+  const index = wordIndex(members, "decision", DECISIONS);
+  // SPEC §2.5 rule 1, checked again on this side: the most restrictive leg wins.
+  if (index !== Math.max(forward, backward)) {
+    throw malformed("`decision` is not the most restrictive of the legs");
+  }
+  if (members["connected"] !== index <= OPEN_MAX) {
+    throw malformed("`connected` does not follow from `decision`");
+  }
+  texts(members, "reasons");
+  readStamp(members);
+  return value as HandshakeResponse;
+}
+
+/** The verdict on an action, or TrustRankError `malformed_reply`. */
+export function readVerify(value: unknown): VerifyResponse {
+  const members = objectOf(value, "the verdict");
+  const policy = objectOf(members["policy_action"], "`policy_action`");
+  wordIndex(policy, "verdict", VERDICTS);
+  text(policy, "log_reason");
+  const trust = objectOf(members["trust_evaluation"], "`trust_evaluation`");
+  wordIndex(trust, "risk_level", RISK_LEVELS);
+  number(trust, "score");
+  if (typeof trust["threshold_met"] !== "boolean") throw wrong("threshold_met", "a boolean");
+  const provenance = objectOf(members["provenance_data"], "`provenance_data`");
+  text(provenance, "reason");
+  texts(members, "reason_codes");
+  if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
+  readStamp(members);
+  return value as VerifyResponse;
+}
+
+/** One result of a batch: the verdict, or the problem of that item alone. */
+export type BatchItem =
+  | { readonly verdict: VerifyResponse; readonly problem?: never }
+  | { readonly problem: Problem; readonly verdict?: never };
+
+/** Exactly `count` items in the order asked for, or TrustRankError `malformed_reply`. */
+export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
+  const { items } = objectOf(value, "the reply");
+  if (!Array.isArray(items) || items.length !== count) {
+    throw malformed(`\`items\` does not hold ${count} results`);
+  }
+  return items.map((entry) => {
+    const item = objectOf(entry, "an item");
+    if (item["status"] === 200) return { verdict: readVerify(item["result"]) };
+    const problem = objectOf(item["problem"], "`problem`");
+    text(problem, "code");
+    return { problem: problem as unknown as Problem };
+  });
+}
+
+/** The receipt of an outcome, or TrustRankError `malformed_reply`. */
+export function readReceipt(value: unknown): OutcomeReceipt {
+  const members = objectOf(value, "the receipt");
+  text(members, "outcome_id");
+  if (typeof members["duplicate"] !== "boolean") throw wrong("duplicate", "a boolean");
+  return value as OutcomeReceipt;
+}
+
+/** True when the leg or verdict lets the call proceed; for verdicts already read. */
+export function isOpen(verdict: Pick<Leg, "decision">): boolean {
+  return DECISIONS.indexOf(verdict.decision) <= OPEN_MAX;
+}
+
+/** Index into DECISIONS. */
+function readLeg(members: Members, subject: string): number {
+  same(members, "subject", subject);
+  number(members, "effective_score");
+  texts(members, "reasons");
+  const stakesMax = members["max_stakes"];
+  if (stakesMax !== null) number(members, "max_stakes");
+  return wordIndex(members, "decision", DECISIONS);
+}
+
+function readStamp(members: Members): void {
+  text(members, "request_id");
+  const evaluated = Date.parse(text(members, "evaluated_at"));
+  const expires = Date.parse(text(members, "expires_at"));
+  if (!(expires >= evaluated)) throw malformed("the verdict expires before it was made");
+}
+
+function objectOf(value: unknown, name: string): Members {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Members;
+  throw malformed(`${name} is not an object`);
+}
+
+function same(members: Members, name: string, expected: string | number): void {
+  if (members[name] !== expected) throw malformed(`\`${name}\` is not what was asked about`);
+}
+
+function text(members: Members, name: string): string {
+  const value = members[name];
+  if (typeof value !== "string") throw wrong(name, "a string");
+  return value;
+}
+
+function texts(members: Members, name: string): void {
+  const value = members[name];
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (!isList) throw wrong(name, "a list of strings");
+}
+
+function number(members: Members, name: string): void {
+  if (!Number.isFinite(members[name])) throw wrong(name, "a number");
+}
+
+function wordIndex(members: Members, name: string, words: readonly string[]): number {
+  const index = words.indexOf(members[name] as string);
+  if (index < 0) throw malformed(`\`${name}\` is no word of the contract`);
+  return index;
+}
+
+function wrong(name: string, type: string): Error {
+  return malformed(`\`${name}\` is not ${type}`);
+}

@@ -1,0 +1,86 @@
+// What a gateway makes of a verdict, and the answer it gives: pure, shared by both kinds of verdict,
+// the one place where a word of the service becomes "let through" or "not".
+import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
+import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
+import type { TrustRankError } from "./errors.ts";
+import type { FailPolicy } from "./fail-policy.ts";
+import { isSensitive } from "./fail-policy.ts";
+import { isOpen } from "./read-reply.ts";
+
+export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
+  readonly allowed: boolean;
+  /** SPEC §7: what the end client gets. 200 lets the request through. */
+  readonly status: 200 | 403 | 503;
+  /** The verdict's own word, or the fail policy's when there is no verdict. */
+  readonly word: Verdict | Decision;
+  /** One label for the log: of the rule that decided, or of the fault. */
+  readonly reason: string;
+  readonly verdict: Kind | undefined;
+  /** Why there is no verdict. */
+  readonly error: TrustRankError | undefined;
+  /** SPEC §8.2: let through on a low score; for review by a person. */
+  readonly flagged: boolean;
+  /** True for every answer that no verdict stands behind, allowed or not. */
+  readonly degraded: boolean;
+  readonly failPolicy: FailPolicy["name"] | undefined;
+  /** Whole seconds, with status 503. */
+  readonly retryAfterSec: number | undefined;
+  readonly isCached: boolean;
+  /** Age of a cached verdict, milliseconds. */
+  readonly ageMs: number;
+}
+
+export interface GatewayLog {
+  readonly kind: "low_score_allowed" | "allowed_without_verdict" | "blocked_without_verdict";
+  readonly agentId: string;
+  readonly toolLevel: ToolLevel;
+  readonly reason: string;
+  readonly verdict?: CheckResponse | VerifyResponse;
+  readonly error?: TrustRankError;
+}
+
+export interface Ruled {
+  readonly isAllowed: boolean;
+  readonly isFlagged: boolean;
+  readonly word: Verdict | Decision;
+  readonly reason: string;
+}
+
+/** Only ALLOW passes. A key in shadow mode never blocks: its verdicts are for the log. */
+export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): Ruled {
+  const { verdict: word, log_reason: reason } = verdict.policy_action;
+  const { risk_level: risk } = verdict.trust_evaluation;
+  const isLow = risk === "HIGH" || risk === "CRITICAL";
+  const isAllowed = word === "ALLOW" || !verdict.enforced;
+  const isFlagged = isAllowed && (word !== "ALLOW" || (isLow && toolLevel !== "L0"));
+  return { isAllowed, isFlagged, word, reason };
+}
+
+/** SPEC §8.2: at L0 and L1 a low score passes, flagged at L1; at L2 and L3 the decision stands. */
+export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): Ruled {
+  const isClear = isOpen(verdict);
+  const isAllowed = isClear || !isSensitive(toolLevel);
+  const reason = verdict.reason_codes[0] ?? "CLEAR";
+  return {
+    isAllowed,
+    isFlagged: isAllowed && !isClear && toolLevel !== "L0",
+    word: verdict.decision,
+    reason,
+  };
+}
+
+/** Header lines of an answer: for the upstream, the end client and the access log alike. */
+export function answerHeaders(
+  answer: GatewayAnswer<CheckResponse | VerifyResponse>,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    "X-Trust-Effective": answer.allowed ? "allow" : "deny",
+    "X-Trust-Verdict": answer.word,
+    "X-Trust-Reason": answer.reason,
+  };
+  if (answer.verdict !== undefined) headers["X-Trust-Request-Id"] = answer.verdict.request_id;
+  if (answer.flagged) headers["X-Trust-Flagged"] = "true";
+  if (answer.failPolicy !== undefined) headers["X-Trust-Degraded"] = answer.failPolicy;
+  if (answer.retryAfterSec !== undefined) headers["Retry-After"] = String(answer.retryAfterSec);
+  return headers;
+}

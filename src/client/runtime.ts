@@ -1,0 +1,35 @@
+// The outside world as the client sees it. The library has no composition root of its own, its
+// users are the root: so the defaults stand here, in one file, and everything else takes them as
+// arguments.
+
+/** The part of `fetch` that the client uses. */
+export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Epoch milliseconds; only for times that are written into evidence. */
+export function wallClock(): number {
+  return Date.now();
+}
+
+/** Milliseconds that never go back; for ages and deadlines. */
+export function monotonicClock(): number {
+  return performance.now();
+}
+
+/** Looked up at the call, so that a replaced global (a test, an instrumented runtime) counts. */
+export function globalFetch(url: string, init: RequestInit): Promise<Response> {
+  return fetch(url, init);
+}
+
+/** Resolves after `ms`, or at once when `signal` is aborted. Never rejects. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,105 @@
+// Verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3). Decisions only get
+// stricter as stakes rise, so one answer serves every stakes value for which it would be the same;
+// nothing is ever served for stakes at which the answer could differ.
+import { VERDICT_TTL_MS } from "../contract/limits.ts";
+import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
+
+/** Agents (times tool levels) kept; about 1 KiB each with a verdict. */
+export const CACHE_ENTRIES_MAX = 10_000;
+/** One range per decision is all that can be disjoint and exact. */
+const RANGES_MAX = 4;
+
+export interface ScoreCacheOptions {
+  readonly entriesMax?: number;
+  /** Lifetime in milliseconds; what the verdict itself allows may be shorter. */
+  readonly ttlMs?: number;
+}
+
+export interface Cached<Verdict> {
+  readonly verdict: Verdict;
+  /** Monotonic milliseconds when the question was sent: the age counts from there. */
+  readonly askedMs: number;
+}
+
+interface Range<Verdict> extends Cached<Verdict> {
+  /** Inclusive bounds of the stakes this answer holds for. */
+  readonly low: number;
+  readonly high: number;
+  readonly lifetimeMs: number;
+}
+
+export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: string }> {
+  readonly #entries = new Map<string, Range<Verdict>[]>();
+  readonly #entriesMax: number;
+  readonly #ttlMs: number;
+  readonly #reachOf: (verdict: Verdict, stakes: number) => readonly [number, number];
+
+  /** `reachOf` gives the stakes, lowest and highest, for which a verdict at `stakes` holds. */
+  constructor(
+    reachOf: (verdict: Verdict, stakes: number) => readonly [number, number],
+    options: ScoreCacheOptions = {},
+  ) {
+    this.#reachOf = reachOf;
+    this.#entriesMax = Math.max(1, options.entriesMax ?? CACHE_ENTRIES_MAX);
+    this.#ttlMs = options.ttlMs ?? VERDICT_TTL_MS;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The answer for these stakes that is younger than `ageMsMax` and its own lifetime. */
+  get(key: string, stakes: number, nowMs: number, ageMsMax: number): Cached<Verdict> | undefined {
+    const ranges = this.#entries.get(key);
+    if (ranges === undefined) return undefined;
+    for (const range of ranges) {
+      if (stakes < range.low || stakes > range.high) continue;
+      const ageMs = nowMs - range.askedMs;
+      if (ageMs >= ageMsMax || ageMs >= range.lifetimeMs) continue;
+      // Map order is age of use: what is used moves to the young end.
+      this.#entries.delete(key);
+      this.#entries.set(key, ranges);
+      return range;
+    }
+    return undefined;
+  }
+
+  put(key: string, stakes: number, verdict: Verdict, askedMs: number): void {
+    const ownMs = Date.parse(verdict.expires_at) - Date.parse(verdict.evaluated_at);
+    const [low, high] = this.#reachOf(verdict, stakes);
+    const range = { verdict, askedMs, low, high, lifetimeMs: Math.min(ownMs, this.#ttlMs) };
+    // What overlaps is older and says the same or is outdated: the new answer replaces it.
+    const others = (this.#entries.get(key) ?? []).filter(
+      (other) => other.high < low || other.low > high,
+    );
+    this.#entries.delete(key);
+    this.#entries.set(key, [range, ...others].slice(0, RANGES_MAX));
+    if (this.#entries.size <= this.#entriesMax) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+
+  /** Forgets one key, or everything. */
+  clear(key?: string): void {
+    if (key === undefined) this.#entries.clear();
+    else this.#entries.delete(key);
+  }
+}
+
+/**
+ * A leg holds up to its `max_stakes`. Down to zero when it is `connect`, which nothing is milder
+ * than; a stricter one might be milder for less, so it holds from its own stakes up.
+ */
+export function reachOfCheck(verdict: CheckResponse, stakes: number): readonly [number, number] {
+  const low = verdict.decision === "connect" ? 0 : stakes;
+  return [low, Math.max(stakes, verdict.max_stakes ?? Number.POSITIVE_INFINITY)];
+}
+
+/** A policy verdict names no bound: clear holds for less, BLOCK for more, others for themselves. */
+export function reachOfVerify(verdict: VerifyResponse, stakes: number): readonly [number, number] {
+  const { verdict: word } = verdict.policy_action;
+  if (word === "BLOCK") return [stakes, Number.POSITIVE_INFINITY];
+  return word === "ALLOW" && verdict.reason_codes.length === 0 ? [0, stakes] : [stakes, stakes];
+}

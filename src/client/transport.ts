@@ -1,0 +1,180 @@
+// One request and its reply: the time limit over everything up to the last byte of the body, bounds,
+// media types, and every fault as one TrustRankError. No retry: on the hot path a second attempt
+// only makes the first one's outage longer.
+import type { FaultCode } from "../contract/faults.ts";
+import type { Problem } from "../contract/messages.ts";
+import { TrustRankError } from "./errors.ts";
+import type { FetchLike } from "./runtime.ts";
+
+export interface TransportOptions {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly fetch: FetchLike;
+}
+
+export interface CallOptions {
+  /** Over connecting, the reply's head and its whole body. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A reply that is a document, whatever its status. */
+export interface Document {
+  readonly status: number;
+  readonly value: unknown;
+}
+
+/** The largest reply: a batch of 1,000 verdicts, with room. */
+const REPLY_BYTES_MAX = 4 * 1024 * 1024;
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+const PROBLEM_TYPE = /^application\/problem\+json\s*(?:;|$)/i;
+const SECONDS = /^[0-9]{1,9}$/;
+
+export class Transport {
+  readonly #base: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: FetchLike;
+
+  constructor(options: TransportOptions) {
+    this.#base = options.baseUrl.replace(/\/+$/, "");
+    const accept = "application/json, application/problem+json";
+    this.#headers = {
+      "Content-Type": "application/json",
+      Accept: accept,
+      ...(options.apiKey === undefined ? {} : { Authorization: `Bearer ${options.apiKey}` }),
+    };
+    this.#fetch = options.fetch;
+  }
+
+  /**
+   * Posts JSON text. Resolves with any reply that is `application/json`, a 403 with a verdict
+   * included; rejects with TrustRankError for problems, faults of the network, and lateness.
+   */
+  async post(path: string, body: string, options: CallOptions): Promise<Document> {
+    const { signal, timeoutMs } = options;
+    if (signal?.aborted === true) throw abortError(signal);
+    const controller = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let onAbort: (() => void) | undefined;
+    // Raced, not only signalled: a `fetch` that ignores its signal must not make a call late.
+    const interrupted = new Promise<never>((_resolve, reject) => {
+      const stop = (error: TrustRankError) => {
+        reject(error);
+        controller.abort(error);
+      };
+      const detail = `no answer within ${timeoutMs} ms`;
+      timer = setTimeout(() => stop(new TrustRankError("timeout", detail)), timeoutMs);
+      onAbort = () => stop(abortError(signal as AbortSignal));
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+    try {
+      const init: RequestInit = {
+        method: "POST",
+        headers: { ...this.#headers, ...options.headers },
+        body,
+        signal: controller.signal,
+        // A redirected verdict is somebody else's verdict.
+        redirect: "manual",
+      };
+      return await Promise.race([this.#exchange(this.#base + path, init), interrupted]);
+    } catch (thrown) {
+      // Closes what is half read, so that no fault leaves a socket behind.
+      controller.abort();
+      throw faultOf(thrown);
+    } finally {
+      clearTimeout(timer);
+      if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async #exchange(url: string, init: RequestInit): Promise<Document> {
+    const response = await this.#fetch(url, init);
+    const { status } = response;
+    const type = response.headers.get("content-type") ?? "";
+    if (PROBLEM_TYPE.test(type)) throw problemError(response, await readJson(response));
+    if (!JSON_TYPE.test(type)) throw unexpected(response, `status ${status} without a document`);
+    const isAnswer = (status >= 200 && status < 300) || status === 403;
+    if (!isAnswer) throw unexpected(response, `status ${status} is no answer`);
+    return { status, value: await readJson(response) };
+  }
+}
+
+/** The error for a reply whose document is not what the route promises. */
+export function malformed(detail: string, cause?: unknown): TrustRankError {
+  return new TrustRankError("malformed_reply", detail, { cause });
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await readText(response);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new TrustRankError("malformed_reply", "the reply is not JSON", {
+      cause,
+      status: response.status,
+    });
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.byteLength;
+    if (bytes > REPLY_BYTES_MAX) throw malformed("the reply is too long");
+    text += decode(decoder, value);
+  }
+  return text + decode(decoder);
+}
+
+function decode(
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes?: Uint8Array<ArrayBuffer>,
+): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+  } catch (cause) {
+    throw malformed("the reply is not UTF-8", cause);
+  }
+}
+
+function problemError(response: Response, value: unknown): TrustRankError {
+  const problem = (typeof value === "object" && value !== null ? value : {}) as Partial<Problem>;
+  const { code, detail, title, request_id, errors } = problem;
+  if (typeof code !== "string") return unexpected(response, `status ${response.status}`);
+  const text = typeof detail === "string" ? detail : typeof title === "string" ? title : code;
+  return new TrustRankError(code as FaultCode, text, {
+    status: response.status,
+    retryAfterMs: retryAfterMs(response.headers),
+    requestId: typeof request_id === "string" ? request_id : undefined,
+    errors: Array.isArray(errors) ? errors : [],
+  });
+}
+
+function unexpected(response: Response, detail: string): TrustRankError {
+  return new TrustRankError("unexpected_status", detail, {
+    status: response.status,
+    retryAfterMs: retryAfterMs(response.headers),
+  });
+}
+
+/** `Retry-After` in seconds; its date form needs a shared clock, which is not ours to assume. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const text = headers.get("retry-after");
+  return text !== null && SECONDS.test(text) ? Number(text) * 1000 : undefined;
+}
+
+function abortError(signal: AbortSignal): TrustRankError {
+  return new TrustRankError("aborted", "the caller gave up", { cause: signal.reason });
+}
+
+function faultOf(thrown: unknown): TrustRankError {
+  if (thrown instanceof TrustRankError) return thrown;
+  return new TrustRankError("unreachable", "the service cannot be reached", { cause: thrown });
+}

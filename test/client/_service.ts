@@ -1,0 +1,85 @@
+// The real service on a loopback port for the client's and the gateways' tests: real server, keyring
+// and engine over the sample history, a clock that stands at the history's newest moment.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Bureau } from "../../src/bureau/bureau.ts";
+import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import { startHttpServer } from "../../src/http/http-server.ts";
+import { openKeyring } from "../../src/http/keys.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { NEWEST_MS, openSampleBureau } from "../bureau/harness.ts";
+import { RowStore } from "../http/_setup.ts";
+
+export interface Service {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly shadowKey: string;
+  readonly port: number;
+  readonly bureau: Bureau;
+  /** What was reported, as the ledger got it. */
+  readonly appended: { body: string; id: string }[];
+  stop(): Promise<void>;
+}
+
+/** Starts the service; reserved test agents answer, outcomes are receipted from memory. */
+export async function startTestService(): Promise<Service> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), "trustrank-client-"));
+  const now = () => NEWEST_MS;
+  const keyring = await openKeyring({ dataDir, now });
+  const scopes: ("score:read" | "outcomes:write")[] = ["score:read", "outcomes:write"];
+  const { key: apiKey } = await keyring.create({ tenant: "acme", scopes });
+  const { key: shadowKey } = await keyring.create({ tenant: "acme", scopes, isShadow: true });
+  const appended: Service["appended"] = [];
+  const { bureau } = openSampleBureau({ ledger: memoryLedger(appended) });
+  const quiet = () => undefined;
+  const server = await startHttpServer({
+    adapter: "auto",
+    host: "127.0.0.1",
+    port: 0,
+    bureau,
+    keyring,
+    store: new RowStore(),
+    clock: now,
+    logger: { info: quiet, warn: quiet, error: quiet },
+    health: { isReady: () => ({ ready: true, reasons: [] }) },
+    version: "0.0.0-test",
+  });
+  return {
+    baseUrl: `http://127.0.0.1:${server.port}`,
+    apiKey,
+    shadowKey,
+    port: server.port,
+    bureau,
+    appended,
+    async stop() {
+      await server.close(1000);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Receipts by idempotency key, as the real ledger gives them; nothing is kept on a disk. */
+function memoryLedger(appended: Service["appended"]): Ledger {
+  const receipts = new Map<string, OutcomeReceipt>();
+  return {
+    append: (record) => {
+      const { idempotencyKey: id, outcomeId } = record;
+      const known = receipts.get(id);
+      if (id !== "" && known !== undefined) return Promise.resolve({ ...known, duplicate: true });
+      appended.push({ body: new TextDecoder().decode(record.body), id });
+      const receipt: OutcomeReceipt = {
+        outcome_id: outcomeId,
+        position: appended.length,
+        recorded_at: new Date(NEWEST_MS).toISOString(),
+        duplicate: false,
+        signature: "none",
+      };
+      receipts.set(id, receipt);
+      return Promise.resolve(receipt);
+    },
+    appendBatch: () => Promise.reject(new Error("no imports in this test")),
+    pendingCount: 0,
+    close: () => Promise.resolve(),
+  };
+}
