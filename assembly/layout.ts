@@ -151,7 +151,9 @@ export const LEG_MEAN = 19;
 export const LEG_VIEWER = 20;
 export const LEG_EVIDENCE = 21; //  n_eff: decayed weight of all outcomes
 export const LEG_PROVEN = 22; //    decayed largest stakes that succeeded
+export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
+export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
 export const LEG_WORDS = 64;
 
 // Scorecard features, in order. Sign on the log-odds of failure in brackets.

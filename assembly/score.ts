@@ -28,8 +28,10 @@ import {
   LEG_REGIME,
   LEG_SD,
   LEG_STAKES_MAX,
+  LEG_SUBJECT_VARIANCE,
   LEG_TIER,
   LEG_VIEWER,
+  LEG_VIEWER_VARIANCE,
   MODEL_BASE,
   MODEL_INTERCEPT,
   MODEL_MEAN,
@@ -109,14 +111,17 @@ export function scoreLeg(
   const isHandshake = model == WORD_MODEL_HANDSHAKE;
   const hasHistory = row != 0 && load<u32>(row, ROW_OUTCOMES) != 0;
   readSubject(config, row, hasHistory, isHandshake, nowMs, out);
-  let sd2 = word(config, model + MODEL_MEAN) * get(out, LEG_SD);
-  sd2 = sd2 * word(config, model + MODEL_MEAN);
+  const meanWeight = word(config, model + MODEL_MEAN);
+  let sd2 = meanWeight * meanWeight * get(out, LEG_SUBJECT_VARIANCE);
   let eta = word(config, model + MODEL_INTERCEPT) + word(config, model + MODEL_BASE) * g;
-  eta += word(config, model + MODEL_MEAN) * get(out, LEG_MEAN);
+  eta += meanWeight * get(out, LEG_MEAN);
   put(out, LEG_VIEWER, 0.0);
+  put(out, LEG_VIEWER_VARIANCE, 0.0);
   if (isHandshake) {
     const weight = word(config, model + MODEL_VIEWER);
-    sd2 += weight * weight * readViewer(config, viewer, nowMs, out);
+    const variance = readViewer(config, viewer, nowMs, out);
+    put(out, LEG_VIEWER_VARIANCE, variance);
+    sd2 += weight * weight * variance;
     eta += weight * get(out, LEG_VIEWER);
   }
   readFeatures(config, model, row, hasHistory, viewer, reciprocal, stakes, g, nowMs, out);
@@ -137,7 +142,7 @@ export function scoreLeg(
   rankReasons(config, model, row, out);
 }
 
-/** Mean and variance (left in LEG_SD) of the subject track, reverted to now. */
+/** Mean and variance of the subject track, reverted to now. */
 function readSubject(
   config: u32,
   row: u32,
@@ -149,7 +154,7 @@ function readSubject(
   const prior = word(config, WORD_SUBJECT_VARIANCE);
   if (!hasHistory) {
     put(out, LEG_MEAN, 0.0);
-    put(out, LEG_SD, prior);
+    put(out, LEG_SUBJECT_VARIANCE, prior);
     return;
   }
   const days = daysBetween(load<f64>(row, ROW_SUBJECT_TIME), nowMs);
@@ -157,7 +162,7 @@ function readSubject(
   const mean = isHandshake ? load<f64>(row, ROW_MEAN_B) : load<f64>(row, ROW_MEAN_A);
   const variance = isHandshake ? load<f64>(row, ROW_VARIANCE_B) : load<f64>(row, ROW_VARIANCE_A);
   put(out, LEG_MEAN, mean * a);
-  put(out, LEG_SD, revertVariance(variance, prior, a));
+  put(out, LEG_SUBJECT_VARIANCE, revertVariance(variance, prior, a));
 }
 
 /** Severity of the viewing party; returns its variance. */

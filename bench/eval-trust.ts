@@ -11,9 +11,6 @@ import { parseArgs } from "node:util";
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { createEngineMemory } from "../src/engine/memory.ts";
-import { openEngineReader } from "../src/engine/reader.ts";
-import { openEngineWriter } from "../src/engine/writer.ts";
 import {
   auc,
   calibrationError,
@@ -22,66 +19,20 @@ import {
   truePositiveRate,
 } from "../src/kaizen/metrics.ts";
 import {
-  appendRow,
   coefficientsOf,
   COLUMNS,
-  createRows,
   fitScorecard,
+  rowDeviation,
   rowLogit,
   withCoefficients,
 } from "../src/kaizen/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { readRatings } from "./ratings.ts";
-import type { RatedOutcome } from "./ratings.ts";
+import { replay, usableColumns } from "./replay.ts";
 
-const COUNTERPARTY = 3;
-const BUREAU = 1;
-const DAY_MS = 86_400_000;
 const TRAIN_FROM = 0.1;
 const LAMBDA = 1;
-const SEED = 0x7472757374n;
-
-/** Walks the stream once: scores both models before each outcome, folds it `lagDays` later. */
-function replay(outcomes: RatedOutcome[], config: ScoringConfig, lagDays: number) {
-  const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, config, SEED);
-  const reader = openEngineReader(memory, 1);
-  const check = createRows(outcomes.length);
-  const handshake = createRows(outcomes.length);
-  const failures = Uint8Array.from(outcomes, (o) => o.failure);
-  let folded = 0;
-  const startedAt = performance.now();
-  for (const { reporter, subject, timeMs } of outcomes) {
-    for (; folded < outcomes.length; folded++) {
-      const past = outcomes[folded]!;
-      if (past.timeMs + lagDays * DAY_MS >= timeMs) break;
-      writer.fold({
-        subject: past.subject,
-        reporter: past.reporter,
-        outcome: past.failure === 1 ? 0 : 1,
-        stakes: past.stakes,
-        gradeIndex: COUNTERPARTY,
-        signatureIndex: BUREAU,
-        settledAtMs: past.timeMs,
-      });
-    }
-    reader.handshake(reporter, subject, 0, timeMs);
-    appendRow(handshake, reader.legWords, reader.baseRate);
-    reader.check(subject, 0, timeMs);
-    appendRow(check, reader.legWords, reader.baseRate);
-  }
-  const rowsPerSecond = (outcomes.length / (performance.now() - startedAt)) * 1000;
-  return { check, handshake, failures, rowsPerSecond };
-}
-
-function usableColumns(isHandshake: boolean): boolean[] {
-  const handshakeOnly = new Set(["viewer_short", "reciprocal_failure", "reciprocal_success"]);
-  const features = FEATURES.map(
-    (name) => name !== "stakes_novelty" && (isHandshake || !handshakeOnly.has(name)),
-  );
-  return [true, true, true, isHandshake, ...features];
-}
 
 interface Split {
   from: number;
@@ -89,14 +40,8 @@ interface Split {
   end: number;
 }
 
-function optimistic(rows: ScorecardRows, row: number, beta: Float64Array): number {
-  return 1 / (1 + Math.exp(-(rowLogit(rows, row, beta) - rows.sd[row]!)));
-}
-
-/** Rows carry the sd of the shipped weights (caution times model): rescale it to the fitted. */
-function rescale(rows: ScorecardRows, shipped: ScoringModel, fitted: ScoringModel): ScorecardRows {
-  const ratio = shipped.mean === 0 ? 1 : fitted.mean / shipped.mean;
-  return { ...rows, sd: rows.sd.map((sd) => sd * ratio) };
+function optimistic(rows: ScorecardRows, row: number, model: ScoringModel, beta: Float64Array) {
+  return 1 / (1 + Math.exp(-(rowLogit(rows, row, beta) - rowDeviation(rows, row, model))));
 }
 
 /** Fits one model on the training part and judges it on the test part. */
@@ -112,8 +57,7 @@ function evaluate(
   const fit = fitScorecard(rows, failures, [split.from, split.to], champion, usable, LAMBDA);
   if (fit === null) throw new Error(`the ${name} fit broke`);
   const model = withCoefficients(champion, fit.coefficients);
-  const scaled = rescale(rows, champion, model);
-  const refuseAt = refuseThreshold(scaled, failures, split, fit.coefficients, config);
+  const refuseAt = refuseThreshold(rows, failures, split, model, config);
   const probabilities: number[] = [];
   let goods = 0;
   let refused = 0;
@@ -121,7 +65,7 @@ function evaluate(
     probabilities.push(1 / (1 + Math.exp(-rowLogit(rows, row, fit.coefficients))));
     if (failures[row] === 1) continue;
     goods++;
-    if (optimistic(scaled, row, fit.coefficients) >= refuseAt) refused++;
+    if (optimistic(rows, row, model, fit.coefficients) >= refuseAt) refused++;
   }
   const labels = failures.subarray(split.to, split.end);
   return {
@@ -140,12 +84,13 @@ function refuseThreshold(
   rows: ScorecardRows,
   failures: Uint8Array,
   split: Split,
-  beta: Float64Array,
+  model: ScoringModel,
   config: ScoringConfig,
 ): number {
+  const beta = coefficientsOf(model);
   const goods: number[] = [];
   for (let row = split.from; row < split.to; row++) {
-    if (failures[row] === 0) goods.push(optimistic(rows, row, beta));
+    if (failures[row] === 0) goods.push(optimistic(rows, row, model, beta));
   }
   const missed = (1 - config.human_catch) * config.loss;
   return Math.max(config.margin / (missed + config.margin), neymanPearsonThreshold(goods));
@@ -189,9 +134,9 @@ function calibrated(
   });
   return {
     ...model,
-    refuse_at: round(refuseThreshold(rows, failures, split, beta, config)),
+    refuse_at: round(refuseThreshold(rows, failures, split, model, config)),
     mean_reference: round(column(2)),
-    sd_reference: round(median(sure.map((row) => rows.sd[row]!))),
+    sd_reference: round(median(sure.map((row) => rowDeviation(rows, row, model)))),
     references,
   };
 }

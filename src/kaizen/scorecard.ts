@@ -4,8 +4,9 @@ import {
   FEATURE_COUNT,
   LEG_FEATURES,
   LEG_MEAN,
-  LEG_SD,
+  LEG_SUBJECT_VARIANCE,
   LEG_VIEWER,
+  LEG_VIEWER_VARIANCE,
 } from "../../assembly/layout.ts";
 import { FEATURES, FEATURE_SIGNS } from "../contract/vocabulary.ts";
 import type { ScoringModel } from "../engine/config.ts";
@@ -17,17 +18,19 @@ export const COLUMNS = 4 + FEATURE_COUNT;
 /** Signs of the columns; the intercept is free. */
 export const COLUMN_SIGNS: readonly number[] = [0, 1, 1, 1, ...FEATURE_SIGNS];
 
-/** Rows of one model, with the uncertainty each was scored with. */
+/** Rows of one model, with the uncertainty of both filters, before any model weighs them. */
 export interface ScorecardRows {
   values: Float64Array;
-  sd: Float64Array;
+  sdSubject: Float64Array;
+  sdViewer: Float64Array;
   count: number;
 }
 
 export function createRows(capacity: number): ScorecardRows {
   return {
     values: new Float64Array(capacity * COLUMNS),
-    sd: new Float64Array(capacity),
+    sdSubject: new Float64Array(capacity),
+    sdViewer: new Float64Array(capacity),
     count: 0,
   };
 }
@@ -41,7 +44,8 @@ export function appendRow(rows: ScorecardRows, words: Float64Array, g: number): 
   values[at + 2] = words[LEG_MEAN]!;
   values[at + 3] = words[LEG_VIEWER]!;
   for (let j = 0; j < FEATURE_COUNT; j++) values[at + 4 + j] = words[LEG_FEATURES + j]!;
-  rows.sd[rows.count] = words[LEG_SD]!;
+  rows.sdSubject[rows.count] = Math.sqrt(words[LEG_SUBJECT_VARIANCE]!);
+  rows.sdViewer[rows.count] = Math.sqrt(words[LEG_VIEWER_VARIANCE]!);
   rows.count++;
 }
 
@@ -67,6 +71,11 @@ export function withCoefficients(model: ScoringModel, beta: Float64Array): Scori
   };
 }
 
+/** Standard deviation of a row's log-odds under a model's weights on the two filters. */
+export function rowDeviation(rows: ScorecardRows, row: number, model: ScoringModel): number {
+  return Math.hypot(model.mean * rows.sdSubject[row]!, model.viewer * rows.sdViewer[row]!);
+}
+
 /** Log-odds of one row under coefficients. */
 export function rowLogit(rows: ScorecardRows, row: number, beta: Float64Array): number {
   let eta = 0;
@@ -85,6 +94,7 @@ export function fitScorecard(
   champion: ScoringModel,
   usable: readonly boolean[],
   lambda: number,
+  weights?: Float64Array,
 ): Fit | null {
   const [from, to] = range;
   const values = rows.values.slice(from * COLUMNS, to * COLUMNS);
@@ -92,8 +102,8 @@ export function fitScorecard(
     for (let j = 0; j < COLUMNS; j++) if (!usable[j]) values[at + j] = 0;
   }
   const prior = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
-  return fitLogistic(
-    { columns: COLUMNS, values, failures: failures.subarray(from, to) },
-    { lambda, prior, signs: COLUMN_SIGNS },
-  );
+  const design = { columns: COLUMNS, values, failures: failures.subarray(from, to) };
+  const weighted =
+    weights === undefined ? design : { ...design, weights: weights.subarray(from, to) };
+  return fitLogistic(weighted, { lambda, prior, signs: COLUMN_SIGNS });
 }

@@ -32,10 +32,7 @@ function oneWay(deviations: Float64Array, clusters: ArrayLike<number>, n: number
 }
 
 /** (sum w)^2 / sum over clusters of (sum w)^2. */
-export function effectiveClusters(
-  weights: ArrayLike<number>,
-  clusters: ArrayLike<number>,
-): number {
+export function effectiveClusters(weights: ArrayLike<number>, clusters: ArrayLike<number>): number {
   let total = 0;
   let squares = 0;
   for (const sum of clusterSums(weights, clusters).values()) {
@@ -78,7 +75,7 @@ function placements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
   const placement = new Float64Array(n);
   let goodsBelow = 0;
   let badsBelow = 0;
-  for (let i = 0; i < n; ) {
+  for (let i = 0; i < n;) {
     let end = i;
     let tiedGoods = 0;
     let tiedBads = 0;
@@ -170,7 +167,10 @@ export function mcnemarOneSided(more: number, less: number): number {
 /** Population stability index over ten bins of the expected sample's deciles. */
 export function stabilityIndex(expected: readonly number[], actual: readonly number[]): number {
   const sorted = expected.toSorted((a, b) => a - b);
-  const edges = Array.from({ length: 9 }, (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / 10)]!);
+  const edges = Array.from(
+    { length: 9 },
+    (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / 10)]!,
+  );
   const shares = (sample: readonly number[]) => {
     const counts = new Array<number>(10).fill(0.5);
     for (const x of sample) counts[edges.filter((edge) => x >= edge).length]! += 1;
@@ -201,7 +201,7 @@ function ranks(values: ArrayLike<number>): Float64Array {
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   order.sort((a, b) => values[a]! - values[b]!);
   const result = new Float64Array(n);
-  for (let i = 0; i < n; ) {
+  for (let i = 0; i < n;) {
     let end = i + 1;
     while (end < n && values[order[end]!] === values[order[i]!]) end++;
     for (let k = i; k < end; k++) result[order[k]!] = (i + end - 1) / 2;

@@ -54,7 +54,10 @@ test("records fit their strides and the vocabularies match", () => {
   expect(layout.REASON_COUNT).toBe(REASON_CODES.length);
   expect(layout.TIER_REVIEW).toBe(TIERS.indexOf("REVIEW"));
   expect(layout.WORD_SIGNATURE_WEIGHTS - layout.WORD_GRADE_WEIGHTS).toBe(GRADES.length);
-  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBeLessThanOrEqual(40);
+  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBeLessThanOrEqual(
+    layout.LEG_VIEWER_VARIANCE,
+  );
+  expect(layout.LEG_VIEWER_VARIANCE).toBeLessThan(40);
   expect(40 + layout.REASON_COUNT).toBeLessThanOrEqual(layout.LEG_WORDS);
   expect(layout.WORD_MODEL_HANDSHAKE + layout.MODEL_WORDS).toBeLessThanOrEqual(
     layout.CONFIG_WORD_COUNT,

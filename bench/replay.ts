@@ -1,0 +1,60 @@
+// The stream through the real engine, once: both legs scored before each outcome, history strictly
+// earlier than the event, outcomes folded `lagDays` after they settled. Weights play no part in the
+// state, so one replay serves every scorecard.
+import { FEATURES } from "../src/contract/vocabulary.ts";
+import type { ScoringConfig } from "../src/engine/config.ts";
+import { createEngineMemory } from "../src/engine/memory.ts";
+import { openEngineReader } from "../src/engine/reader.ts";
+import { openEngineWriter } from "../src/engine/writer.ts";
+import { appendRow, createRows } from "../src/kaizen/scorecard.ts";
+import type { RatedOutcome } from "./ratings.ts";
+
+const COUNTERPARTY = 3;
+const BUREAU = 1;
+const DAY_MS = 86_400_000;
+const SEED = 0x7472757374n;
+
+/** Walks the stream once: scores both models before each outcome, folds it `lagDays` later. */
+export function replay(outcomes: RatedOutcome[], config: ScoringConfig, lagDays: number) {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const reader = openEngineReader(memory, 1);
+  const check = createRows(outcomes.length);
+  const handshake = createRows(outcomes.length);
+  const failures = Uint8Array.from(outcomes, (o) => o.failure);
+  let folded = 0;
+  const startedAt = performance.now();
+  for (const { reporter, subject, timeMs } of outcomes) {
+    for (; folded < outcomes.length; folded++) {
+      const past = outcomes[folded]!;
+      if (past.timeMs + lagDays * DAY_MS >= timeMs) break;
+      writer.fold({
+        subject: past.subject,
+        reporter: past.reporter,
+        outcome: past.failure === 1 ? 0 : 1,
+        stakes: past.stakes,
+        gradeIndex: COUNTERPARTY,
+        signatureIndex: BUREAU,
+        settledAtMs: past.timeMs,
+      });
+    }
+    reader.handshake(reporter, subject, 0, timeMs);
+    appendRow(handshake, reader.legWords, reader.baseRate);
+    reader.check(subject, 0, timeMs);
+    appendRow(check, reader.legWords, reader.baseRate);
+  }
+  const rowsPerSecond = (outcomes.length / (performance.now() - startedAt)) * 1000;
+  return { check, handshake, failures, rowsPerSecond };
+}
+
+/**
+ * Columns a fit may use. Never the stakes of the event itself: in the public rating files they are
+ * the magnitude of the very rating to be predicted.
+ */
+export function usableColumns(isHandshake: boolean): boolean[] {
+  const handshakeOnly = new Set(["viewer_short", "reciprocal_failure", "reciprocal_success"]);
+  const features = FEATURES.map(
+    (name) => name !== "stakes_novelty" && (isHandshake || !handshakeOnly.has(name)),
+  );
+  return [true, true, true, isHandshake, ...features];
+}

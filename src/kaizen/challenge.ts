@@ -1,0 +1,159 @@
+// One challenge of a champion scorecard: split by time, fit towards the champion, test on rows no
+// test has seen, answer with every gate. Pure: the same evidence and policy give the same answer.
+import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
+import type { Fit } from "./fit.ts";
+import {
+  calibrationGate,
+  driftGate,
+  falsePositiveGate,
+  GATE_POLICY,
+  rankingGate,
+  refuseThreshold,
+  sampleGate,
+  sliceGate,
+  stabilityGate,
+  superiorityGate,
+} from "./gates.ts";
+import type { GatePolicy, GateResult } from "./gates.ts";
+import { cappedWeights, forecast } from "./holdout.ts";
+import type { Evidence, Holdout } from "./holdout.ts";
+import { logLossOf } from "./metrics.ts";
+import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./scorecard.ts";
+
+/** How strongly a fit is pulled towards the champion; chosen on an inner split by time. */
+const LAMBDAS = [1, 5, 25] as const;
+/** Last part of the training rows on which lambda is chosen. */
+const INNER_SHARE = 0.2;
+const TRAIN_ROWS_MIN = 500;
+const TRAIN_FAILURES_MIN = 40;
+/** No reporter above about 2 % of the weight of a test (kaizen 6.3). */
+const REPORTER_SHARE = 0.02;
+const REPORTER_ROWS_FREE = 5;
+
+export interface ChallengeOptions {
+  /** Which scorecard is challenged. */
+  side: "check" | "handshake";
+  /** Columns the fit may use. */
+  usable: readonly boolean[];
+  /** Training rows end here, the holdout begins at `holdoutFrom` (after the settlement gap). */
+  trainTo: number;
+  holdoutFrom: number;
+  holdoutTo: number;
+  /** Fewer failures suffice (young deployments). */
+  isPilot: boolean;
+  policy?: GatePolicy;
+  /** Slices of the holdout rows, by number; default: one. */
+  slices?: ArrayLike<number>;
+}
+
+export interface Challenge {
+  /** Set when the gates could be asked: the exact model that was tested. */
+  challenger?: ScoringModel;
+  lambda?: number;
+  gates: GateResult[];
+  passed: boolean;
+  /** One sentence: promoted, or the first thing that stood in the way. */
+  reason: string;
+}
+
+function refusal(gates: GateResult[], reason: string): Challenge {
+  return { gates, passed: false, reason };
+}
+
+/** Challenges the champion of `config`. Never throws on evidence, whatever it holds. */
+export function challenge(
+  evidence: Evidence,
+  config: ScoringConfig,
+  options: ChallengeOptions,
+): Challenge {
+  const policy = options.policy ?? GATE_POLICY;
+  const { holdoutFrom, holdoutTo, trainTo } = options;
+  const failures = evidence.failures.subarray(holdoutFrom, holdoutTo);
+  const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
+  const subjects = evidence.subjects.subarray(holdoutFrom, holdoutTo);
+  if (failures.length === 0) return refusal([], "no settled outcomes since the last test");
+  const weights = cappedWeights(reporters, REPORTER_ROWS_FREE, REPORTER_SHARE);
+  const champion = config[options.side];
+  const before = forecast(evidence, holdoutFrom, holdoutTo, champion, config);
+  const base = { failures, subjects, reporters, weights, config, champion: before };
+  const sample = sampleGate({ ...base, challenger: before }, policy, options.isPilot);
+  if (!sample.passed) return refusal([sample], `insufficient evidence: ${sample.sentence}`);
+  const trainBads = evidence.failures.subarray(0, trainTo).reduce((sum, y) => sum + y, 0);
+  if (trainTo < TRAIN_ROWS_MIN || trainBads < TRAIN_FAILURES_MIN) {
+    const have = `${trainTo} training rows with ${trainBads} failures`;
+    return refusal([sample], `insufficient evidence: ${have}`);
+  }
+  const fitted = fitChallenger(evidence, config, options);
+  if (fitted === null) return refusal([sample], "the fit broke; the champion stays");
+  const { model, lambda } = fitted;
+  const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
+  const holdout: Holdout = { ...base, challenger: after };
+  const trainScores = forecast(evidence, 0, trainTo, champion, config).scores;
+  const slices = options.slices ?? new Uint8Array(failures.length);
+  const gates = [
+    sample,
+    superiorityGate(holdout, policy),
+    rankingGate(holdout, policy),
+    calibrationGate(holdout, policy),
+    falsePositiveGate(holdout, policy),
+    driftGate(holdout, trainScores, policy),
+    stabilityGate(holdout, policy),
+    sliceGate(holdout, slices, policy),
+  ];
+  const failed = gates.find((gate) => !gate.passed);
+  const passed = failed === undefined;
+  const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
+  return { challenger: model, lambda, gates, passed, reason };
+}
+
+/** Lambda by an inner split, then the fit on all training rows. Null when nothing converges. */
+function fitChallenger(evidence: Evidence, config: ScoringConfig, options: ChallengeOptions) {
+  const champion = config[options.side];
+  const { rows, failures } = evidence;
+  const { trainTo, usable } = options;
+  const weights = trainingWeights(evidence, trainTo);
+  const fitOn = (to: number, lambda: number) =>
+    fitScorecard(rows, failures, [0, to], champion, usable, lambda, weights);
+  const inner = Math.floor(trainTo * (1 - INNER_SHARE));
+  let best: { lambda: number; loss: number } | undefined;
+  for (const lambda of LAMBDAS) {
+    const fit = fitOn(inner, lambda);
+    if (fit === null) continue;
+    const loss = lossOn(evidence, inner, trainTo, fit);
+    if (best === undefined || loss < best.loss) best = { lambda, loss };
+  }
+  if (best === undefined || !Number.isFinite(best.loss)) return null;
+  const fit = fitOn(trainTo, best.lambda);
+  if (fit === null) return null;
+  const shaped = withCoefficients(champion, fit.coefficients);
+  const goods = forecast(evidence, 0, trainTo, shaped, config).optimistic.filter(
+    (_, i) => failures[i] === 0,
+  );
+  const refuseAt = refuseThreshold([...goods]) ?? champion.refuse_at;
+  return { model: { ...shaped, refuse_at: refuseAt }, lambda: best.lambda };
+}
+
+/** Evidence weight, and no reporter above its share: one voice cannot teach the model. */
+function trainingWeights(evidence: Evidence, to: number): Float64Array {
+  const capped = cappedWeights(
+    evidence.reporters.subarray(0, to),
+    REPORTER_ROWS_FREE,
+    REPORTER_SHARE,
+  );
+  return capped.map((weight, i) => weight * evidence.weights[i]!);
+}
+
+function lossOn(evidence: Evidence, from: number, to: number, fit: Fit): number {
+  let loss = 0;
+  for (let row = from; row < to; row++) {
+    const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, fit.coefficients)));
+    loss += logLossOf(p, evidence.failures[row]!);
+  }
+  return loss / (to - from);
+}
+
+/** Log-loss of one row under a model, for live accounting. */
+export function liveLoss(evidence: Evidence, row: number, model: ScoringModel): number {
+  const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, coefficientsOf(model))));
+  return logLossOf(p, evidence.failures[row]!);
+}
