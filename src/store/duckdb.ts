@@ -180,10 +180,10 @@ function jsonConverter(onText: (length: number) => void): DuckDBValueConverter<J
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
     }
+    if (value instanceof DuckDBTimestampValue) return instantOf(value);
     const json = JsonDuckDBValueConverter(value, type, converter);
     if (typeof json !== "string") return json;
     onText(json.length);
-    if (type.typeId === DuckDBTypeId.TIMESTAMP) return json.replace(" ", "T") + zoneOf(json);
     if (type.typeId === DuckDBTypeId.DECIMAL && json.length <= DECIMAL_DIGITS_MAX) {
       return Number(json);
     }
@@ -191,7 +191,11 @@ function jsonConverter(onText: (length: number) => void): DuckDBValueConverter<J
   };
 }
 
-/** `infinity` and years beyond four digits carry no zone. */
-function zoneOf(timestamp: string): string {
-  return /^\d{4}-\d\d-\d\d /.test(timestamp) ? "Z" : "";
+/** RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
+function instantOf(timestamp: DuckDBTimestampValue): string {
+  const text = timestamp.toString();
+  const [day = "", time = ""] = text.split(" ");
+  if (!/^\d{4}-\d\d-\d\d$/.test(day)) return text;
+  const [clock = "", fraction = ""] = time.split(".");
+  return `${day}T${clock}.${fraction.padEnd(3, "0")}Z`;
 }

@@ -16,7 +16,9 @@ export interface QueryResult {
 }
 
 export interface Store {
-  /** Runs one read-only SELECT. Rejects with ServiceFault `query_rejected` or `store_unavailable`. */
+  /**
+   * Runs one read-only SELECT. Rejects with ServiceFault `query_rejected` or `store_unavailable`.
+   */
   query(sql: string, limits: QueryLimits): Promise<QueryResult>;
   /** Tells the store how far the journal is durable; it applies up to there in its own time. */
   notify(position: number): void;

@@ -99,7 +99,7 @@ test("damaged evidence refuses to start, with the place", async () => {
   await ledger.append(recordOf(1));
   await ledger.append(recordOf(2));
   await ledger.close();
-  const [name] = fs.readdirSync(join(dataDir, "journal")).filter((each) => each.endsWith(".log"));
+  const name = fs.readdirSync(join(dataDir, "journal")).find((each) => each.endsWith(".log"));
   const path = join(dataDir, "journal", name ?? "");
   const bytes = fs.readFileSync(path);
   bytes[170] = (bytes[170] as number) ^ 1;

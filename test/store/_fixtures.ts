@@ -1,0 +1,66 @@
+// A data directory with a journal of known outcomes, and the store opened on it.
+import { join } from "node:path";
+import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
+import { nodeFiles } from "../../src/ledger/journal-files.ts";
+import { openJournalReader } from "../../src/ledger/journal-reader.ts";
+import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
+import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { StoreCore } from "../../src/store/store-core.ts";
+import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
+
+export const LIMITS = { rowsMax: 1000, timeoutMs: 5000 };
+
+export function openJournal(dataDir: string): LedgerCore {
+  return openLedgerCore({
+    files: nodeFiles,
+    directory: join(dataDir, "journal"),
+    key: loadBureauKey(join(dataDir, "bureau.key")),
+    epoch: 1,
+    fold: () => undefined,
+    nowMs: NOW_MS,
+    segmentBytesMax: 200_000,
+  });
+}
+
+/** Appends `count` outcomes, a hundred to a commit, and returns them. */
+export function fillJournal(dataDir: string, from: number, count: number): OutcomeRecord[] {
+  const core = openJournal(dataDir);
+  const records = Array.from({ length: count }, (_, index) => recordOf(from + index));
+  for (let at = 0; at < count; at += 100) core.commit([runOf(records.slice(at, at + 100))], NOW_MS);
+  core.close();
+  return records;
+}
+
+export interface Logged {
+  event: string;
+  detail: string;
+}
+
+/** The store on its own, caught up. */
+export async function openStore(dataDir: string): Promise<{ store: OpenStore; log: Logged[] }> {
+  const log: Logged[] = [];
+  const store = await startStore({
+    dataDir,
+    isStandalone: true,
+    log: (event, detail) => log.push({ event, detail }),
+  });
+  return { store, log };
+}
+
+/** The core in this thread, for tests that look inside. */
+export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[] } {
+  const log: Logged[] = [];
+  const core = new StoreCore({
+    directory: join(dataDir, "store"),
+    reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
+    memoryMegabytes: 512,
+    log: (event, detail) => log.push({ event, detail }),
+  });
+  return { core, log };
+}
+
+/** Follows until nothing is left to apply. */
+export async function catchUp(core: StoreCore, durableLsn: number): Promise<void> {
+  while (await core.follow(durableLsn));
+}
