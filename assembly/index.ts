@@ -84,7 +84,7 @@ export function fold(
   signature: i32,
   timeMs: f64,
 ): i32 {
-  if (subjectLength > <u32>ID_BYTES_MAX || reporterLength > <u32>ID_BYTES_MAX) return STATUS_INVALID;
+  if (max(subjectLength, reporterLength) > <u32>ID_BYTES_MAX) return STATUS_INVALID;
   const scratch = scratchOf(slot);
   return foldOutcome(
     scratch + SCRATCH_ID_A,

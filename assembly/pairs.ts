@@ -16,12 +16,12 @@ import { allocate, release } from "./memory.ts";
 import { halving, reversion } from "./numeric.ts";
 
 function keyOf(subject: u32, source: u32): u64 {
-  return (<u64>(subject + 1) << 32) | <u64>source;
+  return ((<u64>(subject + 1)) << 32) | <u64>source;
 }
 
 function slotOf(map: u64, key: u64): u32 {
   const address = <u32>(map >> 8);
-  const mask: u32 = (<u32>1 << <u32>(map & 0xff)) - 1;
+  const mask: u32 = ((<u32>1) << (<u32>(map & 0xff))) - 1;
   let slot: u32 = <u32>finalise(key) & mask;
   while (true) {
     const entry = address + slot * PAIR_STRIDE;
@@ -34,7 +34,7 @@ function slotOf(map: u64, key: u64): u32 {
 /** Address of an entry, 0 when there is none. Readers confirm with `isPairMapCurrent`. */
 export function findPair(map: u64, subject: u32, source: u32): u32 {
   const address = <u32>(map >> 8);
-  const mask: u32 = (<u32>1 << <u32>(map & 0xff)) - 1;
+  const mask: u32 = ((<u32>1) << (<u32>(map & 0xff))) - 1;
   const key = keyOf(subject, source);
   let slot: u32 = <u32>finalise(key) & mask;
   for (let probes: u32 = 0; probes <= mask; probes++) {
@@ -57,7 +57,7 @@ export function findOrAddPair(subject: u32, source: u32): u32 {
   let entry = slotOf(load<u64>(HEADER_BASE, HEADER_PAIRS), key);
   if (load<u64>(entry) == key) return entry;
   const count = load<u32>(HEADER_BASE, HEADER_PAIR_COUNT) + 1;
-  const slots: u64 = <u64>1 << (load<u64>(HEADER_BASE, HEADER_PAIRS) & 0xff);
+  const slots: u64 = (<u64>1) << (load<u64>(HEADER_BASE, HEADER_PAIRS) & 0xff);
   if (<u64>count * 100 > slots * PAIR_LOAD_PERCENT) {
     if (!growPairs()) return 0;
     entry = slotOf(load<u64>(HEADER_BASE, HEADER_PAIRS), key);
@@ -97,10 +97,10 @@ function buildPairs(log2: u32): bool {
   const address = allocate(bytes);
   if (address == 0) return false;
   memory.fill(address, 0, bytes);
-  const map: u64 = (<u64>address << 8) | <u64>log2;
+  const map: u64 = ((<u64>address) << 8) | <u64>log2;
   const old = load<u64>(HEADER_BASE, HEADER_PAIRS);
   if (old != 0) {
-    const end = <u32>(old >> 8) + (<u32>PAIR_STRIDE << <u32>(old & 0xff));
+    const end = <u32>(old >> 8) + ((<u32>PAIR_STRIDE) << (<u32>(old & 0xff)));
     for (let entry = <u32>(old >> 8); entry < end; entry += PAIR_STRIDE) {
       const key = load<u64>(entry);
       if (key != 0) memory.copy(slotOf(map, key), entry, PAIR_STRIDE);

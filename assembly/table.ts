@@ -47,7 +47,7 @@ export function findRow(id: u32, length: u32): u32 {
 
 function probe(index: u64, hash: u64, id: u32, length: u32): u32 {
   const address = <u32>(index >> 8);
-  const mask: u32 = (<u32>1 << <u32>(index & 0xff)) - 1;
+  const mask: u32 = ((<u32>1) << (<u32>(index & 0xff))) - 1;
   const tag: u32 = <u32>(hash >> 32);
   const rows = atomic.load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
   let slot: u32 = <u32>hash & mask;
@@ -75,7 +75,7 @@ export function findOrAddRow(id: u32, length: u32): u32 {
   if (found != ROW_ABSENT) return found;
   const row = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
   const index = load<u64>(HEADER_BASE, HEADER_INDEX);
-  const slots: u64 = <u64>1 << (index & 0xff);
+  const slots: u64 = (<u64>1) << (index & 0xff);
   if ((<u64>row + 1) * 100 > slots * INDEX_LOAD_PERCENT && !growIndex()) return ROW_ABSENT;
   if (!ensureChunk(row)) return ROW_ABSENT;
   const copy = storeIdentifier(id, length);
@@ -101,7 +101,7 @@ function ensureChunk(row: u32): bool {
 
 function insertSlot(index: u64, hash: u64, row: u32): void {
   const address = <u32>(index >> 8);
-  const mask: u32 = (<u32>1 << <u32>(index & 0xff)) - 1;
+  const mask: u32 = ((<u32>1) << (<u32>(index & 0xff))) - 1;
   let slot: u32 = <u32>hash & mask;
   while (load<u64>(address + slot * 8) != 0) slot = (slot + 1) & mask;
   const word: u64 = (hash & 0xffffffff00000000) | <u64>(row + 1);
@@ -110,16 +110,17 @@ function insertSlot(index: u64, hash: u64, row: u32): void {
 
 /** Writer: makes an index of the given size and fills it from the rows. */
 function buildIndex(log2: u32): bool {
-  const bytes: u32 = <u32>8 << log2;
+  const bytes: u32 = (<u32>8) << log2;
   const address = allocate(bytes);
   if (address == 0) return false;
   memory.fill(address, 0, bytes);
-  const index: u64 = (<u64>address << 8) | <u64>log2;
+  const index: u64 = ((<u64>address) << 8) | <u64>log2;
   const seed = load<u64>(HEADER_BASE, HEADER_SEED);
   const rows = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
   for (let row: u32 = 0; row < rows; row++) {
     const record = rowAddress(row);
-    const hash = hashBytes(load<u32>(record, ROW_ID_PTR), <u32>load<u16>(record, ROW_ID_LENGTH), seed);
+    const length = <u32>load<u16>(record, ROW_ID_LENGTH);
+    const hash = hashBytes(load<u32>(record, ROW_ID_PTR), length, seed);
     insertSlot(index, hash, row);
   }
   store<u32>(HEADER_BASE, bytes, HEADER_BYTES_INDEX);
@@ -131,7 +132,7 @@ function growIndex(): bool {
   const index = load<u64>(HEADER_BASE, HEADER_INDEX);
   const log2: u32 = <u32>(index & 0xff);
   if (!buildIndex(log2 + 1)) return false;
-  release(<u32>(index >> 8), <u32>8 << log2);
+  release(<u32>(index >> 8), (<u32>8) << log2);
   return true;
 }
 

@@ -10,8 +10,8 @@ export const SCORING_MODES = ["auto", "inline", "pool"] as const;
 export type ScoringMode = (typeof SCORING_MODES)[number];
 
 /**
- * Body size from which a batch is worth a hop in `auto`: some 25 items, above which scoring in place
- * takes longer than a hop does (bench:http, `batch`).
+ * Body size from which a batch is worth a hop in `auto`: some 25 items, above which scoring in
+ * place takes longer than a hop does (bench:http, `batch`).
  */
 const AUTO_BYTES_MIN = 6 * 1024;
 /** Slots below belong to the writer and to HTTP threads. */

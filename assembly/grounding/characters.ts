@@ -1,11 +1,6 @@
 // One character of the text at a time, through the folding table. A unit is a UTF-16 code unit; a
 // pair counts only if it is a mathematical letter or digit (a favourite disguise).
-import {
-  FOLD_PAIRS,
-  GROUNDING_CAPITALS,
-  GROUNDING_FOLDS,
-  PAIR_HIGH,
-} from "./layout.ts";
+import { FOLD_PAIRS, GROUNDING_CAPITALS, GROUNDING_FOLDS, PAIR_HIGH } from "./layout.ts";
 
 /** Bytes of the character at `address`: two, or four for a pair. */
 export function widthAt(address: u32, end: u32): u32 {

@@ -78,7 +78,7 @@ export function buildIndex(scratch: u32, textUnits: u32, leafUnits: u32): u32 {
   const sentences = tokenTotal > 0 ? load<u32>(tokenAt(tokenTotal - 1), 12) + 1 : 0;
   // At most three keys a token (stem, prefix or whole, pair): the table stays below three quarters.
   let log2: u32 = 5;
-  while (((<u32>1 << log2) < tokenTotal * 4) && log2 < SLOTS_LOG2_MAX) log2 += 1;
+  while ((<u32>1) << log2 < tokenTotal * 4 && log2 < SLOTS_LOG2_MAX) log2 += 1;
   mask = ((<u32>1) << log2) - 1;
   memory.fill(slots, 0, SLOT_STRIDE << log2);
   keyCount = 0;
@@ -156,15 +156,9 @@ function countPosting(slot: u32, sentence: u32): void {
 }
 
 /** Second pass: the exact table and postings in the heap, then the leaves. */
-function publish(
-  scratch: u32,
-  textUnits: u32,
-  leafUnits: u32,
-  total: u32,
-  sentences: u32,
-): u32 {
+function publish(scratch: u32, textUnits: u32, leafUnits: u32, total: u32, sentences: u32): u32 {
   let log2: u32 = 3;
-  while (((<u32>1) << log2) < keyCount * 2) log2 += 1;
+  while ((<u32>1) << log2 < keyCount * 2) log2 += 1;
   const tableBytes: u32 = (<u32>8) << log2;
   const postings: u32 = DOCUMENT_TABLE + tableBytes;
   const leaves: u32 = (postings + postingUnits * 2 + 3) & ~3;

@@ -1,11 +1,6 @@
 // Structured evidence: leaves that are false or null, each a line of key words. A sentence that
 // asserts one contradicts the document. Lines are made at registration, outside this module.
-import {
-  LEAF_STEMS_MAX,
-  LEAF_STRIDE,
-  LEAVES_MAX,
-  SENTENCE_TOKENS_MAX,
-} from "./layout.ts";
+import { LEAF_STEMS_MAX, LEAF_STRIDE, LEAVES_MAX, SENTENCE_TOKENS_MAX } from "./layout.ts";
 import { next, open, TOKEN_CONTENT, tokenFlags, tokenStem } from "./scanner.ts";
 
 /** Kind of a leaf that is false; any other kind says that nothing is known. */

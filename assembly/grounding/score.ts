@@ -164,7 +164,12 @@ function finishSentence(scratch: u32, count: u32, documents: u32, number: u32): 
   setResult(scratch, RESULT_WORST_START, start);
   setResult(scratch, RESULT_WORST_END, end);
   setResult(scratch, RESULT_UNSUPPORTED, unsupportedKind);
-  if (unsupportedKind == 0) return;
-  setResult(scratch, RESULT_UNSUPPORTED_START, (load<u32>(unsupportedToken, 12) - text) >> 1);
-  setResult(scratch, RESULT_UNSUPPORTED_END, (load<u32>(unsupportedToken, 16) - text) >> 1);
+  let from: u32 = 0;
+  let to: u32 = 0;
+  if (unsupportedKind != 0) {
+    from = (load<u32>(unsupportedToken, 12) - text) >> 1;
+    to = (load<u32>(unsupportedToken, 16) - text) >> 1;
+  }
+  setResult(scratch, RESULT_UNSUPPORTED_START, from);
+  setResult(scratch, RESULT_UNSUPPORTED_END, to);
 }

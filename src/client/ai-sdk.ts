@@ -19,8 +19,8 @@ export type AiSdkApprovalStatus =
   | { readonly type: "user-approval"; readonly reason: string };
 
 /**
- * A `toolApproval` for every tool of a call, the forgotten ones included. Never rejects; asked again
- * about a tool call after its approval, it answers from memory.
+ * A `toolApproval` for every tool of a call, the forgotten ones included. Never rejects; asked
+ * again about a tool call after its approval, it answers from memory.
  */
 export function aiSdkApproval(
   policy: ApprovalPolicy,

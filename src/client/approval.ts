@@ -1,6 +1,6 @@
-// The outbound gate (SPEC §4.8 rail 1), without a framework: what to do with one tool call. Total: a
-// fault, a late answer, a callback that throws and a word nobody knows all deny. The adapters only
-// translate.
+// The outbound gate (SPEC §4.8 rail 1), without a framework: what to do with one tool call. Total:
+// a fault, a late answer, a callback that throws and a word nobody knows all deny. The adapters
+// only translate.
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "./client.ts";
 import { clientFor } from "./default-client.ts";
@@ -53,7 +53,9 @@ export interface CheckApprovalOptions extends ApprovalOptions {
 export interface HandshakeApprovalOptions extends ApprovalOptions {
   /** SPEC §4.8: the value at risk, from the tool's input. */
   readonly stakes: (input: never, call: ToolCall) => number;
-  /** Who opens the connection; default: the client's own `agentId`, else the session's principal. */
+  /**
+   * Who opens the connection; default: the client's own `agentId`, else the session's principal.
+   */
   readonly initiator?: (input: never, call: ToolCall) => string;
   /** The other party; default: member `counterparty` of the input. */
   readonly counterparty?: (input: never, call: ToolCall) => string;

@@ -1,5 +1,5 @@
-// TrustRankClient (SPEC §4.7): one method per question, verdicts as values. Knows the wire, not what
-// to do when it fails: that is TrustGateway's and the rails'.
+// TrustRankClient (SPEC §4.7): one method per question, verdicts as values. Knows the wire, not
+// what to do when it fails: that is TrustGateway's and the rails'.
 import { BATCH_ITEMS_MAX, VERDICT_TTL_MS } from "../contract/limits.ts";
 import type {
   CheckRequest,
@@ -159,7 +159,9 @@ export class TrustRankClient {
     return verdict;
   }
 
-  /** Reports a settled outcome; resolves once it is durable. Give `id` to make a repeat harmless. */
+  /**
+   * Reports a settled outcome; resolves once it is durable. Give `id` to make a repeat harmless.
+   */
   async reportOutcome(
     outcome: OutcomeRequest,
     options: RequestOptions = {},
@@ -173,7 +175,9 @@ export class TrustRankClient {
     return readReceipt(value);
   }
 
-  /** Reports several outcomes, one result each in order; one that fails does not stop the others. */
+  /**
+   * Reports several outcomes, one result each in order; one that fails does not stop the others.
+   */
   async reportOutcomes(
     outcomes: readonly OutcomeRequest[],
     options: RequestOptions = {},

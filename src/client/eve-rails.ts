@@ -1,6 +1,6 @@
 // The rails in the shapes of eve, whose words the specification uses (SPEC §4.8): approval policies
-// for `defineTool`, statuses as its runtime reads them. `trustGate` and `outcomeHook` fit eve as they
-// are. Only members that have been stable across its versions are read.
+// for `defineTool`, statuses as its runtime reads them. `trustGate` and `outcomeHook` fit eve as
+// they are. Only members that have been stable across its versions are read.
 import {
   type ApprovalPolicy,
   checkApproval,

@@ -1,6 +1,6 @@
 // TrustGateway: section 8 of the specification as a library. Answers every request with allowed or
-// not, from the cache or from one call of at most 100 ms, and never throws: where there is no verdict
-// the fail policy of the tool level decides, visibly.
+// not, from the cache or from one call of at most 100 ms, and never throws: where there is no
+// verdict the fail policy of the tool level decides, visibly.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../contract/limits.ts";
 import type { CheckResponse, VerifyContext, VerifyResponse } from "../contract/messages.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
@@ -119,8 +119,8 @@ export class TrustGateway {
   }
 
   /**
-   * An agent's leg for given stakes, applied. One answer serves every smaller stakes value up to its
-   * `max_stakes`, whatever the tool level, so a mixed workload reads few scores. Never rejects.
+   * An agent's leg for given stakes, applied. One answer serves every smaller stakes value up to
+   * its `max_stakes`, whatever the tool level, so a mixed workload reads few scores. Never rejects.
    */
   check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
     const { agentId, toolLevel, stakes, signal } = request;
@@ -249,8 +249,8 @@ export class TrustGateway {
   ): GatewayAnswer<Verdict> {
     const { agentId, toolLevel } = question;
     const policy = failPolicy(toolLevel);
-    // The policy is for a service that does not answer; a caller that hung up or asked nonsense says
-    // nothing about the service, and gets nothing.
+    // The policy is for a service that does not answer; a caller that hung up or asked nonsense
+    // says nothing about the service, and gets nothing.
     const isCallersFault = error.code === "aborted" || error.code === "invalid_argument";
     const isAllowed = policy.action === "ALLOW" && !isCallersFault;
     this.counts.degraded += 1;

@@ -36,8 +36,8 @@ export interface LangChainMiddleware<Message> {
 }
 
 /**
- * The argument of `createMiddleware`. A parked node runs again from its beginning when it is resumed:
- * the policy then answers from memory.
+ * The argument of `createMiddleware`. A parked node runs again from its beginning when it is
+ * resumed: the policy then answers from memory.
  */
 export function langChainMiddleware<Message>(
   options: LangChainOptions<Message>,

@@ -1,6 +1,6 @@
-// The rails in the shapes of Mastra: tool hooks that can refuse and observe, and an approval that can
-// park. Mastra gives its hooks no call id, so a client with `cache` keeps a repeated policy to one
-// paid read. Typed by structure; nothing is imported.
+// The rails in the shapes of Mastra: tool hooks that can refuse and observe, and an approval that
+// can park. Mastra gives its hooks no call id, so a client with `cache` keeps a repeated policy to
+// one paid read. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 

@@ -70,7 +70,9 @@ export interface McpToolOptions {
   readonly elicit?: (message: string) => Promise<{ action: string }>;
 }
 
-/** A tool handler with the outbound gate in front of it. Refusals are results the model can read. */
+/**
+ * A tool handler with the outbound gate in front of it. Refusals are results the model can read.
+ */
 export function mcpTool<Arguments, Extra extends McpExtra, Result>(
   handler: (args: Arguments, extra: Extra) => Result | Promise<Result>,
   options: McpToolOptions,

@@ -1,6 +1,6 @@
 // The rails in the shapes of the OpenAI Agents SDK: a tool input guardrail that can refuse, and a
-// `needsApproval` that can park. A boolean cannot say "deny", so a tool takes both; one policy behind
-// them pays for one read per call. Typed by structure; nothing is imported.
+// `needsApproval` that can park. A boolean cannot say "deny", so a tool takes both; one policy
+// behind them pays for one read per call. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 
@@ -25,8 +25,8 @@ export interface OpenAiGuardrail {
 }
 
 /**
- * A tool input guardrail: refusals are answered to the model with the scored reason, before the tool
- * runs. It runs after `needsApproval`, so a parked call gets here once a person approved it.
+ * A tool input guardrail: refusals are answered to the model with the scored reason, before the
+ * tool runs. It runs after `needsApproval`, so a parked call gets here once a person approved it.
  */
 export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
   return {
@@ -42,7 +42,9 @@ export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
   };
 }
 
-/** A `needsApproval` for the tool of that name: true parks the call. What is to be denied is not. */
+/**
+ * A `needsApproval` for the tool of that name: true parks the call. What is to be denied is not.
+ */
 export function openAiNeedsApproval(
   policy: ApprovalPolicy,
   toolName: string,

@@ -1,5 +1,5 @@
-// One alert per outage (SPEC §6): the first blocked request raises it, a verdict ends the outage, and
-// a service that flaps is not a siren. Counts what it kept to itself.
+// One alert per outage (SPEC §6): the first blocked request raises it, a verdict ends the outage,
+// and a service that flaps is not a siren. Counts what it kept to itself.
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 

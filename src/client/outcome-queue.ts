@@ -1,6 +1,6 @@
 // Outcomes on their way to the service: a bounded queue that never makes its caller wait and never
-// throws. What does not fit is dropped and counted; what failed for the moment is tried again, which
-// its id makes harmless.
+// throws. What does not fit is dropped and counted; what failed for the moment is tried again,
+// which its id makes harmless.
 import type { OutcomeRequest } from "../contract/messages.ts";
 import type { TrustRankClient } from "./client.ts";
 import { asTrustRankError, type TrustRankError } from "./errors.ts";

@@ -1,5 +1,5 @@
-// A `fetch`-style route behind a TrustGateway: five lines in Hono, Deno, Bun, workers, Next routes or
-// anything else that takes a Request and gives a Response.
+// A `fetch`-style route behind a TrustGateway: five lines in Hono, Deno, Bun, workers, Next routes
+// or anything else that takes a Request and gives a Response.
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { TrustGateway } from "./gateway.ts";
 import { answerHeaders } from "./ruling.ts";
@@ -18,8 +18,8 @@ export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /**
  * The route as a gated one: 403 with the reason when the verdict stands against the request or a
- * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. What passes without a
- * verdict carries `X-Trust-Degraded`.
+ * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. What passes without
+ * a verdict carries `X-Trust-Degraded`.
  */
 export function protectRoute(handler: RouteHandler, options: ProtectOptions): RouteHandler {
   return async (request) => {

@@ -1,5 +1,5 @@
-// What a gateway makes of a verdict, and the answer it gives: pure, shared by both kinds of verdict,
-// the one place where a word of the service becomes "let through" or "not".
+// What a gateway makes of a verdict, and the answer it gives: pure, shared by both kinds of
+// verdict, the one place where a word of the service becomes "let through" or "not".
 import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";

@@ -1,6 +1,6 @@
-// Verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3). Decisions only get
-// stricter as stakes rise, so one answer serves every stakes value for which it would be the same;
-// nothing is ever served for stakes at which the answer could differ.
+// Verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3). Decisions only
+// get stricter as stakes rise, so one answer serves every stakes value for which it would be the
+// same; nothing is ever served for stakes at which the answer could differ.
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
 import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
 

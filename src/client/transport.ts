@@ -1,6 +1,6 @@
-// One request and its reply: the time limit over everything up to the last byte of the body, bounds,
-// media types, and every fault as one TrustRankError. No retry: on the hot path a second attempt
-// only makes the first one's outage longer.
+// One request and its reply: the time limit over everything up to the last byte of the body,
+// bounds, media types, and every fault as one TrustRankError. No retry: on the hot path a second
+// attempt only makes the first one's outage longer.
 import type { FaultCode } from "../contract/faults.ts";
 import type { Problem } from "../contract/messages.ts";
 import { TrustRankError } from "./errors.ts";

@@ -38,8 +38,8 @@ export class TrustGateUnavailableError extends TrustRankError {
 /**
  * `inner` behind the gate, with everything that hangs on the function itself (challenges, OAuth
  * metadata under symbols). Identities that `inner` does not know (`null`, `undefined`) pass through
- * as they are: another authenticator may know them. A refusal throws TrustGateError, which carries a
- * 403 `response`; no verdict throws TrustGateUnavailableError, which carries a 503.
+ * as they are: another authenticator may know them. A refusal throws TrustGateError, which carries
+ * a 403 `response`; no verdict throws TrustGateUnavailableError, which carries a 503.
  */
 export function trustGate<Identity extends object, Event>(
   inner: (event: Event) => Identity | null | undefined | Promise<Identity | null | undefined>,

@@ -1,6 +1,6 @@
-// What was answered for a call that is asked about again: frameworks run a policy a second time after
-// a person approved or a session was restored. One paid read per call, and a later answer can only be
-// as strict or stricter.
+// What was answered for a call that is asked about again: frameworks run a policy a second time
+// after a person approved or a session was restored. One paid read per call, and a later answer can
+// only be as strict or stricter.
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
 import { DECISIONS } from "../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict } from "./client.ts";

@@ -19,8 +19,8 @@ export interface WithTrustRankOptions<Arguments extends unknown[]> {
 
 /**
  * `run` behind a trust gate. The gated function rejects with TrustGateError when the verdict stands
- * against it or a callback throws, with TrustRankError when there is no verdict; `run` is not called
- * in either case.
+ * against it or a callback throws, with TrustRankError when there is no verdict; `run` is not
+ * called in either case.
  */
 export function withTrustRank<Arguments extends unknown[], Result>(
   run: (...args: Arguments) => Result | Promise<Result>,

@@ -1,5 +1,6 @@
-// The rules a member can break, each answering with the FieldError to report or undefined. A request
-// without faults allocates no error, no list and no closure here: these run on every verify.
+// The rules a member can break, each answering with the FieldError to report or undefined. A
+// request without faults allocates no error, no list and no closure here: these run on every
+// verify.
 import { ServiceFault } from "./faults.ts";
 import { isAction, isAgentId, isContentHash, isPlainText, isToken } from "./identifiers.ts";
 import { AGENT_ID_BYTES_MAX, FIELD_ERRORS_MAX, STAKES_MAX } from "./limits.ts";

@@ -1,5 +1,6 @@
-// Parsed values -> the requests of the operators' routes (keys, queries). Unlike the specification's
-// routes these refuse members they do not know: a misspelt `expires_at` must not make an eternal key.
+// Parsed values -> the requests of the operators' routes (keys, queries). Unlike the
+// specification's routes these refuse members they do not know: a misspelt `expires_at` must not
+// make an eternal key.
 import {
   asBody,
   broken,

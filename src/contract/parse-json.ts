@@ -1,6 +1,6 @@
-// Bytes of a body -> JSON value, strictly: UTF-8, bounded nesting, no duplicate member names, finite
-// numbers, no lone surrogates. The fast path is one scan of the bytes and the native parser; only a
-// body that is refused pays for json-fault.ts, which finds out where and why.
+// Bytes of a body -> JSON value, strictly: UTF-8, bounded nesting, no duplicate member names,
+// finite numbers, no lone surrogates. The fast path is one scan of the bytes and the native parser;
+// only a body that is refused pays for json-fault.ts, which finds out where and why.
 import { isUtf8 } from "node:buffer";
 import { ServiceFault } from "./faults.ts";
 import { findJsonFault } from "./json-fault.ts";

@@ -91,7 +91,8 @@ function readDigits(): number {
   const length = at - start;
   const isPlain =
     length > 0 && length <= DIGITS_MAX && (length === 1 || value >= 10 ** (length - 1));
-  // A fraction or an exponent follows as something else than a comma or a brace, and declines there.
+  // A fraction or an exponent follows as something else than a comma or a brace, and declines
+  // there.
   return isPlain ? value : -1;
 }
 

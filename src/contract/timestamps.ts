@@ -1,8 +1,10 @@
 // RFC 3339 date-times of the wire -> epoch milliseconds. `Date.parse` takes far more than RFC 3339
 // and rolls impossible dates over, so the form and every field are checked here.
 
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
+const TIME = String.raw`(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?`;
+const OFFSET = String.raw`(?:[Zz]|([+-])(\d{2}):(\d{2}))`;
+const DATE_TIME = new RegExp(`^${DATE}[Tt]${TIME}${OFFSET}$`);
 
 const LENGTH_MAX = 35;
 const TIMESTAMP_MS_MAX = 8_640_000_000_000_000;

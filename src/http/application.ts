@@ -1,6 +1,6 @@
-// The application behind the port: admits a request (route, key, scope, rate, deadline), answers it,
-// turns every fault into a problem and counts the reply. Guards run in this order for every route;
-// handlers hold no copy of it.
+// The application behind the port: admits a request (route, key, scope, rate, deadline), answers
+// it, turns every fault into a problem and counts the reply. Guards run in this order for every
+// route; handlers hold no copy of it.
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { DurationEstimate } from "./duration-estimate.ts";

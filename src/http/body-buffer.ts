@@ -1,5 +1,5 @@
-// Bodies that arrive in more than one piece: one buffer of the announced size each, and a budget over
-// all of them, so that slow senders cannot hold more memory than was decided.
+// Bodies that arrive in more than one piece: one buffer of the announced size each, and a budget
+// over all of them, so that slow senders cannot hold more memory than was decided.
 import type { ServerLimits } from "./server-port.ts";
 
 /** What all pending bodies together may hold. */

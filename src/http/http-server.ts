@@ -16,8 +16,8 @@ export interface HttpServerOptions extends HttpDependencies, ListenOptions {
 }
 
 /**
- * Listens. Rejects when the port is taken, or when `uws` was asked for by name and its binary is not
- * usable. Close the returned server before the bureau behind it.
+ * Listens. Rejects when the port is taken, or when `uws` was asked for by name and its binary is
+ * not usable. Close the returned server before the bureau behind it.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const application = new Application(options, ROUTES);

@@ -77,7 +77,9 @@ function makeCrcTable(): Uint32Array {
   return table;
 }
 
-/** Uniform base62 digits: bytes of 248 and above are drawn again, or low digits would be likelier. */
+/**
+ * Uniform base62 digits: bytes of 248 and above are drawn again, or low digits would be likelier.
+ */
 function randomDigits(count: number): string {
   let digits = "";
   while (digits.length < count) {

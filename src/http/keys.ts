@@ -1,5 +1,5 @@
-// The keyring: API keys in memory and in keys.json, and the one question of every request, whose key
-// this is. Secrets are never kept, only SHA-256 digests compared in constant time.
+// The keyring: API keys in memory and in keys.json, and the one question of every request, whose
+// key this is. Secrets are never kept, only SHA-256 digests compared in constant time.
 import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
 import type { KeyDescription, Principal } from "../contract/messages.ts";
@@ -167,8 +167,9 @@ export class Keyring {
   }
 
   /**
-   * Takes the operator's own string as an admin key while this process lives; only its hash is kept.
-   * It is not written to keys.json: the environment it came from stays the one place that says so.
+   * Takes the operator's own string as an admin key while this process lives; only its hash is
+   * kept. It is not written to keys.json: the environment it came from stays the one place that
+   * says so.
    */
   installAdminKey(secret: string): void {
     if (secret.length < INSTALLED_SECRET_LENGTH_MIN || /[^\x21-\x7e]/.test(secret)) {

@@ -169,7 +169,8 @@ class Walker {
   }
 
   #malformed(expected: string): ServiceFault {
-    const detail = `the body is not valid MessagePack at byte ${this.#offset}, expected ${expected}`;
+    const where = `at byte ${this.#offset}, expected ${expected}`;
+    const detail = `the body is not valid MessagePack ${where}`;
     return new ServiceFault("malformed_body", detail);
   }
 }

@@ -1,5 +1,5 @@
-// Pieces the schemas of openapi-schemas.ts are put together from: builders, and the shapes that more
-// than one message has.
+// Pieces the schemas of openapi-schemas.ts are put together from: builders, and the shapes that
+// more than one message has.
 import { ACTION_LENGTH_MAX, AGENT_ID_BYTES_MAX, STAKES_MAX } from "../contract/limits.ts";
 import {
   DECISIONS,

@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
-// paths, methods, scopes, limits and parameters come from the table, shapes from openapi-schemas.ts.
+// paths, methods, scopes, limits and parameters come from the table, shapes from
+// openapi-schemas.ts.
 import { FAULTS } from "../contract/faults.ts";
 import { MEDIA_TYPES } from "./negotiation.ts";
 import { SCHEMAS } from "./openapi-schemas.ts";

@@ -41,8 +41,9 @@ export class RateLimiter {
   }
 
   /**
-   * Takes `cost` tokens when at least one is there, else refuses. A batch may drive the bucket below
-   * zero: it is served whole and the key waits the debt out. Undefined: no limit for this class.
+   * Takes `cost` tokens when at least one is there, else refuses. A batch may drive the bucket
+   * below zero: it is served whole and the key waits the debt out. Undefined: no limit for this
+   * class.
    */
   take(principal: Principal, rateClass: RateClass, cost: number): RateStanding | undefined {
     const limit = this.#limits[rateClass];

@@ -1,6 +1,6 @@
 // Replies and problems: the one place where a fault becomes RFC 9457 problem+json, and the header
-// lines that replies share. Values put into headers are validated where they enter (tokens, numbers,
-// constants), so no reply can be split.
+// lines that replies share. Values put into headers are validated where they enter (tokens,
+// numbers, constants), so no reply can be split.
 import { type FaultCode, faultKind, ServiceFault } from "../contract/faults.ts";
 import type { FieldError, Problem } from "../contract/messages.ts";
 import { encodeMsgpack } from "./msgpack.ts";

@@ -1,5 +1,6 @@
 // Identity of a request: `X-Request-Id` taken when it is safe to echo, else a UUIDv7; `traceparent`
-// taken when it is exactly what W3C Trace Context level 1 allows, else ignored as that text demands.
+// taken when it is exactly what W3C Trace Context level 1 allows, else ignored as that text
+// demands.
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../contract/identifiers.ts";
 

@@ -1,5 +1,5 @@
-// What a route is: data that the matcher, the guards, the metrics and the OpenAPI document all read.
-// A handler turns an Exchange into a Reply and throws ServiceFault when it cannot.
+// What a route is: data that the matcher, the guards, the metrics and the OpenAPI document all
+// read. A handler turns an Exchange into a Reply and throws ServiceFault when it cannot.
 import type { Scope } from "../contract/vocabulary.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RateClass } from "./rate-limits.ts";

@@ -1,5 +1,5 @@
-// Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse members
-// they do not know (contract/parse-admin.ts).
+// Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
+// members they do not know (contract/parse-admin.ts).
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { KeyRequest } from "../contract/messages.ts";
 import { parseKeyRequest, parseQueryRequest } from "../contract/parse-admin.ts";

@@ -1,5 +1,5 @@
-// Routes that take evidence: the write rail (SPEC §4.4) and the operators' bulk import. Reporting is
-// free (SPEC §1). Answers wait for durability, so these are the asynchronous routes.
+// Routes that take evidence: the write rail (SPEC §4.4) and the operators' bulk import. Reporting
+// is free (SPEC §1). Answers wait for durability, so these are the asynchronous routes.
 import { ServiceFault } from "../contract/faults.ts";
 import { isPlainText, isToken } from "../contract/identifiers.ts";
 import {

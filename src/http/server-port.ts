@@ -45,7 +45,9 @@ export interface Admission {
 
 /** What an adapter serves. None of these throw. */
 export interface HttpApplication {
-  /** Paths whose `POST` an adapter may match by itself, exactly; it hands over all else as it is. */
+  /**
+   * Paths whose `POST` an adapter may match by itself, exactly; it hands over all else as it is.
+   */
   readonly exactPosts: readonly string[];
   admit(head: RequestHead): Admission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */

@@ -1,6 +1,6 @@
 // Verdicts as JSON text, by hand: the three hot replies. Request ids are tokens (checked where they
-// enter), times and labels are ours: they are wrapped in quotes; all other text is escaped.
-// Byte for byte what JSON.stringify gives for members in the order of contract/messages.ts; a compile
+// enter), times and labels are ours: they are wrapped in quotes; all other text is escaped. Byte
+// for byte what JSON.stringify gives for members in the order of contract/messages.ts; a compile
 // error below says when a member is missing.
 import type {
   CheckResponse,
@@ -110,7 +110,8 @@ function quote(text: string): string {
   return `"${text}"`;
 }
 
-// Every member above, by name: a new member in messages.ts fails to compile here until it is written.
+// Every member above, by name: a new member in messages.ts fails to compile here until it is
+// written.
 type StampMember = "request_id" | "config_version" | "evaluated_at" | "expires_at";
 type LegMember =
   | "subject"

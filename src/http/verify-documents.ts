@@ -37,7 +37,9 @@ export interface VerifyBatchResult {
 
 type BatchItem = VerifyBatchResponse["items"][number];
 
-/** Scores a batch. Throws ServiceFault for a wrong envelope; an item's fault stays with the item. */
+/**
+ * Scores a batch. Throws ServiceFault for a wrong envelope; an item's fault stays with the item.
+ */
 export function scoreVerifyBatch(
   task: VerifyBatchTask,
   bureau: Bureau,

@@ -1,4 +1,5 @@
-// The relations between limits, and the order that the value sets are algebra by (SPEC §2.5 rule 1).
+// The relations between limits, and the order that the value sets are algebra by (SPEC §2.5 rule
+// 1).
 import { expect, it } from "vitest";
 import { faultKind, FAULTS, type FaultCode } from "../../src/contract/faults.ts";
 import * as limits from "../../src/contract/limits.ts";

@@ -21,14 +21,30 @@ interface Vector {
   baseRate: number;
 }
 
-// prettier-ignore
-const VECTORS: Vector[] = [
-  { day: 0, reporter: "A", subject: "X", failure: 0, grade: 0, subjectState: [-0.218627, 3.195453], reporterState: [-0.109314, 1.798863], baseRate: -2.458744 },
-  { day: 1, reporter: "A", subject: "X", failure: 0, grade: 0, subjectState: [-0.361939, 2.768203], reporterState: [-0.188937, 1.666998], baseRate: -2.471894 },
-  { day: 2, reporter: "B", subject: "X", failure: 1, grade: 0, subjectState: [1.714094, 2.460764], reporterState: [1.491134, 1.83405], baseRate: -2.253831 },
-  { day: 32, reporter: "C", subject: "X", failure: 0, grade: 1, subjectState: [1.171108, 2.328048], reporterState: [-0.193188, 1.728806], baseRate: -2.335677 },
-  { day: 33, reporter: "B", subject: "Y", failure: 1, grade: 0, subjectState: [1.652008, 2.741804], reporterState: [1.691087, 1.644702], baseRate: -2.217708 },
-];
+/** Day, who reports on whom, 1 failed, grade; then mean and variance of both, and g. */
+const TABLE = `
+   0 A X 0 0 -0.218627 3.195453 -0.109314 1.798863 -2.458744
+   1 A X 0 0 -0.361939 2.768203 -0.188937 1.666998 -2.471894
+   2 B X 1 0  1.714094 2.460764  1.491134 1.834050 -2.253831
+  32 C X 0 1  1.171108 2.328048 -0.193188 1.728806 -2.335677
+  33 B Y 1 0  1.652008 2.741804  1.691087 1.644702 -2.217708`;
+
+const VECTORS = TABLE.trim()
+  .split("\n")
+  .map((line): Vector => {
+    const [day, reporter, subject, ...numbers] = line.trim().split(/\s+/);
+    const [failure, grade, ...state] = numbers.map(Number);
+    return {
+      day: Number(day),
+      reporter: reporter!,
+      subject: subject!,
+      failure: failure as 0 | 1,
+      grade: grade!,
+      subjectState: [state[0]!, state[1]!],
+      reporterState: [state[2]!, state[3]!],
+      baseRate: state[4]!,
+    };
+  });
 
 test("the fold reproduces the golden vectors to six digits", () => {
   const { memory, writer, reader } = openEngine({

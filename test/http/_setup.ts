@@ -1,5 +1,5 @@
-// Starts the room over a loopback port for a test: real server, real keyring on a real directory, an
-// in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
+// Starts the room over a loopback port for a test: real server, real keyring on a real directory,
+// an in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
 import { mkdtemp, rm } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
@@ -19,7 +19,9 @@ export type AdapterName = (typeof ADAPTERS)[number];
 export const START_MS = Date.parse("2026-03-01T12:00:00.000Z");
 export const ADMIN_SECRET = "an-admin-secret-of-the-operator-0123456789";
 
-/** A store that answers from fixed rows: what the transport does with a result is what is tested. */
+/**
+ * A store that answers from fixed rows: what the transport does with a result is what is tested.
+ */
 export class RowStore implements Store {
   async query(sql: string) {
     if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");

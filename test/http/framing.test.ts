@@ -1,5 +1,5 @@
-// Every row of the framing rules, with raw sockets: what must be refused is refused and closed, and a
-// request hidden behind it never runs. Over both adapters, so that each is the other's oracle.
+// Every row of the framing rules, with raw sockets: what must be refused is refused and closed, and
+// a request hidden behind it never runs. Over both adapters, so that each is the other's oracle.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   ADAPTERS,

@@ -63,7 +63,9 @@ describe("OpenAPI", () => {
   });
 });
 
-/** A small JSON Schema reader for the keywords the document uses; the path of the first mismatch. */
+/**
+ * A small JSON Schema reader for the keywords the document uses; the path of the first mismatch.
+ */
 function mismatch(schema: Record<string, unknown>, value: unknown, at: string): string | undefined {
   const reference = schema["$ref"] as string | undefined;
   if (reference !== undefined) return mismatch(SCHEMAS[reference.split("/").at(-1)!]!, value, at);

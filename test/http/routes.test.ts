@@ -115,7 +115,7 @@ describeAdapters("routes", (adapter) => {
   });
 
   describe("outcomes", () => {
-    it("answers 201, then 200 for the repeat, then 409 for the same id with another body", async () => {
+    it("answers 201, 200 for the repeat, 409 for the same id with another body", async () => {
       const body = { ...OUTCOME_BODY, id: "order-1" };
       const first = await call(room, "/v1/outcomes", { body });
       expect([first.status, first.json.duplicate]).toEqual([201, false]);

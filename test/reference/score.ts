@@ -1,50 +1,9 @@
-// The slow, obvious scorer: the same mathematics as assembly/, written from the design's formulas
-// with maps and plain objects, no sharing, no tricks. The differential test compares the two.
-import { FEATURES, GRADES } from "../../src/contract/vocabulary.ts";
+// The slow, obvious score: reads what reference/fold.ts filtered, by the design's formulas, with
+// nothing shared with assembly/ but the numbers of the config.
+import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
-
-const DAY = 86_400_000;
-const sig = (x: number): number => 1 / (1 + Math.exp(-x));
-const days = (from: number, to: number): number => Math.max(0, to - from) / DAY;
-const ou = (m: number, v: number, prior: number, tau: number, dt: number) => {
-  const a = Math.exp(-dt / tau);
-  return { m: m * a, v: v * a * a + prior * (1 - a * a) };
-};
-const clip = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));
-
-/** State of one agent, scoring section 2. Times in epoch ms, 0 for never. */
-interface Agent {
-  mA: number;
-  vA: number;
-  mB: number;
-  vB: number;
-  subjectAt: number;
-  s: number;
-  vR: number;
-  reporterAt: number;
-  s90: number;
-  f90: number;
-  s14: number;
-  f14: number;
-  rs14: number;
-  rf14: number;
-  failedAt: number;
-  firstAt: number;
-  shockAt: number;
-  proven: number;
-  outcomes: number;
-  baseDay: number;
-}
-
-export interface ReferenceOutcome {
-  subject: string;
-  reporter: string;
-  outcome: 0 | 1;
-  stakes: number;
-  gradeIndex: number;
-  signatureIndex: number;
-  settledAtMs: number;
-}
+import { clip, days, ou, ReferenceFold, sig } from "./fold.ts";
+import type { Agent } from "./fold.ts";
 
 export interface ReferenceLeg {
   eta: number;
@@ -60,163 +19,8 @@ export interface ReferenceLeg {
   isRefused: boolean;
 }
 
-export class ReferenceBureau {
-  readonly agents = new Map<string, Agent>();
-  readonly pairs = new Map<string, { mass: number; at: number }>();
-  readonly config: ScoringConfig;
-  g: number;
-  gVariance = 0;
-  gAt = 0;
-  #day = 0;
-  #residual = 0;
-  #information = 0;
-
-  constructor(config: ScoringConfig) {
-    this.config = config;
-    this.g = config.base_rate;
-  }
-
-  #agent(id: string): Agent {
-    let agent = this.agents.get(id);
-    if (agent === undefined) {
-      const zero = { mA: 0, vA: 0, mB: 0, vB: 0, subjectAt: 0, s: 0, vR: 0, reporterAt: 0 };
-      const counters = { s90: 0, f90: 0, s14: 0, f14: 0, rs14: 0, rf14: 0, proven: 0 };
-      const times = { failedAt: 0, firstAt: 0, shockAt: 0, outcomes: 0, baseDay: 0 };
-      agent = { ...zero, ...counters, ...times };
-      this.agents.set(id, agent);
-    }
-    return agent;
-  }
-
-  #mass(key: string, seconds: number): number {
-    const pair = this.pairs.get(key);
-    if (pair === undefined) return 0;
-    const dt = Math.max(0, seconds - pair.at) / 86_400;
-    return pair.mass * Math.exp(-dt / this.config.pair_tau_days);
-  }
-
-  fold(e: ReferenceOutcome): void {
-    const c = this.config;
-    const y = 1 - e.outcome;
-    const t = e.settledAtMs;
-    const seconds = Math.floor(t / 1000);
-    const v = this.#agent(e.subject);
-    const u = this.#agent(e.reporter);
-    const phi =
-      Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + c.stakes_high / c.stakes_unit);
-    let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
-    w *= clip(phi, c.stakes_floor, 1);
-    const key = `${e.subject}\n${e.reporter}\n${y}`;
-    const mass = this.#mass(key, seconds);
-    w *= Math.max(0, 1 - mass / c.pair_cap);
-    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
-    this.pairs.set(key, { mass: Math.fround(mass + w), at });
-    this.#advanceBase(t);
-    this.#filter(v, u, y, w, t);
-    this.#count(v, u, y, w, t, e.stakes);
-  }
-
-  #advanceBase(t: number): void {
-    const c = this.config;
-    if (c.base_variance <= 0) return;
-    const revert = () => {
-      const a = Math.exp(-days(this.gAt, t) / c.base_tau_days);
-      this.g = c.base_rate + (this.g - c.base_rate) * a;
-      this.gVariance = this.gVariance * a * a + c.base_variance * (1 - a * a);
-    };
-    if (c.base_period_days === 0) {
-      if (this.gAt === 0) this.gVariance = c.base_variance;
-      else revert();
-      this.gAt = Math.max(this.gAt, t);
-      return;
-    }
-    const day = Math.floor(t / (c.base_period_days * DAY));
-    if (this.gAt === 0) {
-      this.gVariance = c.base_variance;
-      this.gAt = t;
-      this.#day = day;
-    } else if (day > this.#day) {
-      this.gVariance /= 1 + this.gVariance * this.#information;
-      this.g += clip(this.gVariance * this.#residual, -c.base_step, c.base_step);
-      this.#residual = 0;
-      this.#information = 0;
-      revert();
-      this.gAt = t;
-      this.#day = day;
-    }
-  }
-
-  #filter(v: Agent, u: Agent, y: number, w: number, t: number): void {
-    const c = this.config;
-    if (u.reporterAt === 0) u.vR = c.reporter_variance;
-    else {
-      const r = ou(u.s, u.vR, c.reporter_variance, c.reporter_tau_days, days(u.reporterAt, t));
-      u.s = r.m;
-      u.vR = r.v;
-    }
-    if (v.subjectAt === 0) v.vA = v.vB = c.subject_variance;
-    else {
-      const dt = days(v.subjectAt, t);
-      const a = ou(v.mA, v.vA, c.subject_variance, c.subject_tau_days, dt);
-      const b = ou(v.mB, v.vB, c.subject_variance, c.subject_tau_days, dt);
-      [v.mA, v.vA, v.mB, v.vB] = [a.m, a.v, b.m, b.v];
-    }
-    const everyOutcome = c.base_variance > 0 && c.base_period_days === 0;
-    const vG = everyOutcome ? this.gVariance : 0;
-    const p = sig(this.g + v.mB + u.s);
-    const h = w * p * (1 - p);
-    const d = 1 + h * (v.vB + u.vR + vG);
-    const r = w * (y - p);
-    const pA = sig(this.g + v.mA);
-    const hA = w * pA * (1 - pA);
-    const dA = 1 + hA * v.vA;
-    v.mB += (v.vB * r) / d;
-    v.vB -= (v.vB * v.vB * h) / d;
-    u.s += (u.vR * r) / d;
-    u.vR -= (u.vR * u.vR * h) / d;
-    v.mA += (v.vA * w * (y - pA)) / dA;
-    v.vA -= (v.vA * v.vA * hA) / dA;
-    if (everyOutcome) {
-      this.g += (vG * r) / d;
-      this.gVariance -= (vG * vG * h) / d;
-    } else if (c.base_variance > 0 && u.baseDay !== this.#day % 65_536) {
-      u.baseDay = this.#day % 65_536;
-      this.#residual += r;
-      this.#information += h;
-    }
-    const isShock = y === 1 && w >= c.failure_weight_min;
-    if (isShock && Math.sqrt((1 - pA) / pA) > c.shock_residual) {
-      v.shockAt = Math.max(v.shockAt, Math.floor(t / 1000) * 1000);
-    }
-  }
-
-  #count(v: Agent, u: Agent, y: number, w: number, t: number, stakes: number): void {
-    const c = this.config;
-    const step = (value: number, lastAt: number, halfLife: number, add: number): number => {
-      const elapsed = lastAt === 0 ? 0 : days(lastAt, t);
-      const late = lastAt === 0 ? 0 : days(t, lastAt);
-      return Math.fround(value * 2 ** (-elapsed / halfLife) + add * 2 ** (-late / halfLife));
-    };
-    const long = c.half_life_long_days;
-    const short = c.half_life_short_days;
-    v.s90 = step(v.s90, v.subjectAt, long, w * (1 - y));
-    v.f90 = step(v.f90, v.subjectAt, long, w * y);
-    v.s14 = step(v.s14, v.subjectAt, short, w * (1 - y));
-    v.f14 = step(v.f14, v.subjectAt, short, w * y);
-    u.rs14 = step(u.rs14, u.reporterAt, short, w * (1 - y));
-    u.rf14 = step(u.rf14, u.reporterAt, short, w * y);
-    const at = Math.floor(t / 1000) * 1000;
-    v.firstAt = v.firstAt === 0 ? at : Math.min(v.firstAt, at);
-    if (y === 1 && w >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
-    let proven = v.proven;
-    if (v.subjectAt > 0) proven *= 2 ** (-days(v.subjectAt, t) / c.half_life_stakes_days);
-    if (y === 0 && w > c.failure_weight_min) proven = Math.max(proven, stakes);
-    v.proven = Math.fround(proven);
-    v.outcomes++;
-    v.subjectAt = Math.max(v.subjectAt, t);
-    u.reporterAt = Math.max(u.reporterAt, t);
-  }
-
+/** Fold and score together. */
+export class ReferenceBureau extends ReferenceFold {
   /** Scores `subject`; with a viewer the handshake model, else the check model. */
   score(subject: string, viewer: string | null, stakes: number, now: number): ReferenceLeg {
     const c = this.config;
@@ -347,6 +151,3 @@ export function referenceDecision(c: ScoringConfig, p: number, stakes: number): 
   if (connect <= verify && connect <= escalate) return 0;
   return verify <= escalate ? 1 : 2;
 }
-
-/** Grade index by name, for readable vectors. */
-export const gradeIndex = (name: (typeof GRADES)[number]): number => GRADES.indexOf(name);
