@@ -4,9 +4,10 @@ import { randomBytes } from "node:crypto";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
 import { openEngineWriter } from "./engine/writer.ts";
-import { loadBureauKey } from "./ledger/bureau-key.ts";
+import { type BureauKey, loadBureauKey } from "./ledger/bureau-key.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { JournalBroken, JournalDamaged } from "./ledger/journal-faults.ts";
+import { segmentsOf } from "./ledger/journal-format.ts";
 import { openLedgerCore } from "./ledger/ledger-core.ts";
 import { serveLedger } from "./ledger/ledger-loop.ts";
 import type { FromLedger, LedgerThreadData } from "./ledger/ledger-messages.ts";
@@ -46,7 +47,7 @@ function main(port: MessagePort, data: ThreadData): void {
     const core = openLedgerCore({
       files: nodeFiles,
       directory: data.journal,
-      key: loadBureauKey(data.bureauKey),
+      key: bureauKeyFor(data),
       epoch: data.epoch,
       fold: (outcome) => writer.fold(outcome),
       nowMs: data.nowMs,
@@ -61,6 +62,19 @@ function main(port: MessagePort, data: ThreadData): void {
     serveLedger({ port, core, storePort: data.storePort, fail, closed: end });
   } catch (error) {
     fail(error);
+  }
+}
+
+/** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
+function bureauKeyFor(data: ThreadData): BureauKey {
+  nodeFiles.makeDirectory(data.journal);
+  const [first] = segmentsOf(nodeFiles.list(data.journal));
+  try {
+    return loadBureauKey(data.bureauKey, first === undefined);
+  } catch (error) {
+    if (first === undefined || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const reason = "the bureau key that signed it is missing";
+    throw new JournalDamaged({ segment: first.name, offset: 0, afterLsn: 0, reason });
   }
 }
 

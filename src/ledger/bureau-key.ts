@@ -24,10 +24,12 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
 /**
  * Loads the key, or creates it when the file does not exist (mode 0600, synced with its directory).
- * @throws the file system's error; an Error when the file is not an Ed25519 private key.
+ * @param mayCreate false where there is evidence already: its key cannot just be another one.
+ * @throws the file system's error (ENOENT when it may not create); an Error when the file is not
+ * an Ed25519 private key.
  */
-export function loadBureauKey(path: string): BureauKey {
-  const existing = readIfThere(path);
+export function loadBureauKey(path: string, mayCreate = true): BureauKey {
+  const existing = readIfThere(path, mayCreate);
   if (existing !== undefined) return bureauKeyFrom(createPrivateKey(existing));
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
@@ -45,11 +47,12 @@ export function loadBureauKey(path: string): BureauKey {
   return bureauKeyFrom(privateKey);
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfThere(path: string, mayBeAbsent: boolean): string | undefined {
   try {
     return fs.readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+    if (isAbsent && mayBeAbsent) return undefined;
     throw error;
   }
 }

@@ -71,7 +71,7 @@ const holdings = new Map<string, Holding>();
  * @throws DataDirectoryInUse when another process owns it.
  */
 export async function claimDataDirectory(root: string): Promise<DataDirectoryClaim> {
-  fs.mkdirSync(root, { recursive: true, mode: 0o700 });
+  nodeFiles.makeDirectory(root);
   const paths = dataPaths(fs.realpathSync(root));
   const holding = holdings.get(paths.root) ?? { claim: takeOver(paths), count: 0 };
   holdings.set(paths.root, holding);

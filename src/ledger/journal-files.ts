@@ -2,11 +2,13 @@
 // a faulty or simulated file system under the real code. The default is node:fs, synchronous: the
 // journal has its own thread and must know when a sync returned.
 import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
 
 /** Synchronous file operations. Every call throws a NodeJS.ErrnoException-shaped error. */
 export interface FileLayer {
   /** Names in a directory, unsorted. */
   list(directory: string): string[];
+  /** Makes a directory and what is missing above it (0700), durably. */
   makeDirectory(directory: string): void;
   /** `create` fails when the file exists: evidence is never overwritten. */
   open(path: string, mode: "read" | "write" | "create"): number;
@@ -38,7 +40,15 @@ const OPEN_FLAGS = { read: "r", write: "r+", create: "wx+" } as const;
 export const nodeFiles: FileLayer = {
   list: (directory) => fs.readdirSync(directory),
   makeDirectory: (directory) => {
-    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const made = fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    if (made === undefined) return;
+    // A synced file in a directory whose own entry was lost is lost too.
+    const top = dirname(resolve(made));
+    let parent = resolve(directory);
+    do {
+      parent = dirname(parent);
+      nodeFiles.syncDirectory(parent);
+    } while (parent !== top);
   },
   open: (path, mode) => fs.openSync(path, OPEN_FLAGS[mode], 0o600),
   close: (descriptor) => fs.closeSync(descriptor),

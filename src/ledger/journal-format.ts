@@ -15,7 +15,6 @@ export const FRAME_KINDS = {
   evidence: 7,
   snapshot: 8,
 } as const;
-export type RecordKind = "outcome" | "audit" | "config" | "key" | "evidence" | "snapshot";
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */

@@ -85,6 +85,13 @@ test("parts of one process share the claim; the epoch rises with each owner", as
   expect(fs.existsSync(later.paths.owner)).toBe(false);
 });
 
+test("a directory is made with all that is missing above it, private", async () => {
+  const root = join(temporaryDirectory(), "a", "b", "c");
+  const claim = await claimDataDirectory(root);
+  expect(fs.statSync(root).mode & 0o777).toBe(0o700);
+  await claim.release();
+});
+
 test("a command finds the server that runs, not one that is gone", () => {
   const directory = temporaryDirectory();
   const paths = dataPaths(directory);

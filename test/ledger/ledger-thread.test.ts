@@ -111,6 +111,16 @@ test("damaged evidence refuses to start, with the place", async () => {
   await expect(open(dataDir)).rejects.toThrow(JournalDamaged);
 });
 
+test("a bureau key that vanished is not silently replaced", async () => {
+  const dataDir = temporaryDirectory();
+  const { ledger } = await open(dataDir);
+  await ledger.append(recordOf(1));
+  await ledger.close();
+  fs.rmSync(join(dataDir, "bureau.key"));
+  await expect(open(dataDir)).rejects.toMatchObject({ exitCode: 65 });
+  expect(fs.existsSync(join(dataDir, "bureau.key"))).toBe(false);
+});
+
 test("a thread that dies rejects everything and says so once", async () => {
   const entry = new URL("dying-thread.ts", import.meta.url);
   const { ledger, fatal } = await open(temporaryDirectory(), { entry });
