@@ -7,6 +7,19 @@ import type { RequestHead } from "./server-port.ts";
 /** Digits of a Content-Length: 7 hold every body limit and no surprise. */
 const CONTENT_LENGTH = /^[0-9]{1,7}$/;
 
+/** Read on the paths below alone: everywhere else they are the business of whoever sent them. */
+const FORWARDED_PATH = /^\/(?:v1\/gateway|\.well-known)\//;
+const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
+  "x-trust-agent-id",
+  "x-trust-action",
+  "x-trust-tool-level",
+  "x-trust-stakes",
+  "x-trust-session-sec",
+  "x-original-method",
+  "x-forwarded-method",
+  "x-forwarded-proto",
+]);
+
 /** One request's head while its header lines come in, in any order, any number of times. */
 export class HeadReader implements RequestHead {
   readonly method: string;
@@ -22,6 +35,7 @@ export class HeadReader implements RequestHead {
   wantsTiming = false;
   /** Bytes announced; -1 without Content-Length. Meaningful once `framingFault` found nothing. */
   contentLength = -1;
+  readonly #forwarded: Map<string, string> | undefined;
   #contentLengthText: string | undefined = undefined;
   #host: string | undefined = undefined;
   #repeated: string | undefined = undefined;
@@ -30,10 +44,24 @@ export class HeadReader implements RequestHead {
   constructor(method: string, path: string) {
     this.method = method;
     this.path = path;
+    this.#forwarded = FORWARDED_PATH.test(path) ? new Map() : undefined;
+  }
+
+  get host(): string | undefined {
+    return this.#host;
+  }
+
+  get forwarded(): ReadonlyMap<string, string> | undefined {
+    return this.#forwarded;
   }
 
   /** One header line, name in lower case. Selected by length first: this runs for every line. */
   add(name: string, value: string): void {
+    if (this.#forwarded !== undefined && FORWARDED_HEADERS.has(name)) {
+      // Two agent ids are one too many: which of them was proved is not ours to guess.
+      this.#once(name, this.#forwarded.get(name), value);
+      this.#forwarded.set(name, value);
+    }
     switch (name.length) {
       case 4:
         if (name === "host") this.#host = this.#once(name, this.#host, value);

@@ -22,6 +22,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../contract/vocabulary.ts";
+import { AUTHZEN_SCHEMAS } from "./openapi-authzen.ts";
 import {
   text,
   number,
@@ -247,6 +248,7 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
 /** Every schema the document names. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...SCORE_SCHEMAS,
+  ...AUTHZEN_SCHEMAS,
   ...OUTCOME_SCHEMAS,
   ...SERVICE_SCHEMAS,
 };

@@ -11,7 +11,7 @@ export type Access = Scope | "none" | "key";
 export interface Route {
   /** Operation id and metrics label. */
   readonly name: string;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   /** Exact path, or a prefix and one trailing `{parameter}` that may hold slashes. */
   readonly path: string;
   readonly summary: string;

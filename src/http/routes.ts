@@ -1,12 +1,16 @@
 // The one route table: what is served, documented, guarded and counted.
 import type { Route } from "./route.ts";
 import { ADMIN_ROUTES } from "./routes-admin.ts";
+import { AUTHZEN_ROUTES } from "./routes-authzen.ts";
+import { GATEWAY_ROUTES } from "./routes-gateway.ts";
 import { OUTCOME_ROUTES } from "./routes-outcomes.ts";
 import { SCORE_ROUTES } from "./routes-score.ts";
 import { SERVICE_ROUTES } from "./routes-service.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
+  ...GATEWAY_ROUTES,
+  ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,

@@ -20,7 +20,13 @@ export interface RequestHead {
   readonly deadlineMs: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly wantsTiming: boolean;
+  readonly host: string | undefined;
+  /** What a gateway says of the request it asks about; only on the paths that read it. */
+  readonly forwarded: Forwarded | undefined;
 }
+
+/** Header lines by lower-case name; see FORWARDED_HEADERS. None was repeated. */
+export type Forwarded = ReadonlyMap<string, string>;
 
 /** One complete reply. `Content-Length` is the adapter's business. */
 export interface Reply {

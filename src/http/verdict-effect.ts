@@ -1,0 +1,34 @@
+// What a verdict means to those who only let through or not (gateways, AuthZEN), and the one call
+// behind them: the same `Bureau.verify` as `POST /v1/trust/verify`, metered the same.
+import type { VerifyRequest, VerifyResponse } from "../contract/messages.ts";
+import { parseVerifyRequest } from "../contract/parse-requests.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** The parsed request's verdict, counted as a paid read. */
+export function askBureau(
+  exchange: Exchange,
+  request: VerifyRequest,
+  requestId = exchange.requestId,
+): VerifyResponse | Promise<VerifyResponse> {
+  const call = { requestId, principal: exchange.principal };
+  const response = exchange.services.bureau.verify(request, call);
+  if (response instanceof Promise) return response.then((settled) => counted(exchange, settled));
+  return counted(exchange, response);
+}
+
+/** Members by the names of the contract; undefined ones are left out before they are parsed. */
+export function verifyRequestOf(members: Record<string, unknown>): VerifyRequest {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return parseVerifyRequest(Object.fromEntries(given));
+}
+
+/** Only ALLOW lets through. A key in shadow mode never blocks (its verdict is for the log). */
+export function isLetThrough(response: VerifyResponse): boolean {
+  return response.policy_action.verdict === "ALLOW" || !response.enforced;
+}
+
+function counted(exchange: Exchange, response: VerifyResponse): VerifyResponse {
+  exchange.services.metrics.verdicts[response.policy_action.verdict] += 1;
+  exchange.services.usage.countRead(exchange.principal, "verify");
+  return response;
+}
