@@ -1,0 +1,177 @@
+// eval:grounding: how well the grounding score tells supported texts from unsupported ones on
+// labelled rows, by the real module. Rows whose source the shipped numbers were fitted on are scored
+// by numbers refitted without their fold (idf, weights and thresholds), split by source; all other
+// rows by the shipped numbers as they are. One JSON object on the last line of stdout.
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+
+import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
+import { auc } from "../src/kaizen/metrics.ts";
+import { readNumbers, readWeights } from "../src/vault/grounding-tables.ts";
+import { fitOn, scoreRows } from "./grounding-fit.ts";
+import type { Scored } from "./grounding-fit.ts";
+import { FOLDS, foldOf, groupDigest, readRows, RowBench } from "./grounding-rows.ts";
+import type { LabelledRow } from "./grounding-rows.ts";
+
+/** Pages of other groups drawn for every true citation. */
+const STRANGERS = 4;
+
+interface Judged extends Scored {
+  threshold: number;
+}
+
+const round = (value: number) => Math.round(value * 1e4) / 1e4;
+
+function fittedGroups(): Set<string> {
+  const url = new URL("../data/grounding/fitted-groups.json", import.meta.url);
+  return new Set(JSON.parse(readFileSync(url, "utf8")) as string[]);
+}
+
+/** Scores fitted rows fold by fold, each under numbers that never saw its sources. */
+function crossValidate(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
+  return Array.from({ length: FOLDS }, (_, fold) => fold).flatMap((fold) => {
+    const held = rows.filter((row) => foldOf(row) === fold);
+    if (held.length === 0) return [];
+    process.stderr.write(`fold ${fold + 1} of ${FOLDS}: fitting without ${held.length} rows\n`);
+    const { numbers } = fitOn(
+      bench,
+      rows.filter((row) => foldOf(row) !== fold),
+    );
+    return judge(scoreRows(bench, numbers, held), numbers.f1_at);
+  });
+}
+
+function judge(scored: readonly Scored[], f1At: Record<string, number>): Judged[] {
+  return scored.map((each) => ({ ...each, threshold: f1At[each.row.task] ?? 0 }));
+}
+
+function shipped(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
+  const numbers = readNumbers();
+  bench.install(numbers, new Map(readWeights()));
+  return judge(scoreRows(bench, numbers, rows), numbers.f1_at);
+}
+
+/** F1, balanced accuracy and AUROC of judged rows, beside what knows nothing. */
+function summarise(judged: readonly Judged[]) {
+  const labels = judged.map(({ row }) => row.label);
+  const positives = labels.filter((label) => label === 1).length;
+  const flagged = judged.filter(({ risk, threshold }) => risk >= threshold);
+  const hits = flagged.filter(({ row }) => row.label === 1).length;
+  const negatives = judged.length - positives;
+  const specificity = (negatives - (flagged.length - hits)) / Math.max(1, negatives);
+  const risks = judged.map(({ risk }) => risk);
+  const lengths = judged.map(({ row }) => row.resp.length);
+  return {
+    rows: judged.length,
+    positives,
+    auroc: round(auc(risks, labels)),
+    f1: round((2 * hits) / Math.max(1, flagged.length + positives)),
+    balanced_accuracy: round((hits / Math.max(1, positives) + specificity) / 2),
+    always_positive_f1: round((2 * positives) / (judged.length + positives)),
+    length_only_auroc: round(auc(lengths, labels)),
+  };
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = Math.min(sorted.length - 1, Math.floor(share * sorted.length));
+  return Math.round((sorted[at] ?? 0) * 10) / 10;
+}
+
+interface CitedPair {
+  /** Share of the claim's weight that the best two neighbouring sentences lack, of 1024. */
+  miss: number;
+  isStranger: number;
+  /** False when the claim has too few words to say which page it belongs to. */
+  isAssessed: boolean;
+}
+
+/** The cited page against pages of other groups, by the best window alone. */
+function citationMismatch(bench: RowBench, rows: readonly LabelledRow[]): CitedPair[] {
+  const cited = rows.filter((row) => row.task === "Citation" && row.label3 !== "not_supported");
+  const pairs: CitedPair[] = [];
+  const add = (row: LabelledRow, page: LabelledRow, isStranger: number) => {
+    const reading = bench.reader.score(row.resp, "", [bench.documentOf(page).number], ONE);
+    if (reading === undefined || reading.sentenceCount === 0) return;
+    const kept = Array.from({ length: reading.sentenceCount }, (_, at) => bench.reader.rowOf(at));
+    const miss = Math.min(...kept.map((each) => each[FEATURE_WINDOW]!));
+    pairs.push({ miss, isStranger, isAssessed: bench.reader.windowOf(0) >= 0 });
+  };
+  for (const [at, row] of cited.entries()) {
+    add(row, row, 0);
+    for (let step = 1; step <= STRANGERS; step++) {
+      let other = (at + step * 37) % cited.length;
+      for (let tries = 0; tries < cited.length && cited[other]!.group === row.group; tries++) {
+        other = (other + 1) % cited.length;
+      }
+      add(row, cited[other]!, 1);
+    }
+  }
+  return pairs;
+}
+
+/** Share of assessed pairs whose best window is below `at`. */
+function shareBelow(pairs: readonly CitedPair[], isStranger: number, at: number): number {
+  const chosen = pairs.filter((pair) => pair.isAssessed && pair.isStranger === isStranger);
+  const below = chosen.filter(({ miss }) => ONE - miss < at);
+  return round(below.length / Math.max(1, chosen.length));
+}
+
+function main(): void {
+  const { values } = parseArgs({ options: { dir: { type: "string" } } });
+  if (values.dir === undefined) throw new Error("--dir names the folder of labelled rows");
+  const rows = readRows(values.dir);
+  const bench = new RowBench();
+  const fitted = fittedGroups();
+  const known = rows.filter((row) => fitted.has(groupDigest(row)));
+  const fresh = rows.filter((row) => !fitted.has(groupDigest(row)));
+  const judged = [...crossValidate(bench, known), ...shipped(bench, fresh)];
+  const { soft, hard } = readNumbers().citation;
+  const pairs = citationMismatch(bench, rows);
+  const times = judged.map(({ microseconds }) => microseconds);
+  const files = [...new Set(rows.map((row) => row.file))].map((file) => {
+    const own = judged.filter(({ row }) => row.file === file);
+    const ownTimes = own.map(({ microseconds }) => microseconds);
+    return Object.assign({ file: `${file}.jsonl` }, summarise(own), {
+      us_p50: quantile(ownTimes, 0.5),
+      us_p99: quantile(ownTimes, 0.99),
+    });
+  });
+  process.stderr.write(
+    `${known.length} rows by refitted numbers, ${fresh.length} by the shipped ones; ` +
+      `p50 ${quantile(times, 0.5)} us\n`,
+  );
+  const report = {
+    files,
+    citation_mismatch_auroc: round(
+      auc(
+        pairs.map(({ miss }) => miss),
+        pairs.map(({ isStranger }) => isStranger),
+      ),
+    ),
+    citation: {
+      pairs: pairs.length,
+      assessed: pairs.filter(({ isAssessed }) => isAssessed).length,
+      soft: { false_alarms: shareBelow(pairs, 0, soft), caught: shareBelow(pairs, 1, soft) },
+      hard: { false_alarms: shareBelow(pairs, 0, hard), caught: shareBelow(pairs, 1, hard) },
+    },
+    ragtruth: summarise(judged.filter(({ row }) => row.ds.startsWith("ragtruth"))),
+    tau: tauTable(judged),
+  };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+/** What the shipped thresholds do on these rows: false alarms and recall. */
+function tauTable(judged: readonly Judged[]) {
+  const { prose } = readNumbers().kinds;
+  const shares = (tau: number) => {
+    const share = (label: number) => {
+      const chosen = judged.filter(({ row }) => row.label === label);
+      return round(chosen.filter(({ risk }) => risk >= tau).length / Math.max(1, chosen.length));
+    };
+    return { at: round(tau / ONE), false_alarms: share(0), recall: share(1) };
+  };
+  return { lo: shares(prose.tau_lo), hi: shares(prose.tau_hi) };
+}
+
+main();

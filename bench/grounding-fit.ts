@@ -1,0 +1,149 @@
+// Fitting the grounding numbers: a logistic model of single sentences with weights that may not be
+// negative, so that no feature can vouch for what another one doubts. Thresholds follow from the
+// scores of clean rows. Everything ends as integers in 1/1024.
+import { FEATURES_COUNT, ONE } from "../assembly/grounding/layout.ts";
+import type { GroundingNumbers, KindNumbers, TextKind } from "../src/vault/grounding-tables.ts";
+import type { LabelledRow, RowBench, RowFeatures } from "./grounding-rows.ts";
+
+const ITERATIONS = 1500;
+const STEP_WEIGHT = 3;
+const STEP_BIAS = 2;
+const RIDGE = 0.0005;
+/** Measured on the rows: structured answers are long lists, where the mean says more. */
+const TOP_SHARES: Record<TextKind, number> = { prose: ONE, structured: 307 };
+/** provenance.md 5: what holds until enough clean outcomes of one's own are there. */
+const TAU_LO = Math.round(0.9 * ONE);
+const TAU_HI = Math.round(1.9 * ONE);
+
+interface Sample {
+  features: Float64Array;
+  label: number;
+  file: number;
+  weight: number;
+}
+
+const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
+
+/** Sentences of all rows; each file weighs the same, long responses less per sentence. */
+function samplesOf(rows: readonly RowFeatures[], files: readonly string[]): Sample[] {
+  const counts = files.map((file) => rows.filter(({ row }) => row.file === file).length);
+  return rows.flatMap(({ row, sentences, labels }) => {
+    const file = files.indexOf(row.file);
+    const weight = 1 / (counts[file]! * Math.sqrt(Math.max(1, sentences.length)));
+    return sentences.map((features, at) => ({
+      features: features.map((value) => value / ONE),
+      label: labels[at]!,
+      file,
+      weight,
+    }));
+  });
+}
+
+/** Weights and one bias per file, by projected gradient. */
+function descend(samples: readonly Sample[], fileCount: number) {
+  const weights = new Float64Array(FEATURES_COUNT).fill(1);
+  const biases = new Float64Array(fileCount).fill(-1);
+  const total = samples.reduce((sum, { weight }) => sum + weight, 0);
+  const totals = new Float64Array(fileCount);
+  for (const { file, weight } of samples) totals[file]! += weight;
+  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
+    const slope = new Float64Array(FEATURES_COUNT);
+    const slopes = new Float64Array(fileCount);
+    for (const { features, label, file, weight } of samples) {
+      let z = biases[file]!;
+      for (let at = 0; at < FEATURES_COUNT; at++) z += weights[at]! * features[at]!;
+      const error = (sigmoid(z) - label) * weight;
+      for (let at = 0; at < FEATURES_COUNT; at++) slope[at]! += error * features[at]!;
+      slopes[file]! += error;
+    }
+    for (let at = 0; at < FEATURES_COUNT; at++) {
+      const step = STEP_WEIGHT * (slope[at]! / total + RIDGE * weights[at]!);
+      weights[at] = Math.max(0, weights[at]! - step);
+    }
+    for (let at = 0; at < fileCount; at++) biases[at]! -= (STEP_BIAS * slopes[at]!) / totals[at]!;
+  }
+  return { weights, biases };
+}
+
+/** Numbers fitted to rows whose features were taken under the idf that is installed. */
+export function fitNumbers(rows: readonly RowFeatures[], idfUnseen: number): GroundingNumbers {
+  const files = [...new Set(rows.map(({ row }) => row.file))];
+  const { weights, biases } = descend(samplesOf(rows, files), files.length);
+  const bias = biases.reduce((sum, each) => sum + each, 0) / files.length;
+  const kind = (name: TextKind): KindNumbers => ({
+    top_share: TOP_SHARES[name],
+    tau_lo: TAU_LO,
+    tau_hi: TAU_HI,
+  });
+  return {
+    weights: Array.from(weights, (weight) => Math.round(weight * ONE)),
+    bias: Math.round(bias * ONE),
+    idf_unseen: idfUnseen,
+    kinds: { prose: kind("prose"), structured: kind("structured") },
+    // Windows of true citations and of pages drawn at random: see eval:grounding.
+    citation: { soft: 184, hard: 102 },
+    f1_at: {},
+  };
+}
+
+export interface Scored {
+  row: LabelledRow;
+  risk: number;
+  microseconds: number;
+}
+
+/** Risks of rows under the numbers that are installed. */
+export function scoreRows(
+  bench: RowBench,
+  numbers: GroundingNumbers,
+  rows: readonly LabelledRow[],
+): Scored[] {
+  return rows.map((row) => {
+    const { number, kind } = bench.documentOf(row);
+    const startedAt = performance.now();
+    const { top_share } = numbers.kinds[kind];
+    const reading = bench.reader.score(row.resp, row.query, [number], top_share)!;
+    const microseconds = (performance.now() - startedAt) * 1000;
+    // A text without a sentence to check is as clean as can be said.
+    const risk = reading.sentenceCount === 0 ? -10 * ONE : reading.risk;
+    return { row, risk, microseconds };
+  });
+}
+
+/** The threshold with the best F1, per task. */
+export function bestThresholds(scored: readonly Scored[]): Record<string, number> {
+  const tasks = [...new Set(scored.map(({ row }) => row.task))].toSorted();
+  return Object.fromEntries(
+    tasks.map((task) => [task, bestThreshold(scored.filter(({ row }) => row.task === task))]),
+  );
+}
+
+function bestThreshold(scored: readonly Scored[]): number {
+  const sorted = scored.toSorted((a, b) => b.risk - a.risk);
+  const positives = sorted.filter(({ row }) => row.label === 1).length;
+  let best = { f1: -1, at: 0 };
+  let hits = 0;
+  for (const [at, { row, risk }] of sorted.entries()) {
+    hits += row.label;
+    if (sorted[at + 1]?.risk === risk) continue;
+    const f1 = (2 * hits) / (at + 1 + positives);
+    // Halfway to the next score: no row sits on the line.
+    const line = (risk + (sorted[at + 1]?.risk ?? risk - 2)) >> 1;
+    if (f1 > best.f1) best = { f1, at: line };
+  }
+  return best.at;
+}
+
+/** Fits on these rows alone, idf included, and leaves the numbers installed. */
+export function fitOn(bench: RowBench, rows: readonly LabelledRow[]) {
+  const { weights, unseen } = bench.idfOf(rows);
+  const blank = { weights: [], bias: 0, idf_unseen: unseen } as unknown as GroundingNumbers;
+  bench.install({ ...blank, weights: Array.from({ length: FEATURES_COUNT }, () => 0) }, weights);
+  const numbers = fitNumbers(
+    rows.map((row) => bench.featuresOf(row)),
+    unseen,
+  );
+  bench.install(numbers, weights);
+  numbers.f1_at = bestThresholds(scoreRows(bench, numbers, rows));
+  return { numbers, weights };
+}
