@@ -41,8 +41,7 @@ export function readRows(folder: string): LabelledRow[] {
 }
 
 function readFile(path: string, file: string): LabelledRow[] {
-  const lines = readFileSync(path, "utf8").split("
-");
+  const lines = readFileSync(path, "utf8").split("\n");
   return lines
     .filter((line) => line.trim() !== "")
     .map((line) => Object.assign(JSON.parse(line) as LabelledRow, { file }));
