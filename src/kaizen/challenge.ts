@@ -2,19 +2,17 @@
 // test has seen, answer with every gate. Pure: the same evidence and policy give the same answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import type { Fit } from "./fit.ts";
+import { GATE_POLICY } from "./gate.ts";
+import type { GatePolicy, GateResult } from "./gate.ts";
+import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates-loss.ts";
 import {
   calibrationGate,
   driftGate,
   falsePositiveGate,
-  GATE_POLICY,
-  rankingGate,
+  monotoneGate,
   refuseThreshold,
-  sampleGate,
-  sliceGate,
   stabilityGate,
-  superiorityGate,
-} from "./gates.ts";
-import type { GatePolicy, GateResult } from "./gates.ts";
+} from "./gates-safety.ts";
 import { cappedWeights, forecast } from "./holdout.ts";
 import type { Evidence, Holdout } from "./holdout.ts";
 import { logLossOf } from "./metrics.ts";
@@ -42,6 +40,8 @@ export interface ChallengeOptions {
   /** Fewer failures suffice (young deployments). */
   isPilot: boolean;
   policy?: GatePolicy;
+  /** A person has agreed to a structural change beforehand. */
+  isSignedOff?: boolean;
   /** Slices of the holdout rows, by number; default: one. */
   slices?: ArrayLike<number>;
 }
@@ -76,7 +76,7 @@ export function challenge(
   const champion = config[options.side];
   const before = forecast(evidence, holdoutFrom, holdoutTo, champion, config);
   const base = { failures, subjects, reporters, weights, config, champion: before };
-  const sample = sampleGate({ ...base, challenger: before }, policy, options.isPilot);
+  const sample = sampleGate(base, policy, options.isPilot);
   if (!sample.passed) return refusal([sample], `insufficient evidence: ${sample.sentence}`);
   const trainBads = evidence.failures.subarray(0, trainTo).reduce((sum, y) => sum + y, 0);
   if (trainTo < TRAIN_ROWS_MIN || trainBads < TRAIN_FAILURES_MIN) {
@@ -90,14 +90,16 @@ export function challenge(
   const holdout: Holdout = { ...base, challenger: after };
   const trainScores = forecast(evidence, 0, trainTo, champion, config).scores;
   const slices = options.slices ?? new Uint8Array(failures.length);
+  const { z } = lossGain(holdout);
   const gates = [
     sample,
     superiorityGate(holdout, policy),
     rankingGate(holdout, policy),
     calibrationGate(holdout, policy),
     falsePositiveGate(holdout, policy),
-    driftGate(holdout, trainScores, policy),
-    stabilityGate(holdout, policy),
+    monotoneGate(holdout),
+    driftGate(holdout, trainScores, z, policy),
+    stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
     sliceGate(holdout, slices, policy),
   ];
   const failed = gates.find((gate) => !gate.passed);

@@ -1,7 +1,6 @@
 // The tests behind the promotion gates: clustered variances, exact binomial bounds, drift and rank
 // measures (kaizen 6.3). Plain functions of arrays; nothing here knows what a gate is.
 import assert from "node:assert/strict";
-import { fitLogistic } from "./fit.ts";
 
 /** Variance of a weighted mean whose rows share subjects and reporters. */
 export interface TwoWayVariance {
@@ -208,18 +207,4 @@ function ranks(values: ArrayLike<number>): Float64Array {
     i = end;
   }
   return result;
-}
-
-/** Logistic recalibration of forecasts: slope 1 and intercept 0 when calibrated. */
-export function recalibration(
-  logits: ArrayLike<number>,
-  failures: Uint8Array,
-): { intercept: number; slope: number } | null {
-  const n = failures.length;
-  const values = new Float64Array(n * 2);
-  for (let i = 0; i < n; i++) values.set([1, logits[i]!], i * 2);
-  const prior = Float64Array.from([0, 1]);
-  const fit = fitLogistic({ columns: 2, values, failures }, { lambda: 0, prior, signs: [0, 0] });
-  if (fit === null) return null;
-  return { intercept: fit.coefficients[0]!, slope: fit.coefficients[1]! };
 }

@@ -1,0 +1,61 @@
+// What a promotion gate is: its thresholds, all public, and its answer with every number it rests
+// on. The gates themselves are in gates-*.ts; ARCHITECTURE.md says where and why they differ from
+// a plain cut.
+
+/** Thresholds of the gates; every one is public and part of the record of a run. */
+export const GATE_POLICY = {
+  rows_min: 1000,
+  failures_min: 100,
+  /** With fewer failures than that a pilot deployment may still test. */
+  failures_min_pilot: 40,
+  effective_reporters_min: 30,
+  effective_subjects_min: 50,
+  z_min: 1.645,
+  /** From this many failures on, chance alone gets less room. */
+  strict_failures: 1000,
+  z_min_strict: 2.576,
+  relative_gain_min: 0.005,
+  auc_loss_max: 0.005,
+  ece_max: 0.03,
+  ece_increase_max: 0.005,
+  slope_min: 0.8,
+  slope_max: 1.25,
+  intercept_max: 0.2,
+  false_positive_max: 0.001,
+  mcnemar_p_min: 0.05,
+  drift_warn: 0.1,
+  drift_max: 0.25,
+  /** What a re-fit must show when the population has moved by more than `drift_max`. */
+  z_min_drift: 1.96,
+  median_shift_max: 15,
+  tier_migration_max: 0.1,
+  rank_correlation_min: 0.95,
+  coefficient_step: 0.25,
+  coefficient_floor: 0.1,
+  /** What a structural change must show to be promoted without a person's sign-off. */
+  z_min_structural: 2.326,
+  lift_20x5_max: 30,
+  lift_200x20_max: 35,
+  slice_rows_min: 200,
+  slice_z_min: -2.5,
+  slice_loss_increase_max: 0.02,
+} as const;
+
+export type GatePolicy = { readonly [K in keyof typeof GATE_POLICY]: number };
+
+export interface GateResult {
+  /** `G1` to `G10` (kaizen 6.3). */
+  id: string;
+  name: string;
+  passed: boolean;
+  /** Passed, but a person should look. */
+  isWarning?: boolean;
+  /** Every number the verdict rests on. */
+  numbers: Record<string, number>;
+  sentence: string;
+}
+
+/** A number for a sentence: rounded, without trailing zeros. */
+export function show(value: number, digits = 4): string {
+  return String(Number(value.toFixed(digits)));
+}
