@@ -2,6 +2,9 @@
 // journal and in the store, however often the process dies.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFiles } from "../../src/ledger/journal-files.ts";
@@ -20,18 +23,21 @@ async function runAndKill(
   first: number,
   lifetimeMs: number,
 ): Promise<Map<number, number>> {
+  // A file, not a pipe: a reader that is busy would make the child's writes fail.
+  const path = join(temporaryDirectory(), "acknowledged");
+  const output = fs.openSync(path, "a");
   const child = spawn(process.execPath, [CHILD, dataDir, String(first)], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", output, "inherit"],
   });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    if (output === "") setTimeout(() => child.kill("SIGKILL"), lifetimeMs);
-    output += chunk.toString();
-  });
-  const [, signal] = (await once(child, "close")) as [number, string];
+  fs.closeSync(output);
+  const closed = once(child, "close") as Promise<[number, string]>;
+  await expect.poll(() => fs.statSync(path).size, { interval: 5, timeout: 30_000 }).not.toBe(0);
+  await setTimeout(lifetimeMs);
+  child.kill("SIGKILL");
+  const [, signal] = await closed;
   expect(signal).toBe("SIGKILL");
   // The last line may be cut by the kill.
-  const lines = output.split("\n").slice(0, -1);
+  const lines = fs.readFileSync(path, "latin1").split("\n").slice(0, -1);
   return new Map(lines.map((line) => line.split(" ").map(Number) as [number, number]));
 }
 
