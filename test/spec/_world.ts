@@ -1,0 +1,189 @@
+// One small world behind three doors: the bureau called directly, over HTTP, and through the client
+// library. Real engine, real ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { randomFillSync } from "node:crypto";
+import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
+import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { TrustRankClient } from "../../src/client/client.ts";
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  OutcomeReceipt,
+  OutcomeRequest,
+  Principal,
+  VerifyRequest,
+  VerifyResponse,
+} from "../../src/contract/messages.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineReader } from "../../src/engine/reader.ts";
+import { startHttpServer } from "../../src/http/http-server.ts";
+import { openKeyring } from "../../src/http/keys.ts";
+import type { HttpServer } from "../../src/http/server-port.ts";
+import { startLedger } from "../../src/ledger/ledger-client.ts";
+import { startStore } from "../../src/store/store-client.ts";
+
+export const NOW_MS = Date.UTC(2026, 10, 20, 12);
+const DAY_MS = 86_400_000;
+const KEY = "spec-suite-admin-key-0123456789abcdefghijk";
+
+/** The agents of the world and how they behaved. */
+export const AGENTS = {
+  trusted: "agent://spec/trusted",
+  failing: "agent://spec/failing",
+  newcomer: "agent://spec/newcomer",
+  viewer: "agent://spec/viewer",
+} as const;
+
+/** One way to ask the service. */
+export interface Door {
+  name: string;
+  verify(request: VerifyRequest): Promise<VerifyResponse>;
+  check(subject: string, stakes: number): Promise<CheckResponse>;
+  handshake(initiator: string, counterparty: string, stakes: number): Promise<HandshakeResponse>;
+  report(outcome: OutcomeRequest): Promise<OutcomeReceipt>;
+}
+
+export interface World {
+  url: string;
+  key: string;
+  bureau: Bureau;
+  server: HttpServer;
+  doors: Door[];
+  close(): Promise<void>;
+}
+
+export const principal: Principal = {
+  keyId: "spec",
+  tenant: "operator",
+  scopes: new Set(["admin"]),
+  minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+  isShadow: false,
+};
+let calls = 0;
+const call = (): CallContext => ({ requestId: `spec-${(calls += 1)}`, principal });
+
+/** Forty witnesses over two months: all succeed, or all of the last weeks fail. */
+function history(): OutcomeRequest[] {
+  return Array.from({ length: 40 }, (_, i) => {
+    const settled = NOW_MS - (40 - i) * 1.5 * DAY_MS;
+    const reporter = `agent://spec/witness-${i}`;
+    const common = { reporter, stakes: 40, grade: "escrow" as const, settled_at: settled };
+    return [
+      { ...common, subject: AGENTS.trusted, outcome: 1 as const },
+      { ...common, subject: AGENTS.failing, outcome: i < 10 ? (1 as const) : (0 as const) },
+      { ...common, subject: AGENTS.viewer, outcome: 1 as const },
+    ];
+  }).flat();
+}
+
+/** Opens the world; close it when done. */
+export async function openWorld(): Promise<World> {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-spec-"));
+  const clock = () => NOW_MS;
+  const engineMemory = createEngineMemory();
+  const store = await startStore({ dataDir, log: () => undefined });
+  const ledger = await startLedger({
+    dataDir,
+    engineMemory,
+    onFatal: (code) => {
+      throw new Error(`the ledger ended with ${code}`);
+    },
+    clock,
+    storePort: store.ledgerPort,
+  });
+  const bureau = openBureau({
+    engine: openEngineReader(engineMemory, 1),
+    ledger,
+    clock,
+    environment: {
+      delay: () => Promise.resolve(),
+      fillRandom: (bytes) => {
+        randomFillSync(bytes);
+      },
+      isReservedEnabled: true,
+    },
+  });
+  await bureau.importOutcomes(history(), "spec", call());
+  const keyring = await openKeyring({ dataDir, now: clock });
+  keyring.installAdminKey(KEY);
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+  const server = await startHttpServer({
+    adapter: "auto",
+    host: "127.0.0.1",
+    port: 0,
+    bureau,
+    keyring,
+    store,
+    clock,
+    logger: quiet,
+    health: { isReady: () => ({ ready: true, reasons: [] }) },
+    version: "spec",
+  });
+  const url = `http://127.0.0.1:${server.port}`;
+  return {
+    url,
+    key: KEY,
+    bureau,
+    server,
+    doors: [directDoor(bureau), httpDoor(url), clientDoor(url)],
+    async close() {
+      await server.close();
+      await ledger.close();
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function directDoor(bureau: Bureau): Door {
+  return {
+    name: "direct call",
+    verify: async (request) => bureau.verify(request, call()),
+    check: async (subject, stakes) => bureau.check({ subject, stakes }, call()),
+    handshake: async (initiator, counterparty, stakes) =>
+      bureau.handshake({ initiator, counterparty, stakes }, call()),
+    report: (outcome) =>
+      bureau.recordOutcome(outcome, {
+        ...call(),
+        body: Buffer.from(JSON.stringify(outcome)),
+        idempotencyKey: undefined,
+        traceparent: undefined,
+      }),
+  };
+}
+
+/** A POST with the world's key. */
+export function post(url: string, route: string, body: unknown, key = KEY): Promise<Response> {
+  return fetch(url + route, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+function httpDoor(url: string): Door {
+  const ask = async <Answer>(route: string, body: unknown): Promise<Answer> =>
+    (await (await post(url, route, body)).json()) as Answer;
+  return {
+    name: "HTTP",
+    verify: (request) => ask("/v1/trust/verify", request),
+    check: (subject, stakes) => ask("/v1/check", { subject, stakes }),
+    handshake: (initiator, counterparty, stakes) =>
+      ask("/v1/handshake", { initiator, counterparty, stakes }),
+    report: (outcome) => ask("/v1/outcomes", outcome),
+  };
+}
+
+function clientDoor(url: string): Door {
+  const client = new TrustRankClient({ baseUrl: url, apiKey: KEY, timeoutMs: 5000 });
+  return {
+    name: "client",
+    verify: (request) => client.verify(request),
+    check: (subject, stakes) => client.check(subject, { stakes }),
+    handshake: (initiator, counterparty, stakes) =>
+      client.handshake(initiator, counterparty, { stakes }),
+    report: (outcome) => client.reportOutcome(outcome),
+  };
+}
