@@ -18,7 +18,10 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   contract: { any: [] },
   engine: { any: [/^src\/contract\//, /^assembly\/layout\.ts$/] },
   bureau: { any: [/^src\/contract\//], types: [/^src\/(engine|vault|ledger)\//] },
-  vault: { any: [/^src\/contract\//], types: [/^src\/store\//] },
+  vault: {
+    any: [/^src\/contract\//, /^assembly\/grounding\/layout\.ts$/],
+    types: [/^src\/store\//],
+  },
   ledger: { any: [/^src\/contract\//], types: [/^src\/engine\//] },
   store: { any: [/^src\/contract\//, /^src\/ledger\/(journal-[a-z-]+|data-directory)\.ts$/] },
   kaizen: {
