@@ -156,8 +156,8 @@ function properties(value: Members): Members {
 
 /** AuthZEN names actions freely (`can_read`): the resource's type makes one of ours of it. */
 function actionName(name: unknown, type: unknown): unknown {
-  if (typeof name !== "string" || isAction(name)) return name;
-  return typeof type === "string" ? `${type}.${name}` : name;
+  if (isAction(name) || typeof type !== "string") return name;
+  return typeof name === "string" ? `${type}.${name}` : name;
 }
 
 /**

@@ -61,15 +61,14 @@ export const GATEWAY_ROUTES: readonly Route[] = [
     isSynchronous: false,
     handle: authorize,
   },
-  ...ENVOY_METHODS.map((method): Route => ({
-    ...SHARED,
-    name: `gateway_envoy_${method.toLowerCase()}`,
-    method,
-    path: ENVOY_PATH,
-    isSynchronous: true,
-    handle: authorizeEnvoy,
-  })),
+  ...ENVOY_METHODS.map(envoyRoute),
 ];
+
+function envoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
+  const name = `gateway_envoy_${method.toLowerCase()}`;
+  const handle = authorizeEnvoy;
+  return { ...SHARED, name, method, path: ENVOY_PATH, isSynchronous: true, handle };
+}
 
 function authorize(exchange: Exchange): Reply | Promise<Reply> {
   const query = new URLSearchParams(exchange.head.query);

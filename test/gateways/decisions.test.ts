@@ -75,7 +75,7 @@ const gateway =
       "X-Trust-Action": ACTION,
     };
     const path = {
-      query: `/v1/gateway/authorize?${query}`,
+      query: `/v1/gateway/authorize?${query.toString()}`,
       headers: `/v1/gateway/authorize?profile=${profile}`,
       envoy: "/v1/gateway/envoy/at/files/a?tool_level=L0&agent_id=agent://test/connect",
     }[by];

@@ -1,0 +1,179 @@
+// A gateway program in front of a real upstream, with the example configuration of data/gateways and
+// the real service behind a fault proxy. What reaches the upstream is recorded there.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import http from "node:http";
+import net, { type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
+import type { Observed, Subject } from "../../src/client/conformance/suite.ts";
+import type { ToolLevel } from "../../src/contract/vocabulary.ts";
+import { type Service, startTestService } from "../client/_service.ts";
+
+export const PATHS: Readonly<Record<ToolLevel, string>> = {
+  L0: "/public/a",
+  L1: "/info/a",
+  L2: "/edit/a",
+  L3: "/pay",
+};
+
+/** Debian keeps nginx where only root's search path leads. */
+const PATH = `${process.env["PATH"]}:/usr/sbin`;
+
+const EXAMPLES = new URL("../../data/gateways/", import.meta.url);
+
+/** True when the program is there; a suite that needs it is skipped otherwise, naming it. */
+export function isInstalled(program: string): boolean {
+  try {
+    const options = { stdio: "ignore", env: { PATH } } as const;
+    execFileSync("sh", ["-c", `command -v ${program}`], options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Reached {
+  method: string;
+  url: string;
+  headers: http.IncomingHttpHeaders;
+}
+
+export interface Edge {
+  readonly base: string;
+  readonly proxy: FaultProxy;
+  readonly reached: Reached[];
+  /** Status the application answers with, or "reset" to break the connection. */
+  app: { answer: number | "reset" };
+  readonly subject: Subject;
+  ask(pathname: string, agent: string | undefined, init?: RequestInit): Promise<Response>;
+  readFile(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts `program` (`nginx` or `caddy`) with its example. */
+export async function openEdge(program: "nginx" | "caddy"): Promise<Edge> {
+  const service = await startTestService();
+  const proxy = await FaultProxy.open(service.baseUrl);
+  const reached: Reached[] = [];
+  const app: Edge["app"] = { answer: 200 };
+  const upstream = http.createServer((request, response) => {
+    const { method = "", url = "", headers } = request;
+    reached.push({ method, url, headers });
+    if (app.answer === "reset") request.socket.resetAndDestroy();
+    else response.writeHead(app.answer).end("application");
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  const appPort = (upstream.address() as AddressInfo).port;
+  const directory = await mkdtemp(path.join(tmpdir(), `trustrank-${program}-`));
+  const port = await freePort();
+  const ports = { app: appPort, trustrank: proxy.port, listen: port };
+  const child = await start(program, directory, ports, service);
+  const base = `http://127.0.0.1:${port}`;
+  await untilListening(port, child, directory);
+  const ask: Edge["ask"] = (pathname, agent, init = {}) => {
+    const token = agent === undefined ? {} : { Authorization: `Bearer token-of-${agent}` };
+    const headers = { ...token, ...(init.headers as Record<string, string>) };
+    return fetch(base + pathname, { ...init, headers });
+  };
+  const subject: Subject = {
+    setFault: (fault) => proxy.set(fault),
+    async request(toolLevel): Promise<Observed> {
+      const before = reached.length;
+      const response = await ask(PATHS[toolLevel], "connect");
+      await response.arrayBuffer();
+      return {
+        status: response.status,
+        retryAfter: response.headers.get("retry-after"),
+        degraded: response.headers.get("x-trust-degraded"),
+        reachedTool: reached.length > before,
+      };
+    },
+  };
+  return {
+    base,
+    proxy,
+    reached,
+    app,
+    subject,
+    ask,
+    readFile: (name) => readFile(path.join(directory, name), "utf8"),
+    async stop() {
+      const exited = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await exited;
+      await proxy.close();
+      upstream.closeAllConnections();
+      upstream.close();
+      await service.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Ports {
+  app: number;
+  trustrank: number;
+  listen: number;
+}
+
+async function start(
+  program: "nginx" | "caddy",
+  directory: string,
+  ports: Ports,
+  service: Service,
+): Promise<ChildProcess> {
+  const stdio = "pipe";
+  if (program === "caddy") {
+    const config = path.join(directory, "Caddyfile");
+    await writeFile(config, await readFile(new URL("Caddyfile", EXAMPLES)));
+    const args = ["run", "--config", config, "--adapter", "caddyfile"];
+    const env = {
+      PATH,
+      HOME: directory,
+      LISTEN: `127.0.0.1:${ports.listen}`,
+      TRUSTRANK: `127.0.0.1:${ports.trustrank}`,
+      APP: `127.0.0.1:${ports.app}`,
+      TRUSTRANK_KEY: service.apiKey,
+    };
+    return spawn("caddy", args, { stdio, env });
+  }
+  const example = await readFile(new URL("nginx.conf", EXAMPLES), "utf8");
+  const config = example
+    .replace("127.0.0.1:3000", `127.0.0.1:${ports.app}`)
+    .replace("127.0.0.1:8080", `127.0.0.1:${ports.trustrank}`)
+    .replace("127.0.0.1:8000", `127.0.0.1:${ports.listen}`)
+    .replace("YOUR_TRUSTRANK_KEY", service.apiKey);
+  await writeFile(path.join(directory, "nginx.conf"), config);
+  const args = ["-p", `${directory}/`, "-c", "nginx.conf", "-e", "error.log"];
+  return spawn("nginx", [...args, "-g", "daemon off;"], { stdio, env: { PATH } });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = net.createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+async function untilListening(port: number, child: ChildProcess, where: string): Promise<void> {
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
+  child.stdout?.resume();
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if (child.exitCode !== null) throw new Error(`ended early in ${where}: ${said}`);
+    const isUp = await new Promise<boolean>((resolve) => {
+      const socket = net.connect(port, "127.0.0.1");
+      socket.once("connect", () => resolve(true));
+      socket.once("error", () => resolve(false));
+      socket.once("close", () => socket.destroy());
+      setTimeout(() => socket.destroy(), 500).unref();
+    });
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`does not listen: ${said}`);
+}

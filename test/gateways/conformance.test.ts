@@ -1,0 +1,114 @@
+// The conformance kit against TrustGateway on real sockets, and against gateways that are wrong on
+// purpose: a suite that passes everything proves nothing.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TrustRankClient } from "../../src/client/client.ts";
+import { FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
+import {
+  conformanceTable,
+  type Observed,
+  runConformance,
+  type Subject,
+} from "../../src/client/conformance/suite.ts";
+import { TrustGateway } from "../../src/client/gateway.ts";
+import { protectRoute } from "../../src/client/protect.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
+import { type Service, startTestService } from "../client/_service.ts";
+
+let service: Service;
+let proxy: FaultProxy;
+beforeAll(async () => {
+  service = await startTestService();
+  proxy = await FaultProxy.open(service.baseUrl);
+});
+afterAll(async () => {
+  await proxy.close();
+  await service.stop();
+});
+
+/** A route behind TrustGateway, as an application would put it there. */
+function trustGatewaySubject(baseUrl = proxy.baseUrl): Subject {
+  let alerts = 0;
+  let gateway: TrustGateway;
+  const reset = () => {
+    alerts = 0;
+    gateway = new TrustGateway({
+      client: new TrustRankClient({ baseUrl, apiKey: service.apiKey }),
+      onAlert: () => void (alerts += 1),
+    });
+  };
+  reset();
+  return {
+    reset,
+    alertCount: () => alerts,
+    setFault: (fault) => proxy.set(fault),
+    async request(toolLevel: ToolLevel): Promise<Observed> {
+      let reachedTool = false;
+      const route = protectRoute(
+        () => {
+          reachedTool = true;
+          return new Response("tool");
+        },
+        { gateway, toolLevel, action: "files.edit", agentId: () => "agent://test/connect" },
+      );
+      const response = await route(new Request("http://app/"));
+      return {
+        status: response.status,
+        retryAfter: response.headers.get("retry-after"),
+        degraded: response.headers.get("x-trust-degraded"),
+        reachedTool,
+      };
+    },
+  };
+}
+
+describe("TrustGateway", () => {
+  it("holds the fail policy under every fault", async () => {
+    const rows = await runConformance(trustGatewaySubject());
+    const failing = rows.filter(({ faults }) => faults.length > 0);
+    expect(conformanceTable(failing)).toBe("");
+    expect(rows).toHaveLength(60);
+  });
+
+  it("and when the service's name does not resolve", async () => {
+    const subject = trustGatewaySubject("http://no-such-service.invalid");
+    for (const level of TOOL_LEVELS) {
+      const { status, reachedTool } = await subject.request(level);
+      const isOpen = level === "L0" || level === "L1";
+      expect([level, reachedTool, status]).toEqual([level, isOpen, isOpen ? 200 : 503]);
+    }
+  });
+});
+
+describe("the suite", () => {
+  const honest = { status: 503, retryAfter: "1", degraded: "L3_closed", reachedTool: false };
+  const wrongs: Record<string, (level: ToolLevel) => Observed> = {
+    "lets everything pass": () => ({ ...honest, status: 200, reachedTool: true }),
+    "closes everything": () => honest,
+    "denies a fault with 403": () => ({ ...honest, status: 403 }),
+    "gives no retry guidance": () => ({ ...honest, retryAfter: null }),
+    "does not mark what it let pass": (level) =>
+      level < "L2" ? { ...honest, status: 200, reachedTool: true, degraded: null } : honest,
+  };
+
+  it.each(Object.keys(wrongs))("catches a gateway that %s", async (name) => {
+    const subject: Subject = {
+      setFault: async () => undefined,
+      request: async (level) => wrongs[name]!(level),
+    };
+    const rows = await runConformance(subject);
+    expect(rows.some(({ faults }) => faults.length > 0)).toBe(true);
+    expect(conformanceTable(rows)).toContain("FAILS");
+  });
+
+  it("catches alerts that are missing or repeated", async () => {
+    const right = trustGatewaySubject();
+    for (const count of [0, 2]) {
+      const subject: Subject = { ...right, alertCount: () => count };
+      await subject.setFault({ kind: "refused" });
+      const rows = await runConformance(subject);
+      expect(
+        rows.filter(({ toolLevel, faults }) => toolLevel === "L3" && faults.length > 0),
+      ).not.toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,107 @@
+// nginx and Caddy with the example configurations of data/gateways, on loopback, in front of a real
+// upstream: what end clients get, and the conformance suite's whole table.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";
+import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
+import { type Edge, isInstalled, openEdge, PATHS } from "./_edge.ts";
+
+describe.each(["nginx", "caddy"] as const)("%s", (program) => {
+  const missing = !isInstalled(program);
+  const name = missing ? `(not run: install ${program})` : "with its example";
+
+  describe.skipIf(missing)(`${name}`, () => {
+    let edge: Edge;
+    beforeAll(async () => {
+      edge = await openEdge(program);
+    });
+    afterAll(() => edge?.stop());
+    beforeEach(async () => {
+      await edge.proxy.set({ kind: "none" });
+      edge.app.answer = 200;
+      edge.reached.length = 0;
+    });
+
+    it("gives end clients what the table says", async () => {
+      const rows: string[] = [];
+      const row = async (when: string, path: string, agent: string | undefined) => {
+        edge.reached.length = 0;
+        const response = await edge.ask(path, agent);
+        await response.arrayBuffer();
+        const shown = ["x-trust-verdict", "x-trust-reason", "x-trust-degraded", "retry-after"];
+        const headers = shown.map((header) => response.headers.get(header) ?? "-");
+        const reached = edge.reached.length === 0 ? "stopped" : "reached";
+        rows.push([when, path, response.status, reached, ...headers].join(" | "));
+      };
+      await row("trusted", PATHS.L3, "connect");
+      await row("escalated", PATHS.L2, "escalate");
+      await row("refused", PATHS.L3, "refuse");
+      await row("refused", PATHS.L1, "refuse");
+      await row("unknown caller", PATHS.L0, undefined);
+      for (const fault of [{ kind: "refused" }, { kind: "delay", ms: 200 }] as const) {
+        await edge.proxy.set(fault);
+        const when = fault.kind === "refused" ? "service down" : "service slow";
+        for (const level of TOOL_LEVELS) await row(when, PATHS[level], "connect");
+      }
+      expect(rows).toEqual([
+        "trusted | /pay | 200 | reached | - | - | - | -",
+        "escalated | /edit/a | 403 | stopped | QUARANTINE | CRITICAL_RISK | - | -",
+        "refused | /pay | 403 | stopped | BLOCK | REFUSE_RULE | - | -",
+        "refused | /info/a | 200 | reached | - | - | - | -",
+        "unknown caller | /public/a | 401 | stopped | - | - | - | -",
+        "service down | /public/a | 200 | reached | - | - | L0_open | -",
+        "service down | /info/a | 200 | reached | - | - | L1_open | -",
+        "service down | /edit/a | 503 | stopped | - | - | L2_closed | 1",
+        "service down | /pay | 503 | stopped | - | - | L3_closed | 1",
+        "service slow | /public/a | 200 | reached | - | - | L0_open | -",
+        "service slow | /info/a | 200 | reached | - | - | L1_open | -",
+        "service slow | /edit/a | 503 | stopped | - | - | L2_closed | 1",
+        "service slow | /pay | 503 | stopped | - | - | L3_closed | 1",
+      ]);
+    });
+
+    it("holds the fail policy under every fault of the conformance suite", async () => {
+      const rows = await runConformance(edge.subject);
+      const failing = rows.filter(({ faults }) => faults.length > 0);
+      expect(conformanceTable(failing)).toBe("");
+      expect(rows).toHaveLength(60);
+    });
+
+    it("tells the application who calls, whatever the client claims", async () => {
+      const forged = {
+        "X-Trust-Agent-Id": "agent://test/connect",
+        "X-Trust-Tool-Level": "L0",
+        "X-Trust-Verdict": "ALLOW",
+        "X-Trust-Degraded": "no",
+      };
+      const refused = await edge.ask(PATHS.L3, "refuse", { headers: forged });
+      expect([refused.status, edge.reached.length]).toEqual([403, 0]);
+      const allowed = await edge.ask(PATHS.L1, "refuse", { headers: forged });
+      expect(allowed.status).toBe(200);
+      const [seen] = edge.reached;
+      expect(seen?.headers["x-trust-agent-id"]).toBe("agent://test/refuse");
+      expect(seen?.headers["x-trust-verdict"]).toBe("ALLOW");
+      expect(seen?.headers["x-trust-degraded"] ?? "").toBe("");
+    });
+
+    it("passes method, query and body on, and marks what it let through unchecked", async () => {
+      const options = { method: "POST", body: "payload" };
+      expect((await edge.ask("/edit/a?x=1&tool_level=L0", "connect", options)).status).toBe(200);
+      expect(edge.reached).toMatchObject([{ method: "POST", url: "/edit/a?x=1&tool_level=L0" }]);
+      await edge.proxy.set({ kind: "refused" });
+      await edge.ask("/info/b?y=2", "connect", options);
+      expect(edge.reached[1]).toMatchObject({ method: "POST", url: "/info/b?y=2" });
+      expect(edge.reached[1]?.headers["x-trust-degraded"]).toBe("L1_open");
+    });
+
+    it("does not take the application's own failure for TrustRank's", async () => {
+      edge.app.answer = 500;
+      expect((await edge.ask(PATHS.L1, "connect")).status).toBe(500);
+      edge.app.answer = "reset";
+      edge.reached.length = 0;
+      const broken = await edge.ask(PATHS.L1, "connect", { method: "POST", body: "once" });
+      expect(broken.status).toBe(502);
+      expect(broken.headers.get("x-trust-degraded")).toBeNull();
+      expect(edge.reached).toHaveLength(1);
+    });
+  });
+});
