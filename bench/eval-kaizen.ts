@@ -5,51 +5,21 @@ import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
+import { show } from "../src/kaizen/gate.ts";
+import { forecast, refusalsOf } from "../src/kaizen/holdout.ts";
 import type { Evidence } from "../src/kaizen/holdout.ts";
+import { COOL_DOWN_RUNS, WATCH_DAYS, watchPromotion } from "../src/kaizen/monitor.ts";
+import { twoWayVariance } from "../src/kaizen/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
+import { evidenceOf, rowAt } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";
-import type { RatedOutcome } from "./ratings.ts";
-import { replay, usableColumns } from "./replay.ts";
+import { usableColumns } from "./replay.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 const HOLDOUT_DAYS_MAX = 60;
 /** A promotion is harmful when the 90 days after it would have gone better without. */
 const JUDGED_DAYS = 90;
-
-function numberAgents(outcomes: readonly RatedOutcome[], pick: (o: RatedOutcome) => string) {
-  const numbers = new Map<string, number>();
-  return Uint32Array.from(outcomes, (outcome) => {
-    const id = pick(outcome);
-    const known = numbers.get(id) ?? numbers.size;
-    numbers.set(id, known);
-    return known;
-  });
-}
-
-function evidenceOf(outcomes: RatedOutcome[], config: ScoringConfig): Evidence {
-  const { handshake, failures } = replay(outcomes, config, 0);
-  return {
-    rows: handshake,
-    failures,
-    subjects: numberAgents(outcomes, (o) => o.subject),
-    reporters: numberAgents(outcomes, (o) => o.reporter),
-    timesMs: Float64Array.from(outcomes, (o) => o.timeMs),
-    weights: new Float64Array(outcomes.length).fill(1),
-  };
-}
-
-/** First row at or after a time. */
-function rowAt(evidence: Evidence, timeMs: number): number {
-  let low = 0;
-  let high = evidence.timesMs.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 function meanLoss(evidence: Evidence, from: number, to: number, model: ScoringModel): number {
   let sum = 0;
@@ -60,59 +30,146 @@ function meanLoss(evidence: Evidence, from: number, to: number, model: ScoringMo
 interface RunRecord {
   at: string;
   promoted: boolean;
+  reason: string;
   harmful?: boolean;
   /** Log-loss of the 90 days after a promotion under the old and the new weights. */
   before?: number;
   after?: number;
-  reason: string;
+  /** z of the difference, clustered by subject and reporter. */
+  z?: number;
+  explanation?: string;
+  rolled_back?: string;
 }
 
-/** The weekly schedule over the stream; returns the runs and the live loss. */
-function weeklyRuns(evidence: Evidence, shipped: ScoringConfig, isQuiet: boolean) {
-  const end = evidence.timesMs.length;
-  const firstMs = evidence.timesMs[0]!;
-  const usable = usableColumns(true);
-  let config = shipped;
-  let scored = 0;
-  let liveSum = 0;
-  let testedTo = 0;
-  const runs: RunRecord[] = [];
-  for (let atMs = firstMs + WEEK_MS; scored < end; atMs += WEEK_MS) {
-    const now = rowAt(evidence, atMs);
-    liveSum += meanLoss(evidence, scored, now, config.handshake) * (now - scored);
-    scored = now;
-    const holdoutFrom = Math.max(testedTo, rowAt(evidence, atMs - HOLDOUT_DAYS_MAX * DAY_MS));
-    const outcome = challenge(evidence, config, {
+interface Promotion {
+  record: RunRecord;
+  atMs: number;
+  fromRow: number;
+  old: ScoringConfig;
+}
+
+/** What the 90 days after a promotion say about it. */
+function judge(evidence: Evidence, from: number, to: number, old: ScoringModel, own: ScoringModel) {
+  const worse: number[] = [];
+  for (let row = from; row < to; row++) {
+    worse.push(liveLoss(evidence, row, own) - liveLoss(evidence, row, old));
+  }
+  const { subjects, reporters } = evidence;
+  const ones = new Float64Array(worse.length).fill(1);
+  const { mean, variance } = twoWayVariance(
+    worse,
+    ones,
+    subjects.subarray(from, to),
+    reporters.subarray(from, to),
+  );
+  const z = variance > 0 ? mean / Math.sqrt(variance) : 0;
+  return {
+    before: meanLoss(evidence, from, to, old),
+    after: meanLoss(evidence, from, to, own),
+    harmful: mean > 0,
+    z,
+    explanation:
+      mean > 0
+        ? `worse over ${JUDGED_DAYS} days by ${show(mean)}, z ${show(z, 2)}: ` +
+          (z > 1.645 ? "the population moved after the test" : "within clustered chance")
+        : `better over ${JUDGED_DAYS} days, z ${show(-z, 2)}`,
+  };
+}
+
+/** The service's schedule replayed: test, promote, watch, roll back, cool down. */
+class Schedule {
+  readonly runs: RunRecord[] = [];
+  config: ScoringConfig;
+  readonly #evidence: Evidence;
+  #testedTo = 0;
+  #coolDown = 0;
+  #last: Promotion | undefined;
+
+  constructor(evidence: Evidence, shipped: ScoringConfig) {
+    this.#evidence = evidence;
+    this.config = shipped;
+  }
+
+  /** One weekly run at `atMs`; rows before `now` have settled. */
+  run(atMs: number, now: number): RunRecord {
+    this.#watch(atMs, now);
+    const evidence = this.#evidence;
+    const holdoutFrom = Math.max(this.#testedTo, rowAt(evidence, atMs - HOLDOUT_DAYS_MAX * DAY_MS));
+    const record: RunRecord = { at: dayOf(atMs), promoted: false, reason: "cooling down" };
+    this.runs.push(record);
+    if (this.#coolDown > 0) {
+      this.#coolDown--;
+      return record;
+    }
+    const outcome = challenge(evidence, this.config, {
       side: "handshake",
-      usable,
+      usable: usableColumns(true),
       trainTo: holdoutFrom,
       holdoutFrom,
       holdoutTo: now,
       isPilot: true,
     });
-    const record: RunRecord = {
-      at: new Date(atMs).toISOString().slice(0, 10),
-      promoted: outcome.passed,
-      reason: outcome.reason,
-    };
+    record.reason = outcome.reason;
     // Rows that a test has seen are spent, whatever it said.
-    if (outcome.challenger !== undefined) testedTo = now;
+    if (outcome.challenger !== undefined) this.#testedTo = now;
     if (outcome.passed && outcome.challenger !== undefined) {
+      record.promoted = true;
+      this.#last = { record, atMs, fromRow: now, old: this.config };
       const until = rowAt(evidence, atMs + JUDGED_DAYS * DAY_MS);
-      record.before = meanLoss(evidence, now, until, config.handshake);
-      record.after = meanLoss(evidence, now, until, outcome.challenger);
-      record.harmful = record.after > record.before;
-      config = { ...config, handshake: outcome.challenger };
+      const judged = judge(evidence, now, until, this.config.handshake, outcome.challenger);
+      Object.assign(record, judged);
+      this.config = { ...this.config, handshake: outcome.challenger };
     }
-    runs.push(record);
-    if (!isQuiet && outcome.challenger !== undefined) {
-      process.stderr.write(
-        `${record.at} ${record.promoted ? "promoted" : "kept"}: ${record.reason}\n`,
-      );
+    return record;
+  }
+
+  #watch(atMs: number, now: number): void {
+    const last = this.#last;
+    if (last === undefined || atMs - last.atMs > WATCH_DAYS * DAY_MS) return;
+    const evidence = this.#evidence;
+    const { fromRow, old } = last;
+    const own = forecast(evidence, fromRow, now, this.config.handshake, this.config);
+    const failures = evidence.failures.subarray(fromRow, now);
+    const refused = refusalsOf(own, this.config).filter((r, i) => r && failures[i] === 0).length;
+    const seen = watchPromotion({
+      failures,
+      subjects: evidence.subjects.subarray(fromRow, now),
+      reporters: evidence.reporters.subarray(fromRow, now),
+      newLosses: own.losses,
+      oldLosses: forecast(evidence, fromRow, now, old.handshake, old).losses,
+      probabilities: own.probabilities,
+      refused,
+      successes: failures.filter((y) => y === 0).length,
+    });
+    if (!seen.isRollbackDue) return;
+    last.record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
+    this.config = old;
+    this.#coolDown = COOL_DOWN_RUNS;
+    this.#last = undefined;
+  }
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** The weekly schedule over the stream; returns the runs and the live loss. */
+function weeklyRuns(evidence: Evidence, shipped: ScoringConfig, isQuiet: boolean) {
+  const end = evidence.timesMs.length;
+  const schedule = new Schedule(evidence, shipped);
+  let scored = 0;
+  let liveSum = 0;
+  for (let atMs = evidence.timesMs[0]! + WEEK_MS; scored < end; atMs += WEEK_MS) {
+    const now = rowAt(evidence, atMs);
+    liveSum += meanLoss(evidence, scored, now, schedule.config.handshake) * (now - scored);
+    scored = now;
+    const { at, promoted, reason } = schedule.run(atMs, now);
+    if (!isQuiet && isTested(reason)) {
+      process.stderr.write(`${at} ${promoted ? "promoted" : "kept"}: ${reason}\n`);
     }
   }
-  return { runs, liveLogLoss: liveSum / end };
+  return { runs: schedule.runs, liveLogLoss: liveSum / end };
 }
+
+const isTested = (reason: string): boolean => !/^(insufficient|no settled|cooling)/.test(reason);
 
 function main(): void {
   const { values } = parseArgs({
@@ -135,14 +192,15 @@ function main(): void {
   const whole = { from: 0, to: 0, end: outcomes.length };
   const report = {
     runs: runs.length,
-    tested: runs.filter((run) => !run.reason.startsWith("insufficient")).length,
+    tested: runs.filter((run) => isTested(run.reason)).length,
     promotions: promoted.length,
     harmful: promoted.filter((run) => run.harmful).length,
+    rolled_back: promoted.filter((run) => run.rolled_back !== undefined).length,
     live_log_loss: liveLogLoss,
     no_refit_log_loss: shippedLoss,
     gain: 1 - liveLogLoss / shippedLoss,
     beta_log_loss: betaBaselines(outcomes, whole).beta_log_loss,
-    runs_detail: runs.filter((run) => !run.reason.startsWith("insufficient")),
+    runs_detail: runs.filter((run) => isTested(run.reason)),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }

@@ -3,6 +3,7 @@
 import { FEATURES } from "../contract/vocabulary.ts";
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
+import { refusalsOf } from "./holdout.ts";
 import type { Forecast, Holdout } from "./holdout.ts";
 import { calibrationError, neymanPearsonThreshold } from "./metrics.ts";
 import { calibrationNoise, recalibration } from "./recalibration.ts";
@@ -81,20 +82,11 @@ export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResul
   return { id: "G4", name: "calibration", passed, numbers, sentence };
 }
 
-/** Refusals of one forecast, by the engine's own rule. */
-function refusals(holdout: Holdout, side: "champion" | "challenger"): boolean[] {
-  const { config } = holdout;
-  const { optimistic, model } = holdout[side];
-  const missed = (1 - config.human_catch) * config.loss;
-  const border = Math.max(config.margin / (missed + config.margin), model.refuse_at);
-  return Array.from(optimistic, (p) => p >= border);
-}
-
 /** G5: hardly any good outcome is refused, and no more than before. */
 export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { failures } = holdout;
-  const champion = refusals(holdout, "champion");
-  const challenger = refusals(holdout, "challenger");
+  const champion = refusalsOf(holdout.champion, holdout.config);
+  const challenger = refusalsOf(holdout.challenger, holdout.config);
   let [goods, refused, more, less] = [0, 0, 0, 0];
   failures.forEach((failure, i) => {
     if (failure === 1) return;

@@ -69,6 +69,13 @@ export function forecast(
   };
 }
 
+/** Which rows the engine would refuse, by its own rule (scoring 4). */
+export function refusalsOf(made: Forecast, config: ScoringConfig): boolean[] {
+  const missed = (1 - config.human_catch) * config.loss;
+  const border = Math.max(config.margin / (missed + config.margin), made.model.refuse_at);
+  return Array.from(made.optimistic, (p) => p >= border);
+}
+
 /** min(1, max(floor, share * n) / rows of the reporter): no one reporter outweighs the rest. */
 export function cappedWeights(reporters: Uint32Array, floor: number, share: number): Float64Array {
   const counts = new Map<number, number>();

@@ -171,7 +171,7 @@ export function stabilityIndex(expected: readonly number[], actual: readonly num
     (_, i) => sorted[Math.floor(((i + 1) * sorted.length) / 10)]!,
   );
   const shares = (sample: readonly number[]) => {
-    const counts = new Array<number>(10).fill(0.5);
+    const counts = Array.from({ length: 10 }, () => 0.5);
     for (const x of sample) counts[edges.filter((edge) => x >= edge).length]! += 1;
     return counts.map((count) => count / (sample.length + 5));
   };

@@ -1,0 +1,159 @@
+// bench:kaizen-null: what the default gates do when there is nothing to find, when there is
+// something, and when somebody cheats. Real rows of a stream, labels drawn anew; the seed of each
+// trial is its number. One JSON object on the last line of stdout.
+import { parseArgs } from "node:util";
+import { defaultConfig } from "../src/engine/config.ts";
+import type { ScoringConfig } from "../src/engine/config.ts";
+import { challenge } from "../src/kaizen/challenge.ts";
+import type { Evidence } from "../src/kaizen/holdout.ts";
+import { coefficientsOf, rowLogit, withCoefficients } from "../src/kaizen/scorecard.ts";
+import { seededRandom } from "../src/kaizen/random.ts";
+import type { Random } from "../src/kaizen/random.ts";
+import { evidenceOf } from "./kaizen-stream.ts";
+import { readRatings } from "./ratings.ts";
+import { usableColumns } from "./replay.ts";
+
+/** Share of the latent variance of a label that its reporter's mood explains. */
+const REPORTER_SHARE = 0.3;
+const TRAIN_ROWS = 12_000;
+const HOLDOUT_ROWS = 3_000;
+const POISON_SHARE = 0.3;
+const SHIFT_RUNS = 3;
+
+/** Truth of a trial: the champion's own log-odds, or a world that has moved. */
+type Truth = (evidence: Evidence, row: number) => number;
+
+/**
+ * Labels by a Gaussian copula: each row keeps its probability, rows of one reporter share a mood.
+ * The mood is drawn anew for each stretch of rows: kept for ever it would be a fact to learn.
+ */
+function drawLabels(evidence: Evidence, truth: Truth, stretches: number[][], random: Random) {
+  const failures = new Uint8Array(evidence.failures.length);
+  for (const [from, to] of stretches) {
+    const moods = new Map<number, number>();
+    for (let row = from!; row < to!; row++) {
+      const reporter = evidence.reporters[row]!;
+      let mood = moods.get(reporter);
+      if (mood === undefined) moods.set(reporter, (mood = random.normal()));
+      const own = random.normal() * Math.sqrt(1 - REPORTER_SHARE);
+      const latent = Math.sqrt(REPORTER_SHARE) * mood + own;
+      failures[row] = normalCdf(latent) < 1 / (1 + Math.exp(-truth(evidence, row))) ? 1 : 0;
+    }
+  }
+  return failures;
+}
+
+/** Abramowitz and Stegun 7.1.26, error below 1.5e-7. */
+function normalCdf(x: number): number {
+  const t = 1 / (1 + (0.3275911 * Math.abs(x)) / Math.SQRT2);
+  const poly =
+    ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+  const tail = (poly * Math.exp((-x * x) / 2)) / 2;
+  return x > 0 ? 1 - tail : tail;
+}
+
+function test(evidence: Evidence, config: ScoringConfig, from: number, to: number) {
+  return challenge(evidence, config, {
+    side: "handshake",
+    usable: usableColumns(true),
+    trainTo: from,
+    holdoutFrom: from,
+    holdoutTo: to,
+    isPilot: true,
+  });
+}
+
+interface Trial {
+  base: Evidence;
+  config: ScoringConfig;
+  champion: Truth;
+}
+
+/** Stretches of a trial: training, then one holdout after the other. */
+function stretchesOf(holdouts: number): number[][] {
+  const ends = Array.from({ length: holdouts }, (_, k) => TRAIN_ROWS + k * HOLDOUT_ROWS);
+  return [[0, TRAIN_ROWS], ...ends.map((from) => [from, from + HOLDOUT_ROWS])];
+}
+
+function isNullPromoted({ base, config, champion }: Trial, seed: number): boolean {
+  const failures = drawLabels(base, champion, stretchesOf(1), seededRandom(seed));
+  return test({ ...base, failures }, config, TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS).passed;
+}
+
+/** Number of the run that promotes after the world has moved; 0 for none within three. */
+function runsToPromotion({ base, config }: Trial, seed: number): number {
+  const beta = coefficientsOf(config.handshake);
+  // Recent failures mean more, the viewer's mood less, and failures are rarer overall.
+  const moved = Float64Array.from(beta);
+  moved[0]! -= 0.8;
+  moved[3]! *= 0.4;
+  moved[5]! += 1.5;
+  const truth: Truth = (evidence, row) => rowLogit(evidence.rows, row, moved);
+  const failures = drawLabels(base, truth, stretchesOf(SHIFT_RUNS), seededRandom(seed));
+  const evidence = { ...base, failures };
+  for (let run = 1; run <= SHIFT_RUNS; run++) {
+    const to = TRAIN_ROWS + run * HOLDOUT_ROWS;
+    if (test(evidence, config, to - HOLDOUT_ROWS, to).passed) return run;
+  }
+  return 0;
+}
+
+/** One reporter takes 30 % of the rows of the newest half, labels flipped. */
+function isPoisonPromoted({ base, config, champion }: Trial, seed: number): boolean {
+  const random = seededRandom(seed);
+  const failures = drawLabels(base, champion, stretchesOf(1), random);
+  const reporters = Uint32Array.from(base.reporters);
+  const attacker = reporters.reduce((most, id) => Math.max(most, id), 0) + 1;
+  for (let row = TRAIN_ROWS / 2; row < TRAIN_ROWS + HOLDOUT_ROWS; row++) {
+    if (random.uniform() >= POISON_SHARE) continue;
+    reporters[row] = attacker;
+    failures[row] = 1 - failures[row]!;
+  }
+  const evidence = { ...base, failures, reporters };
+  return test(evidence, config, TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS).passed;
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      file: { type: "string" },
+      runs: { type: "string", default: "200" },
+      "shift-runs": { type: "string", default: "20" },
+    },
+  });
+  if (values.file === undefined) {
+    process.stderr.write("usage: bench:kaizen-null -- --file F [--runs 200] [--shift-runs 20]\n");
+    process.exit(2);
+  }
+  const config = defaultConfig();
+  const base = evidenceOf(readRatings(values.file, "eval"), config);
+  const needed = TRAIN_ROWS + SHIFT_RUNS * HOLDOUT_ROWS;
+  if (base.failures.length < needed) throw new RangeError(`the stream needs ${needed} rows`);
+  const beta = coefficientsOf(withCoefficients(config.handshake, coefficientsOf(config.handshake)));
+  const trial: Trial = { base, config, champion: ({ rows }, row) => rowLogit(rows, row, beta) };
+  const seeds = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  const count = (n: number, run: (seed: number) => boolean, what: string) => {
+    const hits = seeds(n).filter((seed) => {
+      if (seed % 20 === 0) process.stderr.write(`${what}: ${seed} of ${n}\n`);
+      return run(seed);
+    });
+    return hits.length;
+  };
+  const runs = Number(values.runs);
+  const shiftRuns = Number(values["shift-runs"]);
+  const promotedNull = count(runs, (seed) => isNullPromoted(trial, seed), "null");
+  const within = seeds(shiftRuns).map((seed) => runsToPromotion(trial, seed));
+  const promotedPoison = count(runs, (seed) => isPoisonPromoted(trial, seed), "poison");
+  const report = {
+    null: { runs, promotions: promotedNull, share: promotedNull / runs },
+    shift: {
+      runs: shiftRuns,
+      promoted_within_3: within.filter((run) => run > 0).length,
+      runs_to_promotion: within,
+    },
+    poison: { runs, promotions: promotedPoison },
+  };
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+}
+
+main();

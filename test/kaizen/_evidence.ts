@@ -1,0 +1,41 @@
+// Made-up evidence for the kaizen tests: rows drawn at random, labels from a known truth.
+import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import type { Evidence } from "../../src/kaizen/holdout.ts";
+import { seededRandom } from "../../src/kaizen/random.ts";
+import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../../src/kaizen/scorecard.ts";
+
+export const CONFIG: ScoringConfig = defaultConfig();
+
+/** `count` outcomes, one an hour, labels by `truth` on features of the size the engine gives. */
+export function evidenceFrom(seed: number, count: number, truth: ScoringModel): Evidence {
+  const random = seededRandom(seed);
+  const rows = createRows(count);
+  const failures = new Uint8Array(count);
+  const beta = coefficientsOf(truth);
+  for (let row = 0; row < count; row++) {
+    const values = new Float64Array(COLUMNS);
+    values.set([1, -2.2, random.normal(), random.normal()]);
+    values[5] = random.uniform() < 0.2 ? random.uniform() : 0;
+    values[10] = Math.abs(random.normal()) * 2;
+    rows.values.set(values, row * COLUMNS);
+    rows.sdSubject[row] = 0.5;
+    rows.sdViewer[row] = 0.5;
+    rows.count++;
+    const p = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));
+    failures[row] = random.uniform() < p ? 1 : 0;
+  }
+  return {
+    rows,
+    failures,
+    subjects: Uint32Array.from({ length: count }, () => Math.floor(random.uniform() * 400)),
+    reporters: Uint32Array.from({ length: count }, () => Math.floor(random.uniform() * 300)),
+    timesMs: Float64Array.from({ length: count }, (_, i) => 1.7e12 + i * 3_600_000),
+    weights: new Float64Array(count).fill(1),
+  };
+}
+
+/** All columns but those that only history gives. */
+export const USABLE: readonly boolean[] = Array.from({ length: COLUMNS }, (_, j) =>
+  [0, 1, 2, 3, 5, 10].includes(j),
+);

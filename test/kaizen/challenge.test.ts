@@ -1,0 +1,94 @@
+// One challenge from evidence to verdict: nothing found in noise, a real shift found, and every
+// way in which the evidence can be useless leaves the champion where it is.
+import { describe, expect, it } from "vitest";
+import type { ScoringModel } from "../../src/engine/config.ts";
+import { challenge } from "../../src/kaizen/challenge.ts";
+import type { Evidence } from "../../src/kaizen/holdout.ts";
+import { COLUMNS } from "../../src/kaizen/scorecard.ts";
+import { CONFIG, evidenceFrom, USABLE } from "./_evidence.ts";
+
+const ROWS = 9000;
+const CHAMPION = CONFIG.handshake;
+const MOVED: ScoringModel = {
+  ...CHAMPION,
+  intercept: -1,
+  mean: 0.5,
+  weights: { ...CHAMPION.weights, recent_failure: 4 },
+};
+
+function run(evidence: Evidence, from = 6000, to = ROWS) {
+  return challenge(evidence, CONFIG, {
+    side: "handshake",
+    usable: USABLE,
+    trainTo: from,
+    holdoutFrom: from,
+    holdoutTo: to,
+    isPilot: false,
+  });
+}
+
+describe("a challenge", () => {
+  it("promotes when the world has moved, with the number behind every gate", () => {
+    const found = run(evidenceFrom(1, ROWS, MOVED));
+    expect(found.reason).toBe("all gates passed");
+    expect(found.gates.map((gate) => gate.id)).toEqual([
+      "G1",
+      "G2",
+      "G3",
+      "G4",
+      "G5",
+      "G6",
+      "G7",
+      "G8",
+      "G10",
+    ]);
+    for (const gate of found.gates) {
+      expect(Object.values(gate.numbers).every(Number.isFinite), gate.id).toBe(true);
+    }
+    expect(found.challenger!.mean).toBeCloseTo(0.5, 0);
+  });
+
+  it("keeps the champion when it is the truth, most of the time", () => {
+    const promoted = Array.from({ length: 20 }, (_, seed) =>
+      run(evidenceFrom(100 + seed, ROWS, CHAMPION)),
+    ).filter((found) => found.passed);
+    expect(promoted.length).toBeLessThanOrEqual(2);
+  });
+
+  it("gives the same answer twice", () => {
+    expect(run(evidenceFrom(5, ROWS, MOVED))).toEqual(run(evidenceFrom(5, ROWS, MOVED)));
+  });
+
+  it.each([
+    ["no rows", 6000, 6000, /no settled outcomes/],
+    ["few rows", 6000, 6100, /insufficient evidence: 100 rows/],
+    ["no training", 10, 4000, /insufficient evidence: 10 training rows/],
+  ])("says why with %s", (_, from, to, reason) => {
+    const found = run(evidenceFrom(2, ROWS, MOVED), from, to);
+    expect(found.passed).toBe(false);
+    expect(found.reason).toMatch(reason);
+  });
+
+  it("keeps the champion when one reporter is all the evidence there is", () => {
+    const evidence = evidenceFrom(3, ROWS, MOVED);
+    evidence.reporters.fill(7);
+    expect(run(evidence).reason).toMatch(/effective reporters/);
+  });
+
+  it("keeps the champion when the fit breaks", () => {
+    const evidence = evidenceFrom(4, ROWS, MOVED);
+    evidence.rows.values[5 * COLUMNS + 2] = Number.NaN;
+    expect(run(evidence).reason).toBe("the fit broke; the champion stays");
+  });
+
+  it("fits separable data and a constant column without running away", () => {
+    const evidence = evidenceFrom(6, ROWS, MOVED);
+    for (let row = 0; row < ROWS; row++) {
+      evidence.rows.values[row * COLUMNS + 2] = evidence.failures[row]! * 2 - 1;
+      evidence.rows.values[row * COLUMNS + 10] = 3;
+    }
+    const { challenger } = run(evidence);
+    expect(challenger).toBeDefined();
+    expect(Number.isFinite(challenger!.mean)).toBe(true);
+  });
+});
