@@ -44,7 +44,7 @@ export interface OutcomeHook {
   readonly skipped: { rejected: number; unattributed: number };
 }
 
-/** A hook definition; hand it to `defineHook`, and `queue.flush` to the shutdown. */
+/** The hook: give `events` to `defineHook({ events })`, and `queue.flush` to the shutdown. */
 export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
   const queue = new OutcomeQueue({
     client: () => clientFor(options.client),
