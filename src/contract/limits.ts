@@ -8,7 +8,18 @@ export const BATCH_BODY_BYTES_MAX = 1024 * 1024;
 /** Deepest nesting of a JSON body: object in object in array is depth 3. */
 export const JSON_DEPTH_MAX = 8;
 
+/** A batch of outcomes under one signature; kept whole in one journal record. */
+export const OUTCOME_BATCH_BYTES_MAX = 256 * 1024;
+
 export const BATCH_ITEMS_MAX = 1000;
+/** `X-JWS-Signature`, header and signature together. */
+export const SIGNATURE_LENGTH_MAX = 1024;
+export const AUDIENCE_LENGTH_MAX = 256;
+/** Reporter keys of one agent that may stand in the registry at once, retired ones included. */
+export const REPORTER_KEYS_MAX = 64;
+/** A replaced key goes on verifying for this long unless its owner says otherwise. */
+export const KEY_OVERLAP_MS = 86_400_000;
+export const KEY_OVERLAP_MS_MAX = 30 * 86_400_000;
 export const AGENT_ID_BYTES_MAX = 512;
 export const AGENT_SEGMENT_LENGTH_MAX = 128;
 export const ACTION_LENGTH_MAX = 256;

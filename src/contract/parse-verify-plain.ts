@@ -5,8 +5,13 @@
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
 // test/contract/parse-verify-plain.test.ts holds it on generated and damaged bodies.
 import { isAscii } from "node:buffer";
-import { isAction, isContentHash, isPlainText } from "./identifiers.ts";
-import { AGENT_ID_BYTES_MAX, CITED_SOURCES_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
+import { isAction } from "./identifiers.ts";
+import {
+  ACTION_LENGTH_MAX,
+  AGENT_ID_BYTES_MAX,
+  CITED_SOURCES_MAX,
+  SOURCE_ID_LENGTH_MAX,
+} from "./limits.ts";
 import type { VerifyContext, VerifyRequest } from "./messages.ts";
 import { TOOL_LEVELS, type ToolLevel } from "./vocabulary.ts";
 
@@ -21,6 +26,24 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const DIGITS_MAX = 9;
 
+const NAME_LENGTH_MAX = 32;
+const HASH_PREFIX = '"sha256:';
+const HASH_LENGTH = 71;
+
+/** Classes of ASCII characters, one bit each. */
+const PLAIN = 1;
+const ACTION = 2;
+const HEX = 4;
+/** Stands for what is past the last byte; no class has it. */
+const END = 128;
+const CLASSES = new Uint8Array(END + 1);
+for (let code = 0x20; code < 0x7f; code += 1) {
+  const character = String.fromCharCode(code);
+  if (character !== "\\") CLASSES[code] = PLAIN;
+  if (/[A-Za-z0-9_.-]/.test(character)) CLASSES[code]! |= ACTION;
+  if (/[0-9a-f]/.test(character)) CLASSES[code]! |= HEX;
+}
+
 const HAS_AGENT = 1;
 const HAS_ACTION = 2;
 const HAS_LEVEL = 4;
@@ -30,12 +53,14 @@ const REQUIRED = HAS_AGENT | HAS_ACTION | HAS_LEVEL;
 
 /** The text being read and where; one reader per thread suffices, nothing here is re-entrant. */
 let text = "";
+let bytes: Uint8Array = new Uint8Array();
 let at = 0;
 
 /** The request in a plain body, or undefined: ask the general parser. */
-export function parsePlainVerify(bytes: Buffer): VerifyRequest | undefined {
-  if (!isAscii(bytes)) return undefined;
-  text = bytes.toString("latin1");
+export function parsePlainVerify(body: Buffer): VerifyRequest | undefined {
+  if (!isAscii(body)) return undefined;
+  bytes = body;
+  text = body.toString("latin1");
   at = 0;
   const request: VerifyRequest = { agent_id: "", action: "", tool_level: "L0", context: {} };
   const isAccepted = readRequest(request);
@@ -43,12 +68,12 @@ export function parsePlainVerify(bytes: Buffer): VerifyRequest | undefined {
   return isAccepted ? request : undefined;
 }
 
-/** Passes white space; the code of what follows (NaN at the end). */
+/** Passes white space; the code of what follows. */
 function next(): number {
-  let code = text.charCodeAt(at);
+  let code = bytes[at] ?? END;
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
     at += 1;
-    code = text.charCodeAt(at);
+    code = bytes[at] ?? END;
   }
   return code;
 }
@@ -68,12 +93,39 @@ function hasMore(close: number): boolean | undefined {
   return code === close ? false : undefined;
 }
 
-/** A string without escapes, or undefined. Control characters are left to the member's rule. */
-function readString(): string | undefined {
+/**
+ * A string all of whose characters belong to one of `classes`, at most `lengthMax` long, or
+ * undefined. The bytes are looked at in place: a substring would be looked at a second time.
+ */
+function readString(classes: number, lengthMax: number): string | undefined {
   if (next() !== QUOTE) return undefined;
   const start = at + 1;
-  const end = text.indexOf('"', start);
-  if (end < 0) return undefined;
+  let end = start;
+  const source = bytes;
+  let shared = classes;
+  let code = source[end] ?? END;
+  while (code !== QUOTE) {
+    shared &= CLASSES[code]!;
+    if (shared === 0) return undefined;
+    end += 1;
+    code = source[end] ?? END;
+  }
+  if (end === start || end - start > lengthMax) return undefined;
+  at = end + 1;
+  return text.substring(start, end);
+}
+
+/** `sha256:` and 64 hex digits, or undefined. */
+function readContentHash(): string | undefined {
+  if (next() !== QUOTE || !text.startsWith(HASH_PREFIX, at)) return undefined;
+  const start = at + 1;
+  const end = start + HASH_LENGTH;
+  const source = bytes;
+  let shared = HEX;
+  for (let index = at + HASH_PREFIX.length; index < end; index += 1) {
+    shared &= CLASSES[source[index] ?? END]!;
+  }
+  if (shared === 0 || source[end] !== QUOTE) return undefined;
   at = end + 1;
   return text.substring(start, end);
 }
@@ -86,7 +138,7 @@ function readDigits(): number {
   while (code >= ZERO && code <= NINE) {
     value = value * 10 + (code - ZERO);
     at += 1;
-    code = text.charCodeAt(at);
+    code = bytes[at] ?? END;
   }
   const length = at - start;
   const isPlain =
@@ -96,16 +148,11 @@ function readDigits(): number {
   return isPlain ? value : -1;
 }
 
-/** True when this text needs no escape to be JSON: what the member's own rule does not exclude. */
-function isUnescaped(value: string): boolean {
-  return !value.includes("\\");
-}
-
 function readRequest(request: VerifyRequest): boolean {
   if (!take(OPEN_OBJECT)) return false;
   let seen = 0;
   while (true) {
-    const name = readString();
+    const name = readString(PLAIN, NAME_LENGTH_MAX);
     if (name === undefined || !take(COLON)) return false;
     const member = readMember(request, name);
     if (member === 0 || (seen & member) !== 0) return false;
@@ -114,25 +161,25 @@ function readRequest(request: VerifyRequest): boolean {
     if (more === undefined) return false;
     if (!more) break;
   }
-  return (seen & REQUIRED) === REQUIRED && Number.isNaN(next());
+  return (seen & REQUIRED) === REQUIRED && next() === END;
 }
 
 /** Reads one member's value; its bit, or 0 to decline. */
 function readMember(request: VerifyRequest, name: string): number {
   if (name === "agent_id") {
-    const value = readString();
-    if (!isPlainText(value, AGENT_ID_BYTES_MAX) || !isUnescaped(value)) return 0;
+    const value = readString(PLAIN, AGENT_ID_BYTES_MAX);
+    if (value === undefined) return 0;
     request.agent_id = value;
     return HAS_AGENT;
   }
   if (name === "action") {
-    const value = readString();
-    if (!isAction(value)) return 0;
+    const value = readString(ACTION, ACTION_LENGTH_MAX);
+    if (value === undefined || !isAction(value)) return 0;
     request.action = value;
     return HAS_ACTION;
   }
   if (name === "tool_level") {
-    const value = readString() as ToolLevel;
+    const value = readString(PLAIN, NAME_LENGTH_MAX) as ToolLevel;
     if (!TOOL_LEVELS.includes(value)) return 0;
     request.tool_level = value;
     return HAS_LEVEL;
@@ -151,7 +198,7 @@ function readContext(context: VerifyContext): boolean {
   if (!take(OPEN_OBJECT)) return false;
   if (next() === CLOSE_OBJECT) return take(CLOSE_OBJECT);
   while (true) {
-    const name = readString();
+    const name = readString(PLAIN, NAME_LENGTH_MAX);
     if (name === undefined || !take(COLON) || !readContextMember(context, name)) return false;
     const more = hasMore(CLOSE_OBJECT);
     if (more === undefined) return false;
@@ -162,8 +209,8 @@ function readContext(context: VerifyContext): boolean {
 /** One member of the context; false declines, also when it was there before. */
 function readContextMember(context: VerifyContext, name: string): boolean {
   if (name === "content_hash" && context.content_hash === undefined) {
-    const value = readString();
-    if (!isContentHash(value)) return false;
+    const value = readContentHash();
+    if (value === undefined) return false;
     context.content_hash = value;
     return true;
   }
@@ -184,8 +231,8 @@ function readSources(sources: string[]): boolean {
   if (!take(OPEN_ARRAY)) return false;
   if (next() === CLOSE_ARRAY) return take(CLOSE_ARRAY);
   while (true) {
-    const value = readString();
-    if (!isPlainText(value, SOURCE_ID_LENGTH_MAX) || !isUnescaped(value)) return false;
+    const value = readString(PLAIN, SOURCE_ID_LENGTH_MAX);
+    if (value === undefined) return false;
     if (sources.push(value) > CITED_SOURCES_MAX) return false;
     const more = hasMore(CLOSE_ARRAY);
     if (more === undefined) return false;

@@ -74,7 +74,10 @@ function num(value: number): string {
 
 /** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
 function wrapAll(codes: readonly string[]): string {
-  return codes.length === 0 ? "[]" : `["${codes.join('","')}"]`;
+  if (codes.length === 0) return "[]";
+  let list = `["${codes[0]}"`;
+  for (let index = 1; index < codes.length; index += 1) list += `,"${codes[index]}"`;
+  return `${list}]`;
 }
 
 function sourceList(sources: readonly { id: string; status: string }[]): string {

@@ -1,0 +1,145 @@
+// The detached JWS of `X-JWS-Signature` (RFC 7515 appendix F, RFC 7797 `b64:false`) and the compact
+// JWS that proves possession of a key. Form only: one way to write each thing, a fixed set of
+// members; whose key it is and whether the signature holds is decided elsewhere.
+import { ServiceFault } from "./faults.ts";
+import { isObject } from "./field-rules.ts";
+import { AUDIENCE_LENGTH_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
+import { parseJson } from "./parse-json.ts";
+
+/** What a reporter signed, as far as the header tells. Times are epoch ms. */
+export interface DetachedJws {
+  /** The protected header exactly as received: what is signed begins with it. */
+  readonly protectedText: string;
+  /** 64 bytes. */
+  readonly signature: Buffer;
+  readonly kid: string;
+  readonly audience: string;
+  readonly issuedAtMs: number;
+  /** Lower-case UUIDv7. */
+  readonly jti: string;
+  /** The time inside the jti. */
+  readonly jtiMs: number;
+}
+
+/** A compact JWS whose payload is text. */
+export interface CompactJws {
+  /** `<header>.<payload>`, the bytes that are signed. */
+  readonly signingInput: string;
+  readonly signature: Buffer;
+  readonly kid: string;
+  readonly audience: string;
+  readonly payload: string;
+}
+
+/** RFC 9864 deprecates the second; libraries still write it. */
+const ALGORITHMS: readonly unknown[] = ["Ed25519", "EdDSA"];
+const OUTCOME_MEMBERS = ["alg", "aud", "b64", "crit", "iat", "jti", "kid", "typ"];
+const PROOF_MEMBERS = ["alg", "aud", "kid", "typ"];
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+const THUMBPRINT = /^[A-Za-z0-9_-]{43}$/;
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const SIGNATURE_BYTES = 64;
+/** 32-bit seconds hold every time that can be meant until 2106. */
+const SECONDS_MAX = 0xffff_ffff;
+
+/** Throws ServiceFault `signature_malformed`, saying what is wrong. Quotes nothing it was given. */
+export function parseDetachedJws(value: string): DetachedJws {
+  if (value.length > SIGNATURE_LENGTH_MAX) {
+    throw malformed(`the header is longer than ${SIGNATURE_LENGTH_MAX} characters`);
+  }
+  const [protectedText = "", payload, signature = "", ...rest] = value.split(".");
+  if (payload !== "" || rest.length > 0) throw malformed("it must be `<header>..<signature>`");
+  const header = headerOf(protectedText, OUTCOME_MEMBERS);
+  const { typ, b64, crit, iat, jti } = header;
+  if (!(Array.isArray(crit) && crit.length === 1 && crit[0] === "b64")) {
+    throw malformed('`crit` must be `["b64"]`');
+  }
+  if (b64 !== false) throw malformed("`b64` must be `false`");
+  if (typ !== "outcome+jws") throw malformed("`typ` must be `outcome+jws`");
+  if (!Number.isInteger(iat) || (iat as number) < 0 || (iat as number) > SECONDS_MAX) {
+    throw malformed("`iat` must be whole seconds since 1970");
+  }
+  if (typeof jti !== "string" || !UUID_V7.test(jti)) {
+    throw malformed("`jti` must be a lower-case UUIDv7");
+  }
+  return {
+    protectedText,
+    signature: signatureOf(signature),
+    kid: header["kid"] as string,
+    audience: header["aud"] as string,
+    issuedAtMs: (iat as number) * 1000,
+    jti,
+    jtiMs: Number.parseInt(jti.slice(0, 8) + jti.slice(9, 13), 16),
+  };
+}
+
+/** Throws ServiceFault `key_proof_invalid` for anything that is not such a proof. */
+export function parseKeyProof(value: string): CompactJws {
+  try {
+    const [protectedText = "", payload = "", signature = "", ...rest] = value.split(".");
+    if (value.length > SIGNATURE_LENGTH_MAX || rest.length > 0) {
+      throw malformed("it must be `<header>.<payload>.<signature>`");
+    }
+    const header = headerOf(protectedText, PROOF_MEMBERS);
+    if (header["typ"] !== "key-proof+jws") throw malformed("`typ` must be `key-proof+jws`");
+    return {
+      signingInput: `${protectedText}.${payload}`,
+      signature: signatureOf(signature),
+      kid: header["kid"] as string,
+      audience: header["aud"] as string,
+      payload: bytesOf(payload, "the payload").toString("latin1"),
+    };
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    throw new ServiceFault("key_proof_invalid", thrown.detail);
+  }
+}
+
+/** The header's members: exactly `members`, `alg`, `kid` and `aud` of their form. */
+function headerOf(text: string, members: readonly string[]): Record<string, unknown> {
+  const header = parsedHeader(bytesOf(text, "the protected header"));
+  const names = Object.keys(header).toSorted();
+  if (names.length !== members.length || names.some((name, at) => name !== members[at])) {
+    throw malformed(`the protected header must hold exactly \`${members.join("`, `")}\``);
+  }
+  const { alg, kid, aud } = header;
+  if (!ALGORITHMS.includes(alg)) throw malformed("`alg` must be `Ed25519`");
+  if (typeof kid !== "string" || !THUMBPRINT.test(kid)) {
+    throw malformed("`kid` must be an RFC 7638 thumbprint");
+  }
+  if (typeof aud !== "string" || aud === "" || aud.length > AUDIENCE_LENGTH_MAX) {
+    throw malformed(`\`aud\` must be 1 to ${AUDIENCE_LENGTH_MAX} characters`);
+  }
+  return header;
+}
+
+function parsedHeader(bytes: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = parseJson(bytes);
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    throw malformed("the protected header is not strict JSON");
+  }
+  if (!isObject(value)) throw malformed("the protected header is not a JSON object");
+  return value;
+}
+
+function signatureOf(text: string): Buffer {
+  const bytes = bytesOf(text, "the signature");
+  if (bytes.byteLength !== SIGNATURE_BYTES) throw malformed("the signature must be 64 bytes");
+  return bytes;
+}
+
+/** Base64url without padding, and only the one text that encodes these bytes. */
+function bytesOf(text: string, what: string): Buffer {
+  const bytes = BASE64URL.test(text) ? Buffer.from(text, "base64url") : undefined;
+  if (bytes === undefined || bytes.toString("base64url") !== text) {
+    throw malformed(`${what} is not base64url`);
+  }
+  return bytes;
+}
+
+function malformed(detail: string): ServiceFault {
+  return new ServiceFault("signature_malformed", detail);
+}
