@@ -18,6 +18,7 @@ import {
   ID_BYTES_MAX,
   LAYOUT_MAGIC,
   LAYOUT_VERSION,
+  LEG_CONFIG,
   LEG_INTERNAL,
   ROW_CLUSTER,
   ROW_CREDIBILITY,
@@ -37,7 +38,7 @@ import {
   WORD_MODEL_HANDSHAKE,
 } from "./layout.ts";
 import { createPairs, findPair, pairMap } from "./pairs.ts";
-import { scoreLeg } from "./score.ts";
+import { judgeLeg, scoreLeg } from "./score.ts";
 import { closeRow, copyRow, createIndex, findOrAddRow, findRow, openRow } from "./table.ts";
 import { ROW_ABSENT, rowAddress } from "./table.ts";
 
@@ -165,6 +166,18 @@ export function handshake(
     scorePair(config, number, a, rowA, b, rowB, stakes, nowMs, base + SCRATCH_LEG_B);
     if (isConfigIntact(config, number)) return;
   }
+}
+
+/**
+ * Judges the leg in SCRATCH_LEG_A again, from its inputs alone, under the config `number`. `model`
+ * is a WORD_MODEL_*. Returns 0 when that config is no longer (or not yet) in its slot.
+ */
+export function rejudge(slot: u32, number: u32, model: u32, stakes: f64): i32 {
+  const config = configSlot(number);
+  const out = scratchOf(slot) + SCRATCH_LEG_A;
+  store<f64>(out + (LEG_CONFIG << 3), <f64>number);
+  judgeLeg(config, model, stakes, out);
+  return isConfigIntact(config, number) ? 1 : 0;
 }
 
 /**

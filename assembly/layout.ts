@@ -153,7 +153,16 @@ export const LEG_EVIDENCE = 21; //  n_eff: decayed weight of all outcomes
 export const LEG_PROVEN = 22; //    decayed largest stakes that succeeded
 export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
+export const LEG_BASE = 35; //             g the leg was scored at
 export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
+export const LEG_BATCH = 37; //            what batch credibility adds to the log-odds
+export const LEG_FLAGS = 38; //            FLAG_* of the row
+export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
+/** Words 40 to 43 hold the points of the reasons while they are ranked. */
+export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
+/** From here to the end a leg result is what it was scored from. */
+export const LEG_INPUTS = 16;
+export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;
 
 // Scorecard features, in order. Sign on the log-odds of failure in brackets.

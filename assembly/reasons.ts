@@ -16,8 +16,11 @@ import {
   FEATURE_VIEWER_SHORT,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
+  LEG_BATCH,
   LEG_DECISION,
+  LEG_FAILURES,
   LEG_FEATURES,
+  LEG_FLAGS,
   LEG_MEAN,
   LEG_REASONS,
   LEG_REASON_COUNT,
@@ -40,9 +43,6 @@ import {
   REASON_THIN_FILE,
   REASON_UNVERIFIED_SOURCES,
   REASON_VIEWER_CAUTIOUS,
-  ROW_BATCH,
-  ROW_FAILURE_LONG,
-  ROW_FLAGS,
   WORD_CAUTION,
   WORD_FACTOR,
   WORD_MODEL_HANDSHAKE,
@@ -91,14 +91,14 @@ function cost(config: u32, model: u32, out: u32, feature: u32): f64 {
 }
 
 /** Writes LEG_REASON_COUNT and up to four reason codes by weight. */
-export function rankReasons(config: u32, model: u32, row: u32, out: u32): void {
+export function rankReasons(config: u32, model: u32, out: u32): void {
   put(out, LEG_REASON_COUNT, 0.0);
   const factor = word(config, WORD_FACTOR);
   const least = word(config, WORD_REASON_POINTS);
   const meanCost = word(config, model + MODEL_MEAN) * factor;
   const shift = get(out, LEG_MEAN) - word(config, model + MODEL_MEAN_REFERENCE);
   const history = meanCost * shift + cost(config, model, out, FEATURE_BETA);
-  const hasFailed = row != 0 && load<f32>(row, ROW_FAILURE_LONG) > 0.0;
+  const hasFailed = get(out, LEG_FAILURES) > 0.0;
   const wide = get(out, LEG_SD) - word(config, model + MODEL_SD_REFERENCE);
   let thin = factor * word(config, WORD_CAUTION) * wide;
   thin += cost(config, model, out, FEATURE_EVIDENCE) + cost(config, model, out, FEATURE_AGE);
@@ -121,12 +121,10 @@ export function rankReasons(config: u32, model: u32, row: u32, out: u32): void {
     viewer += cost(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
     offer(out, REASON_VIEWER_CAUTIOUS, viewer, least);
   }
-  if (row != 0) {
-    offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, factor * <f64>load<f32>(row, ROW_BATCH), least);
-    const flags = load<u32>(row, ROW_FLAGS);
-    if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity, least);
-    if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity, least);
-  }
+  offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, factor * get(out, LEG_BATCH), least);
+  const flags = <u32>get(out, LEG_FLAGS);
+  if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity, least);
+  if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity, least);
   // Nothing about the agent stands out: it is the stakes that are too high for what was proven.
   if (get(out, LEG_REASON_COUNT) == 0.0 && get(out, LEG_DECISION) != <f64>DECISION_CONNECT) {
     put(out, LEG_REASONS, <f64>REASON_STAKE_ABOVE_PROVEN);

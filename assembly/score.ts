@@ -11,12 +11,16 @@ import {
   FEATURE_STAKES_NOVELTY,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
+  LEG_BASE,
+  LEG_BATCH,
   LEG_CONFIG,
   LEG_DECISION,
   LEG_EFFECTIVE,
   LEG_ETA,
   LEG_EVIDENCE,
+  LEG_FAILURES,
   LEG_FEATURES,
+  LEG_FLAGS,
   LEG_INTERNAL,
   LEG_KNOWN,
   LEG_MEAN,
@@ -27,6 +31,7 @@ import {
   LEG_REFUSED,
   LEG_REGIME,
   LEG_SD,
+  LEG_SHOCK_DAYS,
   LEG_STAKES_MAX,
   LEG_SUBJECT_VARIANCE,
   LEG_TIER,
@@ -110,36 +115,55 @@ export function scoreLeg(
   const g = baseRate();
   const isHandshake = model == WORD_MODEL_HANDSHAKE;
   const hasHistory = row != 0 && load<u32>(row, ROW_OUTCOMES) != 0;
+  put(out, LEG_KNOWN, hasHistory ? 1.0 : 0.0);
+  put(out, LEG_CONFIG, <f64>number);
+  put(out, LEG_BASE, g);
   readSubject(config, row, hasHistory, isHandshake, nowMs, out);
-  const meanWeight = word(config, model + MODEL_MEAN);
-  let sd2 = meanWeight * meanWeight * get(out, LEG_SUBJECT_VARIANCE);
-  let eta = word(config, model + MODEL_INTERCEPT) + word(config, model + MODEL_BASE) * g;
-  eta += meanWeight * get(out, LEG_MEAN);
   put(out, LEG_VIEWER, 0.0);
   put(out, LEG_VIEWER_VARIANCE, 0.0);
-  if (isHandshake) {
+  if (isHandshake) put(out, LEG_VIEWER_VARIANCE, readViewer(config, viewer, nowMs, out));
+  readFeatures(config, model, row, hasHistory, viewer, reciprocal, stakes, g, nowMs, out);
+  readStanding(row, hasHistory, nowMs, out);
+  judgeLeg(config, model, stakes, out);
+}
+
+/**
+ * Scores, decision, tier and reasons from what is read: the words LEG_KNOWN and LEG_INPUTS on.
+ * Nothing else is looked at, so that a logged leg judged again gives the same bits.
+ */
+export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
+  const meanWeight = word(config, model + MODEL_MEAN);
+  let sd2 = meanWeight * meanWeight * get(out, LEG_SUBJECT_VARIANCE);
+  let eta = word(config, model + MODEL_INTERCEPT);
+  eta += word(config, model + MODEL_BASE) * get(out, LEG_BASE);
+  eta += meanWeight * get(out, LEG_MEAN);
+  if (model == WORD_MODEL_HANDSHAKE) {
     const weight = word(config, model + MODEL_VIEWER);
-    const variance = readViewer(config, viewer, nowMs, out);
-    put(out, LEG_VIEWER_VARIANCE, variance);
-    sd2 += weight * weight * variance;
+    sd2 += weight * weight * get(out, LEG_VIEWER_VARIANCE);
     eta += weight * get(out, LEG_VIEWER);
   }
-  readFeatures(config, model, row, hasHistory, viewer, reciprocal, stakes, g, nowMs, out);
   for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) {
     eta += word(config, model + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
   }
-  if (row != 0) eta += <f64>load<f32>(row, ROW_BATCH);
+  eta += get(out, LEG_BATCH);
   const sd = Math.sqrt(sd2);
-  put(out, LEG_KNOWN, hasHistory ? 1.0 : 0.0);
-  put(out, LEG_CONFIG, <f64>number);
   put(out, LEG_ETA, eta);
   put(out, LEG_SD, sd);
   const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
   const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
   writeScores(config, eta, sd, added, out);
-  writeDecision(config, model, row, stakes, novelty, out);
-  writeTier(config, row, hasHistory, nowMs, out);
-  rankReasons(config, model, row, out);
+  writeDecision(config, model, stakes, novelty, out);
+  writeTier(config, out);
+  rankReasons(config, model, out);
+}
+
+/** What the row says beside its track: batch credibility, flags, failing mass, shock. */
+function readStanding(row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
+  put(out, LEG_BATCH, row != 0 ? <f64>load<f32>(row, ROW_BATCH) : 0.0);
+  put(out, LEG_FLAGS, row != 0 ? <f64>load<u32>(row, ROW_FLAGS) : 0.0);
+  put(out, LEG_FAILURES, row != 0 ? <f64>load<f32>(row, ROW_FAILURE_LONG) : 0.0);
+  const shock = hasHistory ? <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0 : 0.0;
+  put(out, LEG_SHOCK_DAYS, shock > 0.0 ? daysBetween(shock, nowMs) : -1.0);
 }
 
 /** Mean and variance of the subject track, reverted to now. */
@@ -190,18 +214,9 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
 
-function writeDecision(
-  config: u32,
-  model: u32,
-  row: u32,
-  stakes: f64,
-  novelty: f64,
-  out: u32,
-): void {
+function writeDecision(config: u32, model: u32, stakes: f64, novelty: f64, out: u32): void {
   let isRefused = get(out, LEG_OPTIMISTIC) >= refuseBorder(config, model);
-  if (row != 0 && (load<u32>(row, ROW_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) {
-    isRefused = true;
-  }
+  if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
   const pessimistic = get(out, LEG_PESSIMISTIC);
   const decision = decide(config, isRefused, pessimistic, stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
@@ -232,26 +247,24 @@ function noveltyBound(config: u32, decision: i32, weight: f64, out: u32): f64 {
   return bound;
 }
 
-function writeTier(config: u32, row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
+function writeTier(config: u32, out: u32): void {
   const effective = get(out, LEG_EFFECTIVE);
   let tier = TIER_D;
   if (effective >= word(config, WORD_TIER_A)) tier = TIER_A;
   else if (effective >= word(config, WORD_TIER_B)) tier = TIER_B;
   else if (effective >= word(config, WORD_TIER_C)) tier = TIER_C;
   let regime = REGIME_NONE;
-  let evidence: f64 = 0.0;
-  let failures: f64 = 0.0;
-  if (hasHistory) {
-    failures = <f64>load<f32>(row, ROW_FAILURE_LONG);
-    evidence = get(out, LEG_EVIDENCE);
+  let isThin = true;
+  if (get(out, LEG_KNOWN) != 0.0) {
     const momentum = Math.abs(get(out, LEG_FEATURES + FEATURE_MOMENTUM));
     regime = momentum < word(config, WORD_REGIME_MOMENTUM) ? REGIME_STABLE : REGIME_DRIFTING;
-    const shock = <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0;
-    if (shock > 0.0 && daysBetween(shock, nowMs) < word(config, WORD_SHOCK_DAYS)) {
-      regime = REGIME_SHOCK;
-    }
+    const shockDays = get(out, LEG_SHOCK_DAYS);
+    if (shockDays >= 0.0 && shockDays < word(config, WORD_SHOCK_DAYS)) regime = REGIME_SHOCK;
+    const evidence = get(out, LEG_EVIDENCE);
+    isThin = evidence < word(config, WORD_REVIEW_EVIDENCE) && get(out, LEG_FAILURES) == 0.0;
+  } else {
+    isThin = 0.0 < word(config, WORD_REVIEW_EVIDENCE);
   }
-  const isThin = evidence < word(config, WORD_REVIEW_EVIDENCE) && failures == 0.0;
   if (get(out, LEG_SD) > word(config, WORD_REVIEW_SD) || isThin) tier = TIER_REVIEW;
   put(out, LEG_TIER, <f64>tier);
   put(out, LEG_REGIME, <f64>regime);

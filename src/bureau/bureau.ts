@@ -1,5 +1,6 @@
 // The service seen from its transports: what HTTP routes, gateways and tests may ask. No HTTP, no
 // SQL, no memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
+import type { DecisionReplay, ReplayableLeg } from "../contract/decisions.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type {
   AgentExplanation,
@@ -56,4 +57,9 @@ export interface Bureau {
   ): Promise<ImportResult[]>;
   /** Why an agent scores as it does. Never cached. */
   explain(agentId: string, call: CallContext): AgentExplanation;
+  /**
+   * Judges a logged decision again, under the active config or the one named. Throws ServiceFault
+   * `not_found` when no config of that name is held.
+   */
+  replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay;
 }

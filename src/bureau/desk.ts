@@ -1,5 +1,6 @@
 // What every use case of the bureau works with: its collaborators and the outside world (clock,
 // timer, randomness), all handed in so that a test or a replay can fix them.
+import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { OutcomeIds } from "./outcome-ids.ts";
@@ -24,17 +25,24 @@ export interface BureauOptions {
   readonly environment: BureauEnvironment;
   /** Defaults to the assessor of a bureau in which no source is registered. */
   readonly provenance?: ProvenanceAssessor;
+  /** Where every answer is logged; defaults to nowhere. */
+  readonly decisions?: DecisionLog;
 }
 
 /** The options with their defaults filled in, plus what is made once per bureau. */
 export interface Desk extends Required<BureauOptions> {
   readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIds;
+  /** The one entry that is filled for the decision log. */
+  readonly entry: DecisionEntry;
+  /** Epoch ms of the verdict under way. */
+  nowMs: number;
 }
 
 /** Fixes the times of one verdict and returns now, epoch ms. */
 export function openTimes(desk: Desk): number {
   const nowMs = desk.clock();
+  desk.nowMs = nowMs;
   desk.times.set(nowMs);
   return nowMs;
 }

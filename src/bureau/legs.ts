@@ -11,6 +11,7 @@ import { DECISIONS, REGIMES, TIERS } from "../contract/vocabulary.ts";
 import type { ReasonCode } from "../contract/vocabulary.ts";
 import type { Reading } from "../engine/reading.ts";
 import type { CallContext } from "./bureau.ts";
+import { KIND_CHECK, KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./decision-entry.ts";
 import { openTimes } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { writeReasons } from "./reasons.ts";
@@ -65,6 +66,17 @@ export function check(
     expires_at: desk.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
+  logLeg(desk, call, reading, {
+    kindIndex: KIND_CHECK,
+    legIndex: LEG_FORWARD,
+    subject,
+    viewer: "",
+    stakes,
+    reasonCodes: codes,
+    decisionIndex: reading.decisionIndex,
+    configVersion: response.config_version,
+    isReserved: reserved !== undefined,
+  });
   if (reserved === undefined || reserved.delayMs === 0) return response;
   return desk.environment.delay(reserved.delayMs).then(() => response);
 }
@@ -100,6 +112,28 @@ export function handshake(
     evaluated_at: desk.times.evaluatedAt,
     expires_at: desk.times.expiresAt,
   };
+  const answered = {
+    kindIndex: KIND_HANDSHAKE,
+    stakes,
+    decisionIndex,
+    configVersion: response.config_version,
+  };
+  logLeg(desk, call, forward, {
+    ...answered,
+    legIndex: LEG_FORWARD,
+    subject: counterparty,
+    viewer: initiator,
+    reasonCodes: forwardLeg.reason_codes,
+    isReserved: reservedCounterparty !== undefined,
+  });
+  logLeg(desk, call, backward, {
+    ...answered,
+    legIndex: LEG_BACKWARD,
+    subject: initiator,
+    viewer: counterparty,
+    reasonCodes: backwardLeg.reason_codes,
+    isReserved: reservedInitiator !== undefined,
+  });
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : desk.environment.delay(delayMs).then(() => response);
 }

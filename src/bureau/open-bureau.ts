@@ -1,10 +1,12 @@
 // Puts the bureau together: the one constructor of the `Bureau` port over an engine and a ledger.
 import type { Bureau } from "./bureau.ts";
+import { emptyEntry, withoutLog } from "./decision-entry.ts";
 import type { BureauOptions, Desk } from "./desk.ts";
 import { explain } from "./explain.ts";
 import { check, handshake } from "./legs.ts";
 import { OutcomeIds } from "./outcome-ids.ts";
 import { importOutcomes, recordOutcome } from "./outcomes.ts";
+import { replay } from "./replay.ts";
 import { withoutVault } from "./provenance.ts";
 import { VerdictTimes } from "./timestamp.ts";
 import { verify } from "./verify.ts";
@@ -17,6 +19,9 @@ export function openBureau(options: BureauOptions): Bureau {
     clock: options.clock,
     environment: options.environment,
     provenance: options.provenance ?? withoutVault,
+    decisions: options.decisions ?? withoutLog,
+    entry: emptyEntry(),
+    nowMs: 0,
     times: new VerdictTimes(),
     outcomeIds: new OutcomeIds((bytes) => options.environment.fillRandom(bytes)),
   };
@@ -27,5 +32,6 @@ export function openBureau(options: BureauOptions): Bureau {
     recordOutcome: (request, call) => recordOutcome(desk, request, call),
     importOutcomes: (requests, source, call) => importOutcomes(desk, requests, source, call),
     explain: (agentId) => explain(desk, agentId),
+    replay: (legs, configVersion) => replay(desk, legs, configVersion),
   };
 }

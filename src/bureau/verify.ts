@@ -4,6 +4,7 @@ import type { VerifyRequest, VerifyResponse } from "../contract/messages.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../contract/vocabulary.ts";
 import type { Reading } from "../engine/reading.ts";
 import type { CallContext } from "./bureau.ts";
+import { logVerify } from "./decision-entry.ts";
 import { openTimes } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { decidePolicy, riskIndex } from "./policy.ts";
@@ -30,10 +31,10 @@ export function verify(
   const reserved = findReserved(request.agent_id, desk.environment.isReservedEnabled);
   if (reserved === undefined) {
     const finding = desk.provenance.assess(request.context);
-    return respond(desk, request, call, measured, finding, configVersion);
+    return respond(desk, request, call, measured, finding, configVersion, false);
   }
   const finding = reserved.provenance ?? desk.provenance.assess(request.context);
-  const response = respond(desk, request, call, reserved.reading, finding, configVersion);
+  const response = respond(desk, request, call, reserved.reading, finding, configVersion, true);
   if (reserved.delayMs === 0) return response;
   return desk.environment.delay(reserved.delayMs).then(() => response);
 }
@@ -45,6 +46,7 @@ function respond(
   reading: Reading,
   finding: ProvenanceFinding,
   configVersion: string,
+  isReserved: boolean,
 ): VerifyResponse {
   const scoreInternal = Math.round(reading.scoreInternal);
   const isThresholdMet = scoreInternal >= call.principal.minimumScores[request.tool_level];
@@ -77,6 +79,8 @@ function respond(
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
+  const { hardFailureCode } = finding;
+  logVerify(desk, request, call, reading, ruling, hardFailureCode, response, isReserved);
   return response;
 }
 

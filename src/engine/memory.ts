@@ -30,6 +30,7 @@ export interface EngineExports {
     stakes: number,
     nowMs: number,
   ): void;
+  rejudge(slot: number, number: number, model: number, stakes: number): number;
   scoreRange(slot: number, first: number, count: number, nowMs: number): number;
   find(slot: number, length: number): number;
   copy(slot: number, row: number): void;
@@ -49,9 +50,14 @@ export function createEngineMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true });
 }
 
+/** The compiled module, as built. Throws when the build is missing. */
+export function moduleBytes(): Buffer<ArrayBuffer> {
+  return readFileSync(MODULE_PATH);
+}
+
 /** Compiles and instantiates the module over `memory`. Throws when the build is missing. */
 export function instantiateEngine(memory: WebAssembly.Memory): EngineExports {
-  const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
+  const module = new WebAssembly.Module(moduleBytes());
   const instance = new WebAssembly.Instance(module, { env: { memory } });
   return instance.exports as unknown as EngineExports;
 }

@@ -13,6 +13,8 @@ import {
   LEG_CONFIG,
   LEG_DECISION,
   LEG_EFFECTIVE,
+  LEG_INPUTS,
+  LEG_INPUTS_END,
   LEG_INTERNAL,
   LEG_KNOWN,
   LEG_OPTIMISTIC,
@@ -34,13 +36,15 @@ import {
   SCRATCH_RANGE,
   SCRATCH_SLOTS,
   SCRATCH_STRIDE,
+  WORD_MODEL_CHECK,
+  WORD_MODEL_HANDSHAKE,
 } from "../../assembly/layout.ts";
 import { configName } from "./config.ts";
 import { explainAgent } from "./explain.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
-import type { AgentReading, EngineReader, Reading } from "./reading.ts";
+import type { AgentReading, EngineReader, LoggedInputs, Reading } from "./reading.ts";
 import { WRITER_SLOT } from "./writer.ts";
 
 function emptyReading(): Reading {
@@ -90,6 +94,8 @@ class WasmReader implements EngineReader {
   readonly #legB: Float64Array;
   readonly #pair: readonly [Reading, Reading];
   readonly #single: Reading;
+  readonly #inputsA: Float64Array;
+  readonly #inputsB: Float64Array;
   readonly #versions = new Map<number, string>();
 
   constructor(memory: WebAssembly.Memory, slot: number) {
@@ -100,6 +106,8 @@ class WasmReader implements EngineReader {
     this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
     this.#legA = new Float64Array(memory.buffer, base + SCRATCH_LEG_A, LEG_WORDS);
     this.#legB = new Float64Array(memory.buffer, base + SCRATCH_LEG_B, LEG_WORDS);
+    this.#inputsA = this.#legA.subarray(LEG_INPUTS, LEG_INPUTS_END);
+    this.#inputsB = this.#legB.subarray(LEG_INPUTS, LEG_INPUTS_END);
     this.#single = emptyReading();
     this.#pair = [emptyReading(), emptyReading()];
   }
@@ -144,6 +152,31 @@ class WasmReader implements EngineReader {
     return this.#legA;
   }
 
+  legInputs(leg: 0 | 1): Float64Array {
+    return leg === 0 ? this.#inputsA : this.#inputsB;
+  }
+
+  rejudge(logged: LoggedInputs, configVersion: string): Reading | undefined {
+    const number = this.#configNumber(configVersion);
+    if (number === undefined) return undefined;
+    this.#legA[LEG_KNOWN] = logged.isKnown ? 1 : 0;
+    this.#inputsA.set(logged.inputs);
+    const model = logged.isHandshake ? WORD_MODEL_HANDSHAKE : WORD_MODEL_CHECK;
+    const isIntact = this.#exports.rejudge(this.#slot, number, model, logged.stakes) === 1;
+    return isIntact ? readLeg(this.#legA, this.#single) : undefined;
+  }
+
+  /** The newest installed config of that name, while its slot is not reused. */
+  #configNumber(configVersion: string): number | undefined {
+    const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_CONFIG_COUNT, 1);
+    const newest = Atomics.load(count, 0);
+    const oldest = Math.max(1, newest - CONFIG_SLOTS + 1);
+    for (let number = newest; number >= oldest; number--) {
+      if (this.configVersion(number) === configVersion) return number;
+    }
+    return undefined;
+  }
+
   /** Current base rate: log-odds of failure of the whole population. */
   get baseRate(): number {
     return new Float64Array(this.#memory.buffer, HEADER_BASE + HEADER_BASE_RATE, 1)[0]!;
@@ -173,8 +206,7 @@ class WasmReader implements EngineReader {
 }
 
 /** Everything one thread can read. */
-export type TableReader = EngineReader &
-  Pick<WasmReader, "scoreRange" | "activeConfigVersion" | "legWords" | "baseRate">;
+export type TableReader = EngineReader & Pick<WasmReader, "scoreRange" | "legWords" | "baseRate">;
 
 /** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {

@@ -28,6 +28,15 @@ export interface Reading {
   configNumber: number;
 }
 
+/** A leg as it was logged: enough to judge it again. */
+export interface LoggedInputs {
+  inputs: ArrayLike<number>;
+  isKnown: boolean;
+  /** Which model: that of the handshake, or that of check and verify. */
+  isHandshake: boolean;
+  stakes: number;
+}
+
 /** Synchronous reads over the shared agent table. One per thread; not re-entrant. */
 export interface EngineReader {
   /** One agent, subject track (check, verify). */
@@ -41,6 +50,14 @@ export interface EngineReader {
   ): readonly [Reading, Reading];
   /** Everything known of one agent, for `GET /v1/agents/{id}`. */
   explain(subject: string, nowMs: number): AgentReading;
+  /**
+   * What the last check, or a leg of the last handshake (0: a_to_b, 1: b_to_a), was scored from:
+   * words LEG_INPUTS on. A live view: copy what must outlive the next call.
+   */
+  legInputs(leg: 0 | 1): Float64Array;
+  /** Judges logged inputs again. Undefined when no config of that name is held any more. */
+  rejudge(logged: LoggedInputs, configVersion: string): Reading | undefined;
+  readonly activeConfigVersion: string;
   /** The content-addressed name of a config number, `c-` and 16 hex digits. */
   configVersion(configNumber: number): string;
   readonly agentCount: number;

@@ -24,6 +24,7 @@ test("the module imports the memory alone and exports what the seam declares", (
       "handshake",
       "initialise",
       "memory",
+      "rejudge",
       "scoreRange",
       "setStanding",
     ].toSorted(),
@@ -57,7 +58,8 @@ test("records fit their strides and the vocabularies match", () => {
   expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBeLessThanOrEqual(
     layout.LEG_VIEWER_VARIANCE,
   );
-  expect(layout.LEG_VIEWER_VARIANCE).toBeLessThan(40);
+  expect(layout.LEG_FAILURES).toBeLessThan(40);
+  expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_WORDS);
   expect(40 + layout.REASON_COUNT).toBeLessThanOrEqual(layout.LEG_WORDS);
   expect(layout.WORD_MODEL_HANDSHAKE + layout.MODEL_WORDS).toBeLessThanOrEqual(
     layout.CONFIG_WORD_COUNT,

@@ -2,6 +2,7 @@
 // branch of the transport can be reached and compared between adapters. No randomness, no clock of
 // its own.
 import type { Bureau, CallContext, ImportResult, OutcomeContext } from "../../src/bureau/bureau.ts";
+import type { DecisionReplay, ReplayableLeg } from "../../src/contract/decisions.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import { VERDICT_TTL_MS } from "../../src/contract/limits.ts";
 import type {
@@ -144,6 +145,21 @@ export class MemoryBureau implements Bureau {
       reason_codes: leg.reason_codes,
       config_version: "c-0123456789abcdef",
       evaluated_at: new Date(this.#now()).toISOString(),
+    };
+  }
+
+  replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay {
+    const [first] = legs;
+    if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
+    return {
+      request_id: first.request_id,
+      recorded_config: first.config_version,
+      replayed_config: configVersion ?? first.config_version,
+      identical: configVersion === undefined,
+      differences:
+        configVersion === undefined
+          ? []
+          : [{ leg: first.leg, member: "tier", recorded: first.tier, replayed: "D" }],
     };
   }
 

@@ -1,0 +1,51 @@
+// The bytes of a decision ring: its counters and what a record looks like. Shared by the end that
+// writes and the end that reads.
+//
+//   control   | head u32 | tail u32 | dropped u32 | recorded u32 |
+//   ring      ...|####record####|##record##|skip|        (8-aligned, never split at the end)
+//             tail -----------------------------^ head
+export const HEAD = 0;
+export const TAIL = 1;
+export const DROPPED = 2;
+export const RECORDED = 3;
+export const CONTROL_BYTES = 16;
+
+/** Some 8,000 decisions of ordinary length. A power of two: positions are masked. */
+export const RING_BYTES = 4 * 1024 * 1024;
+/** Beyond this what lets through is dropped: the last quarter is for what does not. */
+export const DROP_BYTES = (RING_BYTES / 4) * 3;
+
+// One record. Texts follow the numbers in the order of their lengths.
+//
+//    0 | length u32 (0: skip to the ring's start) |
+//    4 | kind | leg | tool level | verdict | decision | leg decision | tier | regime | flags |
+//   16 | ten text lengths, u16 each |
+//   40 | nine numbers, then the inputs, f64 each |
+export const OFFSET_INDEXES = 4;
+export const OFFSET_LENGTHS = 16;
+export const OFFSET_NUMBERS = 40;
+export const INDEX_COUNT = 9;
+export const NUMBER_COUNT = 9;
+export const INPUT_COUNT = 29;
+export const TEXT_COUNT = 10;
+export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
+
+export const FLAG_LET_THROUGH = 1;
+export const FLAG_FLAGGED = 2;
+export const FLAG_KNOWN = 4;
+export const FLAG_RESERVED = 8;
+export const FLAG_ENFORCED = 16;
+
+/** A new, empty ring; one per thread that decides, all of them given to the store. */
+export function createDecisionRing(): SharedArrayBuffer {
+  return new SharedArrayBuffer(CONTROL_BYTES + RING_BYTES);
+}
+
+/** Counters of one ring, readable from any thread. */
+export function decisionCounts(ring: SharedArrayBuffer): { recorded: number; dropped: number } {
+  const control = new Uint32Array(ring, 0, 4);
+  return {
+    recorded: Atomics.load(control, RECORDED),
+    dropped: Atomics.load(control, DROPPED),
+  };
+}
