@@ -29,7 +29,9 @@ import {
 import type { ScorecardRows } from "../src/kaizen/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { readRatings } from "./ratings.ts";
+import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns } from "./replay.ts";
+import { sybilLifts } from "./sybil.ts";
 
 const TRAIN_FROM = 0.1;
 const LAMBDA = 1;
@@ -141,6 +143,18 @@ function calibrated(
   };
 }
 
+/** What invented agents buy under the shipped weights, with credibility or without. */
+function sybilFigures(outcomes: RatedOutcome[], config: ScoringConfig, isRobust: boolean) {
+  const lifts = sybilLifts(outcomes, config, config.check, isRobust);
+  return {
+    "20x5_lift_points": lifts.sybil_20x5,
+    "200x20_lift_points": lifts.sybil_200x20,
+    whitewash_points: lifts.whitewash,
+    on_off_points: lifts.on_off,
+    bad_mouthing_points: lifts.bad_mouthing,
+  };
+}
+
 function main(): void {
   const { values } = parseArgs({
     options: {
@@ -149,6 +163,7 @@ function main(): void {
       "test-fraction": { type: "string", default: "0.2" },
       "lag-days": { type: "string", default: "0" },
       "write-references": { type: "boolean", default: false },
+      robust: { type: "boolean", default: false },
     },
   });
   if (values.file === undefined || values.format !== "snap-ratings") {
@@ -165,6 +180,7 @@ function main(): void {
     outcomes,
     config,
     Number(values["lag-days"]),
+    values.robust,
   );
   if (values["write-references"]) {
     const written = {
@@ -186,6 +202,7 @@ function main(): void {
     check: evaluate("check", check, failures, split, config),
     handshake: evaluate("handshake", handshake, failures, split, config),
     baselines: betaBaselines(outcomes, split),
+    sybil: sybilFigures(outcomes, config, values.robust),
     rows_per_second: Math.round(rowsPerSecond),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);
