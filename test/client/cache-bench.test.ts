@@ -1,0 +1,20 @@
+// bench:cache in smoke mode: it cannot rot, its last line stays one JSON object, and the cache it
+// measures never answers wrongly.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+
+it("bench:cache", async () => {
+  const flags = ["--disable-warning=ExperimentalWarning", "bench/cache.ts", "--smoke"];
+  const { stdout } = await promisify(execFile)(process.execPath, flags);
+  const report = JSON.parse(stdout) as Record<string, number> & {
+    workloads: { hit_rate: number; wrong_answers: number; requests: number; paid_reads: number }[];
+  };
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+  for (const { hit_rate, wrong_answers, requests, paid_reads } of report.workloads) {
+    expect(wrong_answers).toBe(0);
+    expect(hit_rate).toBeGreaterThan(0);
+    expect(paid_reads).toBeLessThan(requests);
+  }
+  expect(report["ns_per_cached_check"]).toBeGreaterThan(0);
+});
