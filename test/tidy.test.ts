@@ -39,7 +39,10 @@ const TOP_LEVEL = new Set(
   ).split(" "),
 );
 
-/** The outside world (time, chance, environment, exit) enters through these files alone. */
+/**
+ * The outside world (time, chance, environment, exit) enters through these files alone. The client
+ * is a library: its users are its composition root, and its defaults stand in one file.
+ */
 const IS_EDGE = /^src\/(cli\/.*|[a-z-]+\.ts|[a-z]+\/[a-z-]+-thread\.ts|client\/runtime\.ts)$/;
 /** uws-binary.ts sets the one variable that native code reads when it loads. */
 const ENVIRONMENT = new RegExp(`${IS_EDGE.source}|^src/http/uws-binary\\.ts$`);
