@@ -1,5 +1,6 @@
-// The real service on a loopback port for the client's and the gateways' tests: real server, keyring
-// and engine over the sample history, a clock that stands at the history's newest moment.
+// The real service on a loopback port for the client's and the gateways' tests: real server,
+// keyring and engine over the sample history, a clock that stands at the history's newest
+// moment.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

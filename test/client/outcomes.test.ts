@@ -72,7 +72,7 @@ describe("outcomeHook", () => {
     expect(hook.skipped).toEqual({ rejected: 4, unattributed: 0 });
   });
 
-  it("survives callbacks that throw, contexts without a session and events that are none", async () => {
+  it("survives callbacks that throw, missing sessions and events that are none", async () => {
     const boom = (): never => {
       throw new Error("boom");
     };

@@ -62,7 +62,8 @@ const answer = await gateway.authorize({
   action: "payments.transfer",
   toolLevel: "L3",
 });
-console.log(JSON.stringify({ paid, refused: refused.length, word: answer.word, approval: typeof aiSdkApproval }));
+const approval = typeof aiSdkApproval;
+console.log(JSON.stringify({ paid, refused: refused.length, word: answer.word, approval }));
 `;
 
 it("runs in a project of its own, without any other package", async () => {

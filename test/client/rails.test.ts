@@ -1,5 +1,5 @@
-// The rails over the real service: nothing reaches a tool or a route unless a verdict lets it, and a
-// policy that is asked again costs nothing and never turns milder.
+// The rails over the real service: nothing reaches a tool or a route unless a verdict lets it,
+// and a policy that is asked again costs nothing and never turns milder.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { checkApproval, handshakeApproval, type ToolDecision } from "../../src/client/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
@@ -9,8 +9,6 @@ import {
   mutualHandshakeApproval,
   trustRankApproval,
 } from "../../src/client/eve-rails.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
-import { protectRoute } from "../../src/client/protect.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 import { trustGate, TrustGateUnavailableError } from "../../src/client/trust-gate.ts";
 import { DECISIONS, type Decision } from "../../src/contract/vocabulary.ts";
@@ -264,46 +262,5 @@ describe("trustGate", () => {
       Object.getOwnPropertyDescriptor(inner, CHALLENGES),
     );
     expect(Reflect.get(gate, "schemes")).toEqual(["basic"]);
-  });
-});
-
-describe("protectRoute", () => {
-  const reached: string[] = [];
-  const handler = (request: Request) => {
-    reached.push(request.url);
-    return new Response("done", { status: 201 });
-  };
-  const route = (baseUrl: string, toolLevel: "L0" | "L1" | "L3", more: object = {}) =>
-    protectRoute(handler, {
-      gateway: new TrustGateway({
-        client: new TrustRankClient({ ...service, baseUrl, timeoutMs: 5000 }),
-      }),
-      toolLevel,
-      action: "payments.transfer",
-      agentId: (request) => agent(request.headers.get("x-agent") ?? ""),
-      ...more,
-    });
-  const request = (name: string) => new Request("http://app/", { headers: { "x-agent": name } });
-
-  it("runs the route on ALLOW and nothing else", async () => {
-    const gated = route(service.baseUrl, "L3");
-    expect((await gated(request("connect"))).status).toBe(201);
-    reached.length = 0;
-    const refused = await gated(request("refuse"));
-    expect([refused.status, refused.headers.get("x-trust-verdict")]).toEqual([403, "BLOCK"]);
-    expect(await refused.json()).toEqual({ error: "BLOCK", reason: "REFUSE_RULE" });
-    const failing = route(service.baseUrl, "L1", { stakes: boom });
-    expect((await failing(request("connect"))).status).toBe(403);
-    expect(reached).toEqual([]);
-  });
-
-  it("closes L3 and opens L0 visibly when the service is down", async () => {
-    reached.length = 0;
-    const closed = await route("http://127.0.0.1:1", "L3")(request("connect"));
-    expect([closed.status, closed.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(reached).toEqual([]);
-    const opened = await route("http://127.0.0.1:1", "L0")(request("connect"));
-    expect([opened.status, await opened.text()]).toEqual([201, "done"]);
-    expect(opened.headers.get("x-trust-degraded")).toBe("L0_open");
   });
 });

@@ -6,10 +6,9 @@ import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import { type Edge, isInstalled, openEdge, PATHS } from "./_edge.ts";
 
 describe.each(["nginx", "caddy"] as const)("%s", (program) => {
-  const missing = !isInstalled(program);
-  const name = missing ? `(not run: install ${program})` : "with its example";
+  const isMissing = !isInstalled(program);
 
-  describe.skipIf(missing)(`${name}`, () => {
+  describe.skipIf(isMissing)(isMissing ? `needs ${program} installed` : "with its example", () => {
     let edge: Edge;
     beforeAll(async () => {
       edge = await openEdge(program);

@@ -1,6 +1,6 @@
-// The conformance kit's suite: the fail policy of SPEC §8.1 as a table of faults and tool levels, put
-// to any gateway that can be asked. It judges what reached the tool and what the end client got, not
-// how the gateway is made.
+// The conformance kit's suite: the fail policy of SPEC §8.1 as a table of faults and tool
+// levels, put to any gateway that can be asked. It judges what reached the tool and what the end
+// client got, not how the gateway is made.
 import { TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import { failPolicy } from "../fail-policy.ts";
 import type { Fault } from "./fault-proxy.ts";

@@ -1,0 +1,76 @@
+// A tool worth gating, a policy over the real service and a write rail: what every adapter's test
+// needs, with counters of what ran, what was read and what was reported.
+import { type ApprovalPolicy, handshakeApproval } from "../../src/client/approval.ts";
+import { TrustRankClient } from "../../src/client/client.ts";
+import { type OutcomeReport, outcomeReport } from "../../src/client/outcome-report.ts";
+import { type Service, startTestService } from "./_service.ts";
+
+export const agent = (name: string) => `agent://test/${name}`;
+const SUBJECT = "agent://shop/seller";
+
+export interface Transfer {
+  counterparty: string;
+}
+
+export const schema = {
+  type: "object",
+  properties: { counterparty: { type: "string" } },
+  required: ["counterparty"],
+  additionalProperties: false,
+} as const;
+
+/** One per suite; `open` starts each test afresh. */
+export class Bank {
+  readonly client: TrustRankClient;
+  readonly #service: Service;
+  ran: string[] = [];
+  reads = 0;
+  /** New for every test: outcomes are identified by it. */
+  callId = "";
+  #callCount = 0;
+
+  private constructor(service: Service) {
+    this.#service = service;
+    this.client = new TrustRankClient({
+      ...service,
+      agentId: "agent://acme/me",
+      timeoutMs: 5000,
+      fetch: (url, init) => {
+        if (url.endsWith("/handshake")) this.reads += 1;
+        return fetch(url, init);
+      },
+    });
+  }
+
+  static async start(): Promise<Bank> {
+    return new Bank(await startTestService());
+  }
+
+  stop(): Promise<void> {
+    return this.#service.stop();
+  }
+
+  open(): { policy: ApprovalPolicy; report: OutcomeReport } {
+    this.ran = [];
+    this.reads = 0;
+    this.#callCount += 1;
+    this.callId = `call-${this.#callCount}`;
+    this.#service.appended.length = 0;
+    const { client } = this;
+    const initiator = () => agent("connect");
+    const policy = handshakeApproval({ client, initiator, stakes: () => 5 });
+    return { policy, report: outcomeReport({ client, subject: () => SUBJECT }) };
+  }
+
+  /** The tool; with `agent://test/verify` it fails. */
+  transfer({ counterparty }: Transfer): string {
+    this.ran.push(counterparty);
+    if (counterparty.endsWith("/verify")) throw new Error("the bank is closed");
+    return "sent";
+  }
+
+  /** What was reported, in order: 1 or 0. */
+  outcomes(): number[] {
+    return this.#service.appended.map(({ body }) => JSON.parse(body).outcome as number);
+  }
+}
