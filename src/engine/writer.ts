@@ -1,12 +1,16 @@
 // The single writer of the agent table. Lives in the ledger thread (or in-process for imports and
 // tests); two writers over one memory would corrupt it.
+import assert from "node:assert/strict";
 import {
   HEADER_BASE,
   HEADER_BYTES_ARENA,
   HEADER_BYTES_INDEX,
   HEADER_BYTES_PAIRS,
+  HEADER_MAGIC,
   HEADER_PAIR_COUNT,
   HEADER_ROW_COUNT,
+  HEADER_SEED,
+  LAYOUT_MAGIC,
   ROW_STRIDE,
   SCRATCH_BASE,
   SCRATCH_ID_A,
@@ -41,11 +45,14 @@ class WasmWriter implements EngineWriter {
   readonly #memory: WebAssembly.Memory;
   readonly #scratch: Uint8Array;
 
-  constructor(memory: WebAssembly.Memory, seed: bigint) {
+  constructor(memory: WebAssembly.Memory) {
     this.#memory = memory;
     this.#exports = instantiateEngine(memory);
     const base = SCRATCH_BASE + WRITER_SLOT * SCRATCH_STRIDE;
     this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
+  }
+
+  initialise(seed: bigint): void {
     if (this.#exports.initialise(seed) !== STATUS_OK) {
       throw new Error("the engine memory already has a writer");
     }
@@ -121,9 +128,18 @@ export function openEngineWriter(
   config: ScoringConfig,
   seed: bigint,
 ): TableWriter {
-  const writer = new WasmWriter(memory, seed);
+  const writer = new WasmWriter(memory);
+  writer.initialise(seed);
   writer.installConfig(config);
   return writer;
+}
+
+/** Takes the writer's role over a memory that was filled from a snapshot of that seed. */
+export function resumeEngineWriter(memory: WebAssembly.Memory, seed: bigint): TableWriter {
+  const header = new DataView(memory.buffer, HEADER_BASE, 128);
+  assert(header.getUint32(HEADER_MAGIC, true) === LAYOUT_MAGIC, "the memory holds a table");
+  assert(header.getBigUint64(HEADER_SEED, true) === seed, "the table has the same seed");
+  return new WasmWriter(memory);
 }
 
 /** Index of the bureau's own signature, for imports. */

@@ -10,6 +10,7 @@ import { nodeFiles, replaceFile } from "./journal-files.ts";
 export interface DataPaths {
   readonly root: string;
   readonly journal: string;
+  readonly snapshots: string;
   readonly store: string;
   readonly bureauKey: string;
   readonly apiKeys: string;
@@ -22,6 +23,7 @@ export function dataPaths(root: string): DataPaths {
   return {
     root,
     journal: join(root, "journal"),
+    snapshots: join(root, "snapshots"),
     store: join(root, "store"),
     bureauKey: join(root, "bureau.key"),
     apiKeys: join(root, "keys.json"),

@@ -4,7 +4,7 @@
 // longer than the age at which the API refuses an outcome, so that takes the cap to be exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
-import { formatOutcomeId } from "./journal-outcome.ts";
+import { formatUuid } from "./journal-proof.ts";
 
 /** How long an identity is remembered, by the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
@@ -64,10 +64,16 @@ export class ReplayTable {
   private index = new Uint32Array(ENTRIES_MIN * 2);
   private oldest = 0;
   private count = 0;
+  private forgottenMs = 0;
 
   constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
     this.entriesMax = Math.max(entriesMax, ENTRIES_MIN);
     this.windowMs = windowMs;
+  }
+
+  /** Whatever was recorded since is remembered; 0 while nothing was forgotten. */
+  get rememberedSinceMs(): number {
+    return this.forgottenMs;
   }
 
   get size(): number {
@@ -83,7 +89,7 @@ export class ReplayTable {
     return {
       lsn: this.entries.readDoubleLE(at + LSN_AT),
       recordedAtMs: this.entries.readDoubleLE(at + RECORDED_AT),
-      outcomeId: formatOutcomeId(this.entries.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
+      outcomeId: formatUuid(this.entries.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
       isSameContent: content.equals(identity.content),
     };
   }
@@ -103,6 +109,32 @@ export class ReplayTable {
     this.link(slot);
   }
 
+  /** Bytes that `copyEntries` gives now. */
+  get byteCount(): number {
+    return this.count * ENTRY_BYTES;
+  }
+
+  /** Writes the entries, oldest first, to the front of `target`. */
+  copyEntries(target: Uint8Array): void {
+    const head = this.oldest * ENTRY_BYTES;
+    const end = Math.min(head + this.byteCount, this.entries.byteLength);
+    target.set(this.entries.subarray(head, end));
+    target.set(this.entries.subarray(0, this.byteCount - (end - head)), end - head);
+  }
+
+  /** Fills an empty table with copied entries, the newest that fit. */
+  restore(entries: Buffer): void {
+    const all = Math.floor(entries.byteLength / ENTRY_BYTES);
+    const count = Math.min(all, this.entriesMax);
+    while (this.capacity < count) this.capacity = Math.min(this.capacity * 2, this.entriesMax);
+    this.entries = Buffer.alloc(this.capacity * ENTRY_BYTES);
+    entries.copy(this.entries, 0, (all - count) * ENTRY_BYTES);
+    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(this.capacity * 2)));
+    this.oldest = 0;
+    this.count = count;
+    for (let slot = 0; slot < count; slot++) this.link(slot);
+  }
+
   private evictBefore(recordedAtMs: number): void {
     while (this.count > 0) {
       const at = this.oldest * ENTRY_BYTES + RECORDED_AT;
@@ -112,6 +144,8 @@ export class ReplayTable {
   }
 
   private evictOldest(): void {
+    const recordedAt = this.oldest * ENTRY_BYTES + RECORDED_AT;
+    this.forgottenMs = Math.max(this.forgottenMs, this.entries.readDoubleLE(recordedAt) + 1);
     this.unlink(this.oldest);
     this.oldest = (this.oldest + 1) % this.capacity;
     this.count--;

@@ -6,7 +6,13 @@ import { JournalDamaged } from "./journal-faults.ts";
 import {
   CHAIN_START,
   chainBefore,
+  COMMIT_BYTES,
   COMMIT_FRAME_BYTES,
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLsn,
+  intactFrameBytes,
   commitSignature,
   decodeHeader,
   HEADER_BYTES,
@@ -39,6 +45,26 @@ export interface Recovery {
  */
 export const NEWEST_FILE = "newest";
 
+/** A commit that something derived from the journal has already taken in. */
+export interface JournalPoint {
+  readonly lsn: number;
+  /** The chain of that commit: another journal has another. */
+  readonly chain: Uint8Array;
+}
+
+/** The journal does not pass through the given point; nothing behind it was visited. */
+export class JournalPointUnknown extends Error {}
+
+export interface RecoveryMode {
+  /** Measure a torn end, do not cut it: for readers beside a stopped or foreign writer. */
+  readonly isReadOnly?: boolean;
+  /**
+   * Visit only what comes after. Segments that end before it are checked at both ends (header,
+   * last commit with its signature, chain into the next segment); the rest is verified in full.
+   */
+  readonly from?: JournalPoint;
+}
+
 interface Walk {
   files: FileLayer;
   directory: string;
@@ -52,32 +78,36 @@ interface Walk {
 }
 
 /**
- * Verifies and replays. With `isReadOnly` a torn end is measured but not cut, for readers beside a
- * stopped or foreign writer.
+ * Verifies and replays.
  * @throws JournalDamaged when acknowledged evidence does not verify.
+ * @throws JournalPointUnknown when `from` is not a commit of this journal.
  */
 export function recoverJournal(
   files: FileLayer,
   directory: string,
   visit: RecordVisitor,
-  isReadOnly = false,
+  mode: RecoveryMode = {},
 ): Recovery {
   const names = files.list(directory);
   const segments = segmentsOf(names);
   const walk: Walk = {
     files,
     directory,
-    visit,
+    visit: mode.from === undefined ? visit : visitBehind(mode.from, visit),
     tail: { segment: undefined, header: undefined, offset: 0, lsn: 0, chain: CHAIN_START },
     buffer: Buffer.alloc(0),
     bytes: 0,
     truncatedBytes: 0,
-    isReadOnly,
+    isReadOnly: mode.isReadOnly ?? false,
   };
   assertNewestIsThere(walk, names);
   for (const [index, segment] of segments.entries()) {
-    recoverSegment(walk, segment, index === segments.length - 1);
+    const next = segments[index + 1];
+    const isBehind = next !== undefined && next.firstLsn <= (mode.from?.lsn ?? 0);
+    const isPassed = isBehind && passSegment(walk, segment, next.firstLsn - 1);
+    if (!isPassed) recoverSegment(walk, segment, next === undefined);
   }
+  if (mode.from !== undefined) assertReached(walk.tail, mode.from);
   return { tail: walk.tail, truncatedBytes: walk.truncatedBytes, bytes: walk.bytes };
 }
 
@@ -86,6 +116,28 @@ function assertNewestIsThere(walk: Walk, names: readonly string[]): void {
   const newest = readWhole(walk.files, `${walk.directory}/${NEWEST_FILE}`).toString("latin1");
   if (newest !== "" && !names.includes(newest)) {
     throw damaged(newest, 0, 0, "the newest segment is missing");
+  }
+}
+
+/** Drops what the point has taken in; makes sure of the point before the first record behind it. */
+function visitBehind(from: JournalPoint, visit: RecordVisitor): RecordVisitor {
+  let isSure = false;
+  return (bytes, at, lsn) => {
+    if (lsn <= from.lsn) return;
+    if (!isSure && (lsn !== from.lsn + 1 || !chainBefore(bytes, at).equals(from.chain))) {
+      throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
+    }
+    isSure = true;
+    visit(bytes, at, lsn);
+  };
+}
+
+function assertReached(tail: JournalTail, from: JournalPoint): void {
+  if (tail.lsn < from.lsn) {
+    throw new JournalPointUnknown(`position ${from.lsn} is ahead of the journal at ${tail.lsn}`);
+  }
+  if (tail.lsn === from.lsn && !tail.chain.equals(from.chain)) {
+    throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
   }
 }
 
@@ -132,6 +184,44 @@ function recoverSegment(
     lsn: scan.lsn,
     chain: Buffer.from(chainBefore(bytes, scan.end)),
   };
+}
+
+/**
+ * Reads a segment's two ends only. False when they alone do not prove that the chain goes through
+ * it: then the whole segment has to.
+ */
+function passSegment(
+  walk: Walk,
+  segment: { name: string; firstLsn: number },
+  lastLsn: number,
+): boolean {
+  const { files, directory } = walk;
+  const descriptor = files.open(`${directory}/${segment.name}`, "read");
+  try {
+    const size = files.size(descriptor);
+    const ends = Buffer.alloc(HEADER_BYTES + COMMIT_FRAME_BYTES);
+    const commitAt = Math.max(size - COMMIT_FRAME_BYTES, HEADER_BYTES);
+    files.read(descriptor, ends, 0, HEADER_BYTES, 0);
+    files.read(descriptor, ends, HEADER_BYTES, COMMIT_FRAME_BYTES, commitAt);
+    const header = decodeHeader(ends);
+    if (header === undefined || !isSignedCommit(ends, HEADER_BYTES, lastLsn, header.publicKey)) {
+      return false;
+    }
+    assertContinues(walk.tail, header, segment);
+    const chain = Buffer.from(chainBefore(ends, ends.byteLength));
+    walk.tail = { segment: segment.name, header, offset: size, lsn: lastLsn, chain };
+    walk.bytes += size;
+    return true;
+  } finally {
+    files.close(descriptor);
+  }
+}
+
+function isSignedCommit(bytes: Buffer, at: number, lsn: number, publicKey: Buffer): boolean {
+  if (frameKind(bytes, at) !== FRAME_KINDS.commit || frameLsn(bytes, at) !== lsn) return false;
+  if (intactFrameBytes(bytes, at, bytes.byteLength) !== FRAME_BYTES + COMMIT_BYTES) return false;
+  const chain = chainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, commitSignature(bytes, at));
 }
 
 function assertContinues(

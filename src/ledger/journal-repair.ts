@@ -181,7 +181,7 @@ function tailBefore(options: RepairOptions, name: string): JournalTail {
   const isBefore = (other: string) => other < name && other !== NEWEST_FILE;
   const view: FileLayer = { ...files, list: (path) => files.list(path).filter(isBefore) };
   const isReadOnly = true;
-  return recoverJournal(view, directory, () => undefined, isReadOnly).tail;
+  return recoverJournal(view, directory, () => undefined, { isReadOnly }).tail;
 }
 
 function headerOf(options: RepairOptions, name: string): SegmentHeader {

@@ -49,7 +49,7 @@ export function verifyJournal(files: FileLayer, directory: string): JournalRepor
   };
   try {
     const isReadOnly = true;
-    const recovery = recoverJournal(files, directory, () => report.records++, isReadOnly);
+    const recovery = recoverJournal(files, directory, () => report.records++, { isReadOnly });
     report.lsn = recovery.tail.lsn;
     report.bytes = recovery.bytes;
     report.tornBytes = recovery.truncatedBytes;

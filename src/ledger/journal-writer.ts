@@ -49,6 +49,8 @@ export interface JournalWriter {
   probe(): void;
   /** Position of the last durable record. */
   readonly lsn: number;
+  /** Chain of the last commit. */
+  readonly chain: Buffer;
   readonly syncCount: number;
   close(): void;
 }
@@ -66,7 +68,7 @@ class SegmentWriter implements JournalWriter {
   private readonly segmentBytesMax: number;
   private descriptor = -1;
   private offset: number;
-  private chain: Buffer;
+  chain: Buffer;
   private broken: JournalBroken | undefined;
 
   constructor(options: JournalWriterOptions) {

@@ -1,0 +1,66 @@
+// The agent table as bytes, for snapshots: which parts of the shared memory are in use, and how to
+// put them back into a new one. Readers' scratch is left out. Only the writer's thread may use it,
+// between two folds.
+import { createHash } from "node:crypto";
+import {
+  HEADER_BASE,
+  HEADER_HEAP_TOP,
+  HEADER_MAGIC,
+  HEAP_BASE,
+  LAYOUT_VERSION,
+  SCRATCH_BASE,
+} from "../../assembly/layout.ts";
+import { configDigest, type ScoringConfig } from "./config.ts";
+import { moduleBytes } from "./memory.ts";
+
+const PAGE_BYTES = 65_536;
+
+/** Views of a table in use; see `tableImage`. */
+export interface TableImage {
+  readonly layoutVersion: number;
+  /** Bytes of the two parts together. */
+  bytes(): number;
+  /** Live views: header to config ring, then the heap up to its top. */
+  parts(): Uint8Array[];
+  /** Grows an empty memory for `bytes` of parts and gives the views to fill. */
+  reserve(bytes: number): Uint8Array[];
+  /** Makes a memory that was filled in vain empty again. */
+  wipe(): void;
+}
+
+/** The image of the table in `memory`. */
+export function tableImage(memory: WebAssembly.Memory): TableImage {
+  const control = SCRATCH_BASE - HEADER_BASE;
+  const heapTop = () => {
+    const header = new DataView(memory.buffer, HEADER_BASE, SCRATCH_BASE - HEADER_BASE);
+    // Before the first writer the header is zeros.
+    return header.getUint32(HEADER_MAGIC, true) === 0
+      ? HEAP_BASE
+      : header.getUint32(HEADER_HEAP_TOP, true);
+  };
+  const views = (heapBytes: number) => [
+    new Uint8Array(memory.buffer, HEADER_BASE, control),
+    new Uint8Array(memory.buffer, HEAP_BASE, heapBytes),
+  ];
+  return {
+    layoutVersion: LAYOUT_VERSION,
+    bytes: () => control + heapTop() - HEAP_BASE,
+    parts: () => views(heapTop() - HEAP_BASE),
+    reserve(bytes) {
+      const missing = HEAP_BASE + bytes - control - memory.buffer.byteLength;
+      if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+      return views(bytes - control);
+    },
+    wipe() {
+      for (const view of views(memory.buffer.byteLength - HEAP_BASE)) view.fill(0);
+    },
+  };
+}
+
+/**
+ * Names everything that decides what a replay makes of the same evidence: the compiled module and
+ * the config a history begins with. A snapshot taken under another one is not this engine's.
+ */
+export function engineDigest(config: ScoringConfig): Buffer {
+  return createHash("sha256").update(moduleBytes()).update(configDigest(config)).digest();
+}
