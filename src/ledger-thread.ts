@@ -1,9 +1,12 @@
 // Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
 // replays, then serves. Composition only; the work is in ledger/ledger-loop.ts and ledger-core.ts.
-import { randomBytes } from "node:crypto";
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
-import { openEngineWriter } from "./engine/writer.ts";
+import { engineDigest, tableImage } from "./engine/image.ts";
+import { createEngineMemory } from "./engine/memory.ts";
+import type { EngineWriter, FoldOutcome } from "./engine/reading.ts";
+import { openEngineWriter, resumeEngineWriter } from "./engine/writer.ts";
 import { type BureauKey, loadBureauKey } from "./ledger/bureau-key.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { JournalBroken, JournalDamaged } from "./ledger/journal-faults.ts";
@@ -11,8 +14,12 @@ import { segmentsOf } from "./ledger/journal-format.ts";
 import { openLedgerCore } from "./ledger/ledger-core.ts";
 import { serveLedger } from "./ledger/ledger-loop.ts";
 import type { FromLedger, LedgerThreadData } from "./ledger/ledger-messages.ts";
+import type { FreshTable } from "./ledger/refold.ts";
+import { tableSeed } from "./ledger/snapshot-format.ts";
+import { startFromSnapshot } from "./ledger/snapshot-start.ts";
+import { SNAPSHOT_PACE, SnapshotTaker } from "./ledger/snapshot-taker.ts";
 
-/** `engineSettings` of startLedger. The seed keys the identifier hash; random by default. */
+/** `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default. */
 export interface EngineSettings {
   config?: ScoringConfig;
   seed?: bigint;
@@ -24,12 +31,10 @@ interface ThreadData extends LedgerThreadData {
   storePort: MessagePort | undefined;
 }
 
+type Tell = (message: FromLedger) => void;
+
 function main(port: MessagePort, data: ThreadData): void {
-  const tell = (message: FromLedger) => port.postMessage(message);
-  const end = () => {
-    data.storePort?.close();
-    port.close();
-  };
+  const tell: Tell = (message) => port.postMessage(message);
   const fail = (error: unknown) => {
     const exitCode =
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
@@ -37,32 +42,134 @@ function main(port: MessagePort, data: ThreadData): void {
     tell({ kind: "failed", exitCode, detail: String(error), damage });
     end();
   };
+  let snapshots: SnapshotTaker | undefined;
+  const end = () => {
+    snapshots?.close();
+    data.storePort?.close();
+    port.close();
+  };
   try {
     const startedAt = performance.now();
-    const writer = openEngineWriter(
-      data.engineMemory,
-      data.engineSettings?.config ?? defaultConfig(),
-      data.engineSettings?.seed ?? randomBytes(8).readBigUInt64LE(),
-    );
-    const core = openLedgerCore({
-      files: nodeFiles,
-      directory: data.journal,
-      key: bureauKeyFor(data),
-      epoch: data.epoch,
-      fold: (outcome) => writer.fold(outcome),
-      nowMs: data.nowMs,
-    });
-    tell({
-      kind: "ready",
-      lsn: core.lsn,
-      outcomes: core.replayedOutcomes,
-      truncatedBytes: core.truncatedBytes,
-      durationMs: performance.now() - startedAt,
-    });
-    serveLedger({ port, core, storePort: data.storePort, fail, closed: end });
+    const { core, taker, ready, notes } = open(data, tell);
+    snapshots = taker;
+    tell({ ...ready, durationMs: performance.now() - startedAt });
+    for (const note of notes) tell({ kind: "note", event: "snapshot_ignored", detail: note });
+    const betweenBatches = (nowMs: number) => taker.turn(nowMs);
+    serveLedger({ port, core, storePort: data.storePort, betweenBatches, fail, closed: end });
+    taker.turn(data.nowMs);
   } catch (error) {
     fail(error);
   }
+}
+
+/**
+ * The table that outcomes are folded into. A fresh one starts from the same config and the same
+ * seed, so that the same log gives the same bytes; readers are told of it when it takes over.
+ */
+class LiveTable {
+  memory: WebAssembly.Memory;
+  private readonly config: ScoringConfig;
+  private readonly seed: bigint;
+  private writer: EngineWriter | undefined;
+  private isAnnounced = false;
+
+  constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
+    this.memory = memory;
+    this.config = config;
+    this.seed = seed;
+  }
+
+  /** Takes the writer's role over an empty memory, or over one that a snapshot has filled. */
+  open(isResumed: boolean): void {
+    this.writer = isResumed
+      ? resumeEngineWriter(this.memory, this.seed)
+      : openEngineWriter(this.memory, this.config, this.seed);
+  }
+
+  fold(outcome: FoldOutcome): void {
+    this.writer?.fold(outcome);
+  }
+
+  fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
+    const memory = createEngineMemory();
+    const writer = openEngineWriter(memory, this.config, this.seed);
+    return {
+      fold: (outcome) => writer.fold(outcome),
+      publish: () => {
+        this.memory = memory;
+        this.writer = writer;
+        if (this.isAnnounced) tell(memory);
+      },
+    };
+  }
+
+  /** The table as replay left it; later ones are told. */
+  announce(): WebAssembly.Memory {
+    this.isAnnounced = true;
+    return this.memory;
+  }
+}
+
+/** Table and journal, from the newest usable snapshot on. */
+function open(data: ThreadData, tell: Tell) {
+  const key = bureauKeyFor(data);
+  const config = data.engineSettings?.config ?? defaultConfig();
+  const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
+  const image = tableImage(data.engineMemory);
+  const { layoutVersion } = image;
+  const identity = { layoutVersion, engineDigest: engineDigest(config), seed };
+  const notes: string[] = [];
+  const source = { files: nodeFiles, directory: data.snapshots, identity, image };
+  const ignored = (why: string) => notes.push(why);
+  const table = new LiveTable(data.engineMemory, config, seed);
+  const { core, start } = startFromSnapshot({ ...source, ignored }, (snapshot) => {
+    table.open(snapshot !== undefined);
+    const opened = openLedgerCore({
+      files: nodeFiles,
+      directory: data.journal,
+      key,
+      epoch: data.epoch,
+      fold: (outcome) => table.fold(outcome),
+      freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
+      nowMs: data.nowMs,
+      ...(snapshot === undefined ? {} : { start: snapshot }),
+    });
+    return { core: opened, start: snapshot };
+  });
+  const taker = new SnapshotTaker({
+    point: () => core.point(),
+    isRefolding: () => core.isRefolding,
+    guard: core.guard,
+    image: () => tableImage(table.memory),
+    identity,
+    pace: data.snapshotPace ?? SNAPSHOT_PACE,
+    outcomesSaved: start?.outcomes ?? 0,
+    nowMs: data.nowMs,
+    startWriter: (died) => startSnapshotWriter(data.snapshots, died),
+    log: (event, detail) => tell({ kind: "note", event, detail }),
+  });
+  const ready = {
+    kind: "ready" as const,
+    lsn: core.lsn,
+    outcomes: core.point().outcomes,
+    truncatedBytes: core.truncatedBytes,
+    engineMemory: table.announce(),
+    keyEvents: [...core.keyEvents],
+    rememberedSinceMs: core.rememberedSinceMs,
+    ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
+  };
+  return { core, taker, ready, notes };
+}
+
+function startSnapshotWriter(directory: string, died: (detail: string) => void): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  const worker = new Worker(new URL("./snapshot-thread.ts", import.meta.url), {
+    name: "snapshot",
+    workerData: { port: port2, directory },
+    transferList: [port2],
+  });
+  worker.once("error", (error) => died(String(error)));
+  return port1;
 }
 
 /** The first start makes the key; later ones must find it (`doctor --repair` makes another). */

@@ -32,7 +32,7 @@ export interface CompactJws {
 }
 
 /** RFC 9864 deprecates the second; libraries still write it. */
-const ALGORITHMS: readonly unknown[] = ["Ed25519", "EdDSA"];
+const ALGORITHMS: ReadonlySet<unknown> = new Set(["Ed25519", "EdDSA"]);
 const OUTCOME_MEMBERS = ["alg", "aud", "b64", "crit", "iat", "jti", "kid", "typ"];
 const PROOF_MEMBERS = ["alg", "aud", "kid", "typ"];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
@@ -103,7 +103,7 @@ function headerOf(text: string, members: readonly string[]): Record<string, unkn
     throw malformed(`the protected header must hold exactly \`${members.join("`, `")}\``);
   }
   const { alg, kid, aud } = header;
-  if (!ALGORITHMS.includes(alg)) throw malformed("`alg` must be `Ed25519`");
+  if (!ALGORITHMS.has(alg)) throw malformed("`alg` must be `Ed25519`");
   if (typeof kid !== "string" || !THUMBPRINT.test(kid)) {
     throw malformed("`kid` must be an RFC 7638 thumbprint");
   }

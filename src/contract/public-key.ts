@@ -21,13 +21,13 @@ const PRIME = Buffer.from(`ed${"ff".repeat(30)}7f`, "hex");
  * The y of the eight points of small order (RFC 7748 §7 family, as libsodium lists them), the sign
  * bit cleared: orders 4, 1, 8, 8, 2. With either sign they are refused.
  */
-const SMALL_ORDER = [
+const SMALL_ORDER: ReadonlySet<string> = new Set([
   "00".repeat(32),
   `01${"00".repeat(31)}`,
   "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
   "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
   `ec${"ff".repeat(30)}7f`,
-];
+]);
 
 /** The key of a JWK. Throws ServiceFault `key_weak`; a private key is refused, never kept. */
 export function parsePublicKey(jwk: unknown): PublicKey {
@@ -42,7 +42,7 @@ export function parsePublicKey(jwk: unknown): PublicKey {
   const y = Buffer.from(raw);
   y[KEY_BYTES - 1] = (y[KEY_BYTES - 1] as number) & ~SIGN_BIT;
   if (!isBelowPrime(y)) throw weak("`jwk.x` is not a canonical encoding");
-  if (SMALL_ORDER.includes(y.toString("hex"))) throw weak("`jwk.x` is a point of small order");
+  if (SMALL_ORDER.has(y.toString("hex"))) throw weak("`jwk.x` is a point of small order");
   return { raw, x, kid: thumbprint(x) };
 }
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./journal-format.ts";
+import { decodeProof, encodeProof, formatUuid } from "./journal-proof.ts";
 import type { OutcomeRecord } from "./ledger.ts";
 
 /*
@@ -33,6 +34,8 @@ const ID_BYTES = 16;
 const LENGTHS_AT = 48;
 const PROOF_LENGTH_AT = 62;
 const UINT16_MAX = 0xffff;
+/** Larger than any proof: the signature header is at most 1 KiB. */
+const PROOF_BYTES_MAX = 1280;
 
 /** String members in the order they are stored. */
 const STRINGS = [
@@ -53,7 +56,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function outcomeFrameBytesMax(record: OutcomeRecord): number {
   let bytes = FRAME_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
   for (const name of STRINGS) bytes += record[name].length * 3;
-  return bytes;
+  return record.proof === undefined ? bytes : bytes + PROOF_BYTES_MAX;
 }
 
 /**
@@ -71,7 +74,10 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
     bytes.writeUInt16LE(length, head + LENGTHS_AT + index * 2);
     end += length;
   }
-  bytes.writeUInt16LE(0, head + PROOF_LENGTH_AT);
+  const proof = record.proof === undefined ? undefined : encodeProof(record.proof);
+  if (proof !== undefined) bytes.set(proof, end);
+  end += proof?.byteLength ?? 0;
+  bytes.writeUInt16LE(proof?.byteLength ?? 0, head + PROOF_LENGTH_AT);
   bytes[head] = OUTCOME_VERSION;
   bytes[head + 1] =
     (record.outcome === 1 ? FLAG_SUCCESS : 0) | (record.isAgentFault ? FLAG_AGENT_FAULT : 0);
@@ -97,6 +103,18 @@ export interface FoldedOutcome {
   gradeIndex: number;
   signatureIndex: number;
   settledAtMs: number;
+}
+
+export function emptyFold(): FoldedOutcome {
+  return {
+    subject: "",
+    reporter: "",
+    outcome: 0,
+    stakes: 0,
+    gradeIndex: 0,
+    signatureIndex: 0,
+    settledAtMs: 0,
+  };
 }
 
 /** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
@@ -128,13 +146,6 @@ export function outcomeIdBytes(bytes: Buffer, at: number): Buffer {
   return bytes.subarray(from, from + ID_BYTES);
 }
 
-/** A UUID's text form from its 16 bytes. */
-export function formatOutcomeId(bytes: Buffer): string {
-  const hex = bytes.toString("hex");
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${parts.join("-")}-${hex.slice(20)}`;
-}
-
 /** Views that make up the replay identity; undefined when the caller gave no key. */
 export function outcomeReplayParts(
   bytes: Buffer,
@@ -161,6 +172,23 @@ function memberBytes(bytes: Buffer, head: number, ends: number[]): Buffer {
   ]);
 }
 
+/** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
+export function outcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined {
+  const head = at + FRAME_BYTES;
+  const length = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  if (length === 0) return undefined;
+  const from = stringEnds(bytes, head).at(-1) as number;
+  return bytes.subarray(from, from + length);
+}
+
+/** The body as received in the outcome frame at `at`, a view. */
+export function outcomeBody(bytes: Buffer, at: number): Buffer {
+  const head = at + FRAME_BYTES;
+  const from =
+    (stringEnds(bytes, head).at(-1) as number) + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  return bytes.subarray(from, head + frameLength(bytes, at));
+}
+
 function stringEnds(bytes: Buffer, head: number): number[] {
   let end = head + OUTCOME_HEAD_BYTES;
   return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
@@ -169,7 +197,7 @@ function stringEnds(bytes: Buffer, head: number): number[] {
 /** The whole record at `at`; the body is copied. Throws when the version is not known. */
 export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const head = at + FRAME_BYTES;
-  if (bytes[head] !== OUTCOME_VERSION || bytes.readUInt16LE(head + PROOF_LENGTH_AT) !== 0) {
+  if (bytes[head] !== OUTCOME_VERSION) {
     throw new Error(`outcome record version ${bytes[head]} is not known`);
   }
   const ends = stringEnds(bytes, head);
@@ -178,8 +206,9 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const flags = bytes[head + 1] as number;
   const gradeIndex = bytes[head + 2] as number;
   assert(gradeIndex < GRADES.length, "grade index out of range");
+  const proof = outcomeProofBytes(bytes, at);
   return {
-    outcomeId: formatOutcomeId(outcomeIdBytes(bytes, at)),
+    outcomeId: formatUuid(outcomeIdBytes(bytes, at)),
     subject: text(0),
     reporter: text(1),
     idempotencyKey: text(2),
@@ -194,6 +223,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     settledAtMs: bytes.readDoubleLE(head + SETTLED_AT),
     recordedAtMs: outcomeRecordedAtMs(bytes, at),
     isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
-    body: Uint8Array.from(bytes.subarray(ends.at(-1), head + frameLength(bytes, at))),
+    body: Uint8Array.from(outcomeBody(bytes, at)),
+    ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };
 }

@@ -1,21 +1,21 @@
 // The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
 // message; receipts come back in order. Bounded: what does not fit is refused at once.
-import { type MessagePort, Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
-import { JournalBroken, JournalDamaged } from "./journal-faults.ts";
-import type { Ledger, OutcomeRecord } from "./ledger.ts";
-import { VERDICT_DUPLICATE } from "./ledger-core.ts";
+import { FRAME_KINDS } from "./journal-format.ts";
+import { encodeEvidence } from "./journal-proof.ts";
+import type { BatchEvidence, EventLog, Ledger, OutcomeRecord } from "./ledger.ts";
+import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 import {
-  type FailedMessage,
   type FromLedger,
-  type LedgerThreadData,
   NUMBERS_PER_RECEIPT,
   type ReadyMessage,
   type ReceiptsMessage,
   type ToLedger,
 } from "./ledger-messages.ts";
+import { awaitReady, type LedgerOptions, startThread } from "./ledger-ready.ts";
 import { type AwaitedOutcome, journalUnavailable, receiptOf } from "./ledger-receipt.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 
@@ -23,24 +23,23 @@ import { OutcomeBatch } from "./outcome-batch.ts";
 export const QUEUE_RECORDS_MAX = 20_000;
 export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 
-export interface LedgerOptions {
-  dataDir: string;
-  /** The shared table, given to the thread's engine writer. */
-  engineMemory: WebAssembly.Memory;
-  /** Whatever else the thread entry needs to open its engine writer; must be cloneable. */
-  engineSettings?: unknown;
-  /** The store's end of a channel: told the durable position. Transferred. */
-  storePort?: MessagePort;
-  /** The ledger cannot go on; every pending outcome was refused. End the process with this code. */
-  onFatal: (exitCode: number) => void;
-  /** Epoch ms. */
-  clock: () => number;
-  /** The thread's file; the default is the composition root's. */
-  entry?: URL;
+/** What the start did. */
+export interface Replay {
+  outcomes: number;
+  durationMs: number;
+  truncatedBytes: number;
+  /** The snapshot that the table came from, if any. */
+  snapshotLsn: number | undefined;
 }
 
-export interface OpenLedger extends Ledger {
-  readonly replay: { outcomes: number; durationMs: number; truncatedBytes: number };
+export interface OpenLedger extends Ledger, EventLog {
+  readonly replay: Replay;
+  /** The table as replay left it; another than was given when a revocation made it anew. */
+  readonly engineMemory: WebAssembly.Memory;
+  /** Payloads of the events of the reporters' registry at the start, in order. */
+  readonly keyEvents: readonly Uint8Array[];
+  /** Replay identities recorded since (epoch ms) are all remembered. */
+  readonly rememberedSinceMs: number;
   /** The last durable position. */
   position(): number;
   /** False while the disk is full or after the thread died. */
@@ -63,56 +62,21 @@ export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   }
 }
 
-function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
-  const data: LedgerThreadData = {
-    journal: claim.paths.journal,
-    bureauKey: claim.paths.bureauKey,
-    epoch: claim.epoch,
-    nowMs: options.clock(),
-  };
-  const { engineMemory, engineSettings, storePort } = options;
-  return new Worker(options.entry ?? new URL("../ledger-thread.ts", import.meta.url), {
-    name: "ledger",
-    workerData: { ...data, engineMemory, engineSettings, storePort },
-    transferList: storePort === undefined ? [] : [storePort],
-  });
-}
-
-function awaitReady(worker: Worker): Promise<ReadyMessage> {
-  return new Promise((resolve, reject) => {
-    const onMessage = (message: FromLedger) => {
-      settle();
-      if (message.kind === "ready") resolve(message);
-      else if (message.kind === "failed") reject(errorOf(message));
-      else reject(new Error(`the ledger thread began with \`${message.kind}\``));
-    };
-    const onError = (error: Error) => {
-      settle();
-      reject(error);
-    };
-    const onExit = (code: number) => {
-      settle();
-      reject(new JournalBroken(`the ledger thread ended with ${code} before it was ready`));
-    };
-    const settle = () => {
-      worker.off("message", onMessage).off("error", onError).off("exit", onExit);
-    };
-    worker.on("message", onMessage).on("error", onError).on("exit", onExit);
-  });
-}
-
-function errorOf(message: FailedMessage): Error {
-  if (message.damage !== undefined) return new JournalDamaged(message.damage);
-  return new JournalBroken(message.detail);
-}
-
 interface Waiting extends AwaitedOutcome {
   resolve: (receipt: OutcomeReceipt) => void;
   reject: (error: Error) => void;
 }
 
+/** Records that are not outcomes have no id and no signature of their own. */
+const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
+
 class LedgerClient implements OpenLedger {
-  readonly replay: { outcomes: number; durationMs: number; truncatedBytes: number };
+  readonly replay: Replay;
+  readonly engineMemory: WebAssembly.Memory;
+  readonly keyEvents: readonly Uint8Array[];
+  rememberedSinceMs: number;
+  private readonly onTable: (engineMemory: WebAssembly.Memory) => void;
+  private readonly log: (event: string, detail: string) => void;
   private readonly worker: Worker;
   private readonly claim: DataDirectoryClaim;
   private readonly clock: () => number;
@@ -142,8 +106,13 @@ class LedgerClient implements OpenLedger {
     this.clock = options.clock;
     this.onFatal = options.onFatal;
     this.lsn = ready.lsn;
-    const { outcomes, durationMs, truncatedBytes } = ready;
-    this.replay = { outcomes, durationMs, truncatedBytes };
+    this.engineMemory = ready.engineMemory ?? options.engineMemory;
+    this.keyEvents = ready.keyEvents;
+    this.rememberedSinceMs = ready.rememberedSinceMs;
+    this.onTable = options.onTable ?? (() => undefined);
+    this.log = options.log ?? (() => undefined);
+    const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
+    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
     worker.on("message", (message: FromLedger) => this.receive(message));
     worker.on("error", () => this.die(70));
     this.whenExited = new Promise((resolve) => {
@@ -167,14 +136,31 @@ class LedgerClient implements OpenLedger {
   }
 
   append(record: OutcomeRecord): Promise<OutcomeReceipt> {
+    return this.enqueue(record, (batch) => batch.add(record));
+  }
+
+  async appendKeyEvent(payload: Uint8Array): Promise<number> {
+    const receipt = await this.enqueue(EVENT, (batch) => batch.addEvent(FRAME_KINDS.key, payload));
+    return receipt.position;
+  }
+
+  async appendEvidence(evidence: BatchEvidence): Promise<number> {
+    const payload = encodeEvidence(evidence);
+    const add = (batch: OutcomeBatch) => batch.addEvent(FRAME_KINDS.evidence, payload);
+    return (await this.enqueue(EVENT, add)).position;
+  }
+
+  private enqueue(
+    { outcomeId, signature }: AwaitedOutcome,
+    add: (batch: OutcomeBatch) => void,
+  ): Promise<OutcomeReceipt> {
     return new Promise((resolve, reject) => {
       const refusal = this.refusal();
       if (refusal !== undefined) {
         reject(refusal);
         return;
       }
-      this.batch.add(record);
-      const { outcomeId, signature } = record;
+      add(this.batch);
       this.waiting.push({ outcomeId, signature, resolve, reject });
       if (this.batch.isFull) this.flush();
       else this.flushSoon();
@@ -241,12 +227,15 @@ class LedgerClient implements OpenLedger {
 
   private receive(message: FromLedger): void {
     if (message.kind === "receipts") this.answer(message);
+    else if (message.kind === "table") this.onTable(message.engineMemory);
     else if (message.kind === "health") this.hasRoom = message.isHealthy;
+    else if (message.kind === "note") this.log(message.event, message.detail);
     else if (message.kind === "failed") this.die(message.exitCode);
   }
 
   private answer(message: ReceiptsMessage): void {
     this.lsn = message.lsn;
+    this.rememberedSinceMs = message.rememberedSinceMs;
     this.queuedBytes -= this.sentBytes.shift() ?? 0;
     const { numbers, duplicateIds } = message;
     let duplicate = 0;

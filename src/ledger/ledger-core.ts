@@ -2,35 +2,32 @@
 // sync, remember, fold, answer. In that order: nothing is folded or told before it is durable.
 import type { BureauKey } from "./bureau-key.ts";
 import type { FileLayer } from "./journal-files.ts";
-import { type FirstReceipt, ReplayTable, REPLAY_WINDOW_MS, replayIdentity } from "./idempotency.ts";
-import type { ReplayIdentity } from "./idempotency.ts";
+import { Exclusions } from "./exclusions.ts";
+import { ReplayTable, REPLAY_WINDOW_MS } from "./idempotency.ts";
 import { JournalFull } from "./journal-faults.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./journal-format.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength, frameTimeUs } from "./journal-format.ts";
+import { decodeFold, emptyFold, outcomeRecordedAtMs } from "./journal-outcome.ts";
+import type { FoldedOutcome } from "./journal-outcome.ts";
+import { openJournalReader } from "./journal-reader.ts";
 import { recoverJournal } from "./journal-recovery.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "./journal-writer.ts";
+import { OutcomeBatch } from "./outcome-batch.ts";
+import { type FreshTable, Refold } from "./refold.ts";
+import type { SnapshotPoint, SnapshotStart } from "./snapshot-files.ts";
 import {
-  decodeFold,
-  formatOutcomeId,
-  type FoldedOutcome,
-  outcomeIdBytes,
-  outcomeRecordedAtMs,
-  outcomeReplayParts,
-} from "./journal-outcome.ts";
-
-/** What became of one record. */
-export const VERDICT_RECORDED = 0;
-export const VERDICT_DUPLICATE = 1;
-export const VERDICT_CONFLICT = 2;
-export const VERDICT_UNAVAILABLE = 3;
-
-export interface CommitResult {
-  verdict: number;
-  /** Position of the record, or of the first one for a duplicate or conflict. */
-  lsn: number;
-  recordedAtMs: number;
-  /** Set for duplicates only: the id of the first. */
-  outcomeId: string;
-}
+  type CommitResult,
+  equivocationEvent,
+  guardCommit,
+  identitiesOf,
+  type Pending,
+  recordIdBytes,
+  runOf,
+  settleRepeat,
+  splitRun,
+  VERDICT_RECORDED,
+  VERDICT_REPLAYED,
+  VERDICT_UNAVAILABLE,
+} from "./replay-guard.ts";
 
 export interface LedgerCoreOptions {
   files: FileLayer;
@@ -40,8 +37,15 @@ export interface LedgerCoreOptions {
   epoch: number;
   /** Called in order of position with a reused object, at replay and after each sync. */
   fold: (outcome: FoldedOutcome) => void;
+  /**
+   * Makes an empty table; after its `publish`, `fold` means that one. Needed once a key is revoked
+   * as compromised: without it such a revocation takes effect on what comes after it alone.
+   */
+  freshTable?: () => FreshTable;
   /** Epoch ms: which replayed identities are still worth remembering. */
   nowMs: number;
+  /** What the table behind `fold` holds already: only what comes after is replayed. */
+  start?: SnapshotStart;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
 }
@@ -52,8 +56,22 @@ export interface LedgerCore {
    * A full disk is a result (`VERDICT_UNAVAILABLE`); JournalBroken is thrown.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
+  /**
+   * Goes on with the re-fold that a revocation asked for, by at most `countMax` records.
+   * @returns whether there is more to do.
+   */
+  refold(countMax: number): boolean;
   /** Asks the disk for room after it was full. Throws JournalBroken only. */
   probe(): void;
+  /** The last commit, and what a later start must know of everything up to it. */
+  point(): SnapshotPoint;
+  readonly isRefolding: boolean;
+  /** Payloads of all events of the reporters' registry, in order. */
+  readonly keyEvents: readonly Buffer[];
+  /** Replay identities recorded since are all remembered. */
+  readonly rememberedSinceMs: number;
+  /** The replay guard, for snapshots. */
+  readonly guard: ReplayTable;
   /** False while the disk is full. */
   readonly isHealthy: boolean;
   readonly lsn: number;
@@ -66,52 +84,40 @@ export interface LedgerCore {
 /**
  * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
  * @throws JournalDamaged when evidence in the middle does not verify.
+ * @throws JournalPointUnknown, before it folds, when `start` is of no use.
  */
 export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
   return new Core(options);
-}
-
-function emptyFold(): FoldedOutcome {
-  return {
-    subject: "",
-    reporter: "",
-    outcome: 0,
-    stakes: 0,
-    gradeIndex: 0,
-    signatureIndex: 0,
-    settledAtMs: 0,
-  };
-}
-
-/** One record of a commit in progress. */
-interface Pending {
-  run: FrameRun;
-  at: number;
-  end: number;
-  identity: ReplayIdentity | undefined;
-  result: CommitResult;
-  /** The earlier record of the same commit that this one repeats. */
-  first: Pending | undefined;
 }
 
 class Core implements LedgerCore {
   isHealthy = true;
   replayedOutcomes = 0;
   readonly truncatedBytes: number;
+  readonly guard: ReplayTable;
+  readonly keyEvents: Buffer[] = [];
+  private readonly options: LedgerCoreOptions;
   private readonly journal: JournalWriter;
-  private readonly replays: ReplayTable;
-  private readonly fold: (outcome: FoldedOutcome) => void;
+  private readonly exclusions = new Exclusions();
   private readonly folded = emptyFold();
+  private outcomes: number;
+  private isRefoldDue = false;
+  private refolding: Refold | undefined;
 
   constructor(options: LedgerCoreOptions) {
-    const { files, directory, key, epoch } = options;
-    this.fold = options.fold;
-    this.replays = new ReplayTable(options.replayEntriesMax);
+    const { files, directory, key, epoch, start, segmentBytesMax } = options;
+    this.options = options;
+    this.guard = new ReplayTable(options.replayEntriesMax);
+    this.outcomes = start?.outcomes ?? 0;
     files.makeDirectory(directory);
+    if (start !== undefined) this.resume(start);
     const rememberFrom = options.nowMs - REPLAY_WINDOW_MS;
-    const recovery = recoverJournal(files, directory, (bytes, at, lsn) => {
-      this.replay(bytes, at, lsn, rememberFrom);
-    });
+    const recovery = recoverJournal(
+      files,
+      directory,
+      (bytes, at, lsn) => this.replay(bytes, at, lsn, rememberFrom),
+      start === undefined ? {} : { from: start },
+    );
     this.truncatedBytes = recovery.truncatedBytes;
     // One key per node: its first bytes name the node.
     const nodeId = key.publicKey.subarray(0, 16);
@@ -122,10 +128,10 @@ class Core implements LedgerCore {
       nodeId,
       epoch,
       tail: recovery.tail,
-      ...(options.segmentBytesMax === undefined
-        ? {}
-        : { segmentBytesMax: options.segmentBytesMax }),
+      ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
+    // What came before its key's revocation was folded by now: nobody has read it yet.
+    while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
   }
 
   get lsn(): number {
@@ -136,13 +142,43 @@ class Core implements LedgerCore {
     return this.journal.syncCount;
   }
 
+  get isRefolding(): boolean {
+    return this.isRefoldDue || this.refolding !== undefined;
+  }
+
+  get rememberedSinceMs(): number {
+    return this.guard.rememberedSinceMs;
+  }
+
+  point(): SnapshotPoint {
+    const { lsn, chain } = this.journal;
+    return { lsn, chain, outcomes: this.outcomes, keyEvents: [...this.keyEvents] };
+  }
+
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
     const records = runs.flatMap(splitRun);
-    this.guard(records);
+    guardCommit(records, (identity) => this.guard.find(identity));
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
-    if (fresh.length > 0) this.record(fresh, runs, records.length, nowMs);
+    const audit = auditOf(records, nowMs);
+    if (fresh.length > 0 || audit.count > 0) {
+      const toWrite = fresh.length === records.length ? runs : fresh.map(runOf);
+      this.record(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
+    }
     for (const record of records) settleRepeat(record);
     return records.map((record) => record.result);
+  }
+
+  refold(countMax: number): boolean {
+    const { files, directory, freshTable } = this.options;
+    if (this.isRefoldDue) {
+      this.isRefoldDue = false;
+      this.refolding?.close();
+      if (freshTable === undefined) return false;
+      const reader = openJournalReader(files, directory);
+      this.refolding = new Refold(reader, freshTable(), this.exclusions);
+    }
+    if (this.refolding?.step(this.lsn, countMax) === true) this.refolding = undefined;
+    return this.isRefolding;
   }
 
   probe(): void {
@@ -155,49 +191,37 @@ class Core implements LedgerCore {
   }
 
   close(): void {
+    this.refolding?.close();
     this.journal.close();
   }
 
-  private replay(bytes: Buffer, at: number, lsn: number, rememberFrom: number): void {
-    if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
-    this.replayedOutcomes++;
-    if (decodeFold(bytes, at, this.folded)) this.fold(this.folded);
-    const recordedAtMs = outcomeRecordedAtMs(bytes, at);
-    if (recordedAtMs < rememberFrom) return;
-    const parts = outcomeReplayParts(bytes, at);
-    if (parts === undefined) return;
-    this.replays.add(replayIdentity(parts), lsn, recordedAtMs, outcomeIdBytes(bytes, at));
-  }
-
-  /** Marks repeats: of what is durable at once, of what stands earlier in this commit by link. */
-  private guard(records: readonly Pending[]): void {
-    const firsts = new Map<string, Pending>();
-    for (const record of records) {
-      const parts = outcomeReplayParts(record.run.bytes, record.at);
-      if (parts === undefined) continue;
-      record.identity = replayIdentity(parts);
-      const known = this.replays.find(record.identity);
-      if (known !== undefined) {
-        markRepeat(record.result, known);
-        continue;
-      }
-      const name = record.identity.identity.toString("latin1");
-      record.first = firsts.get(name);
-      if (record.first === undefined) firsts.set(name, record);
-      else record.result.verdict = VERDICT_DUPLICATE;
+  /** Takes over what the snapshot's table and guard have seen. */
+  private resume(start: SnapshotStart): void {
+    this.guard.restore(start.guard);
+    for (const payload of start.keyEvents) {
+      this.keyEvents.push(payload);
+      this.exclusions.apply(payload);
     }
   }
 
-  private record(
-    fresh: readonly Pending[],
-    runs: readonly FrameRun[],
-    recordCount: number,
-    nowMs: number,
-  ): void {
+  private replay(bytes: Buffer, at: number, lsn: number, rememberFrom: number): void {
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+    if (kind === FRAME_KINDS.outcome) {
+      this.replayedOutcomes++;
+      this.count(bytes, at);
+    }
+    const id = recordIdBytes(bytes, at);
+    if (id === undefined) return;
+    const recordedAtMs = recordedMs(bytes, at);
+    if (recordedAtMs < rememberFrom) return;
+    for (const identity of identitiesOf(bytes, at)) this.guard.add(identity, lsn, recordedAtMs, id);
+  }
+
+  private record(fresh: readonly Pending[], runs: readonly FrameRun[], nowMs: number): void {
     const firstLsn = this.journal.lsn + 1;
-    const toWrite = fresh.length === recordCount ? runs : fresh.map(runOf);
     try {
-      this.journal.append(toWrite, nowMs * 1000);
+      this.journal.append(runs, nowMs * 1000);
       this.isHealthy = true;
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
@@ -210,52 +234,46 @@ class Core implements LedgerCore {
 
   private remember(record: Pending, lsn: number): void {
     const { bytes } = record.run;
-    record.result.lsn = lsn;
-    record.result.recordedAtMs = outcomeRecordedAtMs(bytes, record.at);
-    if (record.identity !== undefined) {
-      const id = outcomeIdBytes(bytes, record.at);
-      this.replays.add(record.identity, lsn, record.result.recordedAtMs, id);
+    const { at, result } = record;
+    result.lsn = lsn;
+    result.recordedAtMs = recordedMs(bytes, at);
+    const id = recordIdBytes(bytes, at);
+    if (id !== undefined) {
+      for (const identity of record.identities) {
+        this.guard.add(identity, lsn, result.recordedAtMs, id);
+      }
     }
-    if (decodeFold(bytes, record.at, this.folded)) this.fold(this.folded);
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.outcome) this.count(bytes, at);
+    else if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+  }
+
+  private count(bytes: Buffer, at: number): void {
+    this.outcomes++;
+    if (this.exclusions.excludes(bytes, at)) return;
+    if (decodeFold(bytes, at, this.folded)) this.options.fold(this.folded);
+  }
+
+  private takeKeyEvent(bytes: Buffer, at: number): void {
+    const start = at + FRAME_BYTES;
+    const payload = Buffer.from(bytes.subarray(start, start + frameLength(bytes, at)));
+    this.keyEvents.push(payload);
+    if (this.exclusions.apply(payload)) this.isRefoldDue = true;
   }
 }
 
-function splitRun(run: FrameRun): Pending[] {
-  const records: Pending[] = [];
-  let at = 0;
-  while (at < run.bytes.byteLength) {
-    const end = at + FRAME_BYTES + frameLength(run.bytes, at);
-    const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
-    records.push({ run, at, end, identity: undefined, result, first: undefined });
-    at = end;
+/** Outcomes carry the time that was measured for them; other records that of their frame. */
+function recordedMs(bytes: Buffer, at: number): number {
+  if (frameKind(bytes, at) === FRAME_KINDS.outcome) return outcomeRecordedAtMs(bytes, at);
+  return frameTimeUs(bytes, at) / 1000;
+}
+
+/** One audit record for every record whose signer contradicts itself. */
+function auditOf(records: readonly Pending[], nowMs: number): FrameRun {
+  const batch = new OutcomeBatch();
+  for (const record of records) {
+    if (record.result.verdict !== VERDICT_REPLAYED) continue;
+    batch.addEvent(FRAME_KINDS.audit, equivocationEvent(record, nowMs));
   }
-  return records;
-}
-
-function runOf(record: Pending): FrameRun {
-  return { bytes: record.run.bytes.subarray(record.at, record.end), count: 1 };
-}
-
-function markRepeat(result: CommitResult, known: FirstReceipt): void {
-  result.verdict = known.isSameContent ? VERDICT_DUPLICATE : VERDICT_CONFLICT;
-  result.lsn = known.lsn;
-  result.recordedAtMs = known.recordedAtMs;
-  result.outcomeId = known.outcomeId;
-}
-
-/** Answers a repeat within the commit as the first one ended. */
-function settleRepeat(record: Pending): void {
-  const { first } = record;
-  if (first === undefined) return;
-  if (first.result.verdict === VERDICT_UNAVAILABLE) {
-    record.result.verdict = VERDICT_UNAVAILABLE;
-    return;
-  }
-  const content = record.identity?.content ?? Buffer.alloc(0);
-  markRepeat(record.result, {
-    lsn: first.result.lsn,
-    recordedAtMs: first.result.recordedAtMs,
-    outcomeId: formatOutcomeId(outcomeIdBytes(first.run.bytes, first.at)),
-    isSameContent: first.identity?.content.equals(content) ?? false,
-  });
+  return batch.take();
 }

@@ -1,13 +1,16 @@
 // The ledger in the caller's own thread, over the same core: for imports without a server and for
 // tests. Every call is one or more commits; nothing is queued.
 import type { OutcomeReceipt } from "../contract/messages.ts";
-import type { Ledger, OutcomeRecord } from "./ledger.ts";
-import type { CommitResult, LedgerCore } from "./ledger-core.ts";
+import { FRAME_KINDS } from "./journal-format.ts";
+import { encodeEvidence } from "./journal-proof.ts";
+import type { EventLog, Ledger, OutcomeRecord } from "./ledger.ts";
+import type { LedgerCore } from "./ledger-core.ts";
 import { receiptOf } from "./ledger-receipt.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
+import type { CommitResult } from "./replay-guard.ts";
 
 /** Wraps an open core; `close` closes it. `clock` is epoch ms. */
-export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger {
+export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger & EventLog {
   const commit = (records: readonly OutcomeRecord[]): OutcomeReceipt[] => {
     const batch = new OutcomeBatch();
     const results: CommitResult[] = [];
@@ -21,7 +24,25 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger {
       return receiptOf(record, result.verdict, result.lsn, result.recordedAtMs, result.outcomeId);
     });
   };
+  /** Position of one record of another kind. A re-fold it asks for is done before it returns. */
+  const commitEvent = (kind: number, payload: Uint8Array): number => {
+    const batch = new OutcomeBatch();
+    batch.addEvent(kind, payload);
+    const result = core.commit([batch.take()], clock())[0] as CommitResult;
+    while (core.isRefolding) core.refold(Number.POSITIVE_INFINITY);
+    const { verdict, lsn, recordedAtMs, outcomeId } = result;
+    const awaited = { outcomeId, signature: "none" as const };
+    return receiptOf(awaited, verdict, lsn, recordedAtMs, outcomeId).position;
+  };
   return {
+    appendKeyEvent: (payload) =>
+      new Promise((resolve) => {
+        resolve(commitEvent(FRAME_KINDS.key, payload));
+      }),
+    appendEvidence: (evidence) =>
+      new Promise((resolve) => {
+        resolve(commitEvent(FRAME_KINDS.evidence, encodeEvidence(evidence)));
+      }),
     append: (record) =>
       new Promise((resolve) => {
         resolve(commit([record])[0] as OutcomeReceipt);

@@ -2,8 +2,7 @@
 // sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { FrameRun } from "./journal-writer.ts";
-import type { CommitResult, LedgerCore } from "./ledger-core.ts";
-import { VERDICT_DUPLICATE } from "./ledger-core.ts";
+import type { LedgerCore } from "./ledger-core.ts";
 import {
   type AppendMessage,
   type FromLedger,
@@ -11,15 +10,20 @@ import {
   type ToLedger,
 } from "./ledger-messages.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./outcome-batch.ts";
+import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
 /** How often a full disk is asked for room, in ms. */
 const PROBE_INTERVAL_MS = 500;
+/** Records of a re-fold between two looks at the port: some milliseconds. */
+const REFOLD_RECORDS = 2000;
 
 export interface LedgerLoopOptions {
   port: MessagePort;
   core: LedgerCore;
   /** Told the durable position after every sync; the store listens at the other end. */
   storePort: MessagePort | undefined;
+  /** Called between two batches, with the time of the last one. */
+  betweenBatches?: (nowMs: number) => void;
   /** Called when the core can no longer vouch for the disk, with what was thrown. */
   fail: (error: unknown) => void;
   /** Called after a clean close. */
@@ -37,6 +41,7 @@ class Loop {
   private readonly options: LedgerLoopOptions;
   private probe: NodeJS.Timeout | undefined;
   private isOver = false;
+  private isRefolding = false;
 
   constructor(options: LedgerLoopOptions) {
     this.options = options;
@@ -92,11 +97,29 @@ class Loop {
     let from = 0;
     for (const message of messages) {
       const to = from + message.recordCount;
-      const answer = receiptsOf(results.slice(from, to), core.lsn);
+      const answer = receiptsOf(results.slice(from, to), core);
       port.postMessage(answer, [answer.numbers.buffer]);
       from = to;
     }
     if (core.isHealthy !== wasHealthy) this.tellHealth();
+    if (core.isRefolding) this.refoldSoon();
+    else this.options.betweenBatches?.(nowMs);
+  }
+
+  /** In slices between commits: evidence is taken and acknowledged all the while. */
+  private refoldSoon(): void {
+    if (this.isRefolding) return;
+    this.isRefolding = true;
+    setImmediate(() => {
+      this.isRefolding = false;
+      if (this.isOver) return;
+      try {
+        if (this.options.core.refold(REFOLD_RECORDS)) this.refoldSoon();
+      } catch (error) {
+        this.stop();
+        this.options.fail(error);
+      }
+    });
   }
 
   private tellHealth(): void {
@@ -138,7 +161,7 @@ function runOf(message: AppendMessage): FrameRun {
 
 function receiptsOf(
   results: readonly CommitResult[],
-  lsn: number,
+  { lsn, rememberedSinceMs }: LedgerCore,
 ): Extract<FromLedger, { kind: "receipts" }> & { numbers: Float64Array<ArrayBuffer> } {
   const numbers = new Float64Array(results.length * NUMBERS_PER_RECEIPT);
   const duplicateIds: string[] = [];
@@ -148,5 +171,5 @@ function receiptsOf(
     numbers[index * NUMBERS_PER_RECEIPT + 2] = result.recordedAtMs;
     if (result.verdict === VERDICT_DUPLICATE) duplicateIds.push(result.outcomeId);
   }
-  return { kind: "receipts", numbers, duplicateIds, lsn };
+  return { kind: "receipts", numbers, duplicateIds, lsn, rememberedSinceMs };
 }

@@ -1,13 +1,17 @@
 // What crosses the port between the HTTP thread and the ledger thread. Records travel as journal
 // frames in transferred buffers, answers as one array of numbers per message.
 import type { JournalDamage } from "./journal-faults.ts";
+import type { SnapshotPace } from "./snapshot-taker.ts";
 
 /** Given to the thread at its start. */
 export interface LedgerThreadData {
   journal: string;
+  snapshots: string;
   bureauKey: string;
   epoch: number;
   nowMs: number;
+  /** How often the table is saved; the thread's own pace when left out. */
+  snapshotPace?: SnapshotPace;
 }
 
 /** To the thread: frames, or the wish to stop. */
@@ -22,7 +26,13 @@ export interface AppendMessage {
 }
 
 /** From the thread. `receipts` answers one append message; they come in order. */
-export type FromLedger = ReadyMessage | ReceiptsMessage | HealthMessage | FailedMessage;
+export type FromLedger =
+  | ReadyMessage
+  | ReceiptsMessage
+  | TableMessage
+  | HealthMessage
+  | NoteMessage
+  | FailedMessage;
 
 export interface ReadyMessage {
   kind: "ready";
@@ -30,6 +40,13 @@ export interface ReadyMessage {
   outcomes: number;
   truncatedBytes: number;
   durationMs: number;
+  /** Position of the snapshot that the table came from. */
+  snapshotLsn?: number;
+  /** The table that was folded into: another one than was given after a re-fold. */
+  engineMemory?: WebAssembly.Memory;
+  /** Payloads of the events of the reporters' registry, in order. */
+  keyEvents: Uint8Array[];
+  rememberedSinceMs: number;
 }
 
 export interface ReceiptsMessage {
@@ -39,12 +56,27 @@ export interface ReceiptsMessage {
   /** Ids of the first outcomes, for duplicates, in order. */
   duplicateIds: string[];
   lsn: number;
+  /** Replay identities recorded since are all remembered; older ones may be forgotten. */
+  rememberedSinceMs: number;
+}
+
+/** A re-fold is done: read this table from now on. */
+export interface TableMessage {
+  kind: "table";
+  engineMemory: WebAssembly.Memory;
 }
 
 /** The disk filled up, or has room again. */
 export interface HealthMessage {
   kind: "health";
   isHealthy: boolean;
+}
+
+/** Something an operator may want to know; comes after `ready`. */
+export interface NoteMessage {
+  kind: "note";
+  event: string;
+  detail: string;
 }
 
 /** The thread is about to end. */

@@ -1,7 +1,54 @@
-// Waits for a started ledger thread's first word: ready, or why it cannot be.
-import type { Worker } from "node:worker_threads";
+// Starts the ledger thread and waits for its first word: ready, or why it cannot be.
+import { type MessagePort, Worker } from "node:worker_threads";
+import type { DataDirectoryClaim } from "./data-directory.ts";
 import { JournalBroken, JournalDamaged } from "./journal-faults.ts";
-import type { FailedMessage, FromLedger, ReadyMessage } from "./ledger-messages.ts";
+import type {
+  FailedMessage,
+  FromLedger,
+  LedgerThreadData,
+  ReadyMessage,
+} from "./ledger-messages.ts";
+import type { SnapshotPace } from "./snapshot-taker.ts";
+
+export interface LedgerOptions {
+  dataDir: string;
+  /** The shared table, given to the thread's engine writer. */
+  engineMemory: WebAssembly.Memory;
+  /** Whatever else the thread entry needs to open its engine writer; must be cloneable. */
+  engineSettings?: unknown;
+  /** The store's end of a channel: told the durable position. Transferred. */
+  storePort?: MessagePort;
+  /** The ledger cannot go on; every pending outcome was refused. End the process with this code. */
+  onFatal: (exitCode: number) => void;
+  /** Epoch ms. */
+  clock: () => number;
+  /** A re-fold has made another table: read that one from now on. */
+  onTable?: (engineMemory: WebAssembly.Memory) => void;
+  /** How often the table is saved. */
+  snapshotPace?: SnapshotPace;
+  /** Told of snapshots taken, failed and ignored. */
+  log?: (event: string, detail: string) => void;
+  /** The thread's file; the default is the composition root's. */
+  entry?: URL;
+}
+
+/** Its end is the caller's to see. */
+export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
+  const data: LedgerThreadData = {
+    journal: claim.paths.journal,
+    snapshots: claim.paths.snapshots,
+    bureauKey: claim.paths.bureauKey,
+    epoch: claim.epoch,
+    nowMs: options.clock(),
+    ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
+  };
+  const { engineMemory, engineSettings, storePort } = options;
+  return new Worker(options.entry ?? new URL("../ledger-thread.ts", import.meta.url), {
+    name: "ledger",
+    workerData: { ...data, engineMemory, engineSettings, storePort },
+    transferList: storePort === undefined ? [] : [storePort],
+  });
+}
 
 /** Rejects with JournalDamaged or JournalBroken when the thread says so or ends. */
 export function awaitReady(worker: Worker): Promise<ReadyMessage> {

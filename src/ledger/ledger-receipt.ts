@@ -6,8 +6,9 @@ import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
+  VERDICT_REPLAYED,
   VERDICT_UNAVAILABLE,
-} from "./ledger-core.ts";
+} from "./replay-guard.ts";
 
 /** What the sender remembers of a record until its answer comes. */
 export interface AwaitedOutcome {
@@ -15,7 +16,7 @@ export interface AwaitedOutcome {
   signature: Signature;
 }
 
-/** @throws ServiceFault `idempotency_conflict` or `journal_unavailable`. */
+/** @throws ServiceFault `idempotency_conflict`, `signature_replayed` or `journal_unavailable`. */
 export function receiptOf(
   awaited: AwaitedOutcome,
   verdict: number,
@@ -27,6 +28,12 @@ export function receiptOf(
     throw new ServiceFault(
       "idempotency_conflict",
       `the id was used for the outcome at position ${lsn} with another body`,
+    );
+  }
+  if (verdict === VERDICT_REPLAYED) {
+    throw new ServiceFault(
+      "signature_replayed",
+      `the signed id was used for the record at position ${lsn} with another body`,
     );
   }
   if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full");

@@ -3,6 +3,28 @@
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { Signature } from "../contract/vocabulary.ts";
 
+interface Signer {
+  /** RFC 7638 thumbprint of the key that signed. */
+  kid: string;
+  /** The signed id, a lower-case UUID. */
+  jti: string;
+}
+
+/** What a reporter signed, and how to check it again: on its own, or as one row of a batch. */
+export type OutcomeProof =
+  | (Signer & { kind: "own"; protectedText: string; signature: Uint8Array })
+  | (Signer & { kind: "batch"; evidenceId: string; index: number });
+
+/** A batch under one signature; its rows name it by `evidenceId`. */
+export interface BatchEvidence extends Signer {
+  evidenceId: string;
+  protectedText: string;
+  signature: Uint8Array;
+  recordedAtMs: number;
+  /** The exact received bytes. */
+  body: Uint8Array;
+}
+
 /** One outcome as the journal keeps it: parsed members plus the exact bytes received. */
 export interface OutcomeRecord {
   /** UUIDv7, ours. */
@@ -25,8 +47,10 @@ export interface OutcomeRecord {
   requestId: string;
   /** Where it came from: `api` or `import:<file>`. */
   source: string;
-  /** The exact received bytes (empty for imports: the members above are the evidence). */
+  /** The exact received bytes; empty where the members above or a signed batch hold them. */
   body: Uint8Array;
+  /** The reporter's signature, for `signature: "reporter"`. */
+  proof?: OutcomeProof;
 }
 
 /** Journal, sync, fold, acknowledge. */
@@ -42,4 +66,15 @@ export interface Ledger {
   readonly pendingCount: number;
   /** Syncs, stops the thread. */
   close(): Promise<void>;
+}
+
+/** What else the journal takes, beside outcomes. */
+export interface EventLog {
+  /** Makes an event of the reporters' registry durable; resolves with its position. */
+  appendKeyEvent(payload: Uint8Array): Promise<number>;
+  /**
+   * Makes the signed bytes of a batch durable, before its rows. Rejects with `signature_replayed`
+   * when the same id was signed for other bytes; a repeat is harmless.
+   */
+  appendEvidence(evidence: BatchEvidence): Promise<number>;
 }

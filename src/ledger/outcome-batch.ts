@@ -1,5 +1,6 @@
 // Outcomes on their way to the journal: frames encoded back to back into one buffer, which moves
 // between threads without copying. Owns the caps of one commit.
+import { FRAME_BYTES, openFrame } from "./journal-format.ts";
 import type { FrameRun } from "./journal-writer.ts";
 import type { OutcomeRecord } from "./ledger.ts";
 import { encodeOutcomeFrame, outcomeFrameBytesMax } from "./journal-outcome.ts";
@@ -29,14 +30,27 @@ export class OutcomeBatch {
   }
 
   add(record: OutcomeRecord): void {
-    const needed = this.used + outcomeFrameBytesMax(record);
+    this.makeRoom(outcomeFrameBytesMax(record));
+    this.used = encodeOutcomeFrame(record, this.bytes, this.used);
+    this.size++;
+  }
+
+  /** Any other record: its payload is taken as it is. */
+  addEvent(kind: number, payload: Uint8Array): void {
+    this.makeRoom(FRAME_BYTES + payload.byteLength);
+    openFrame(this.bytes, this.used, kind, payload.byteLength);
+    this.bytes.set(payload, this.used + FRAME_BYTES);
+    this.used += FRAME_BYTES + payload.byteLength;
+    this.size++;
+  }
+
+  private makeRoom(byteCount: number): void {
+    const needed = this.used + byteCount;
     if (needed > this.bytes.byteLength) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.byteLength * 2));
       this.bytes.copy(larger, 0, 0, this.used);
       this.bytes = larger;
     }
-    this.used = encodeOutcomeFrame(record, this.bytes, this.used);
-    this.size++;
   }
 
   /** The frames so far. Their buffer is not shared with anything else: it may be transferred. */

@@ -73,8 +73,8 @@ export class SnapshotTaker {
       return;
     }
     // Under load the ledger never returns to its event loop.
-    const received = receiveMessageOnPort(this.port) as { message: FromSnapshotWriter } | undefined;
-    if (received !== undefined) this.take(received.message);
+    const received = receiveMessageOnPort(this.port);
+    if (received !== undefined) this.take(received.message as FromSnapshotWriter);
   }
 
   /** Ends the writing thread once it has finished what it is at. */

@@ -2,7 +2,15 @@
 import { parentPort } from "node:worker_threads";
 import type { FromLedger } from "../../src/ledger/ledger-messages.ts";
 
-const ready: FromLedger = { kind: "ready", lsn: 0, outcomes: 0, truncatedBytes: 0, durationMs: 0 };
+const ready: FromLedger = {
+  kind: "ready",
+  lsn: 0,
+  outcomes: 0,
+  truncatedBytes: 0,
+  durationMs: 0,
+  keyEvents: [],
+  rememberedSinceMs: 0,
+};
 parentPort?.postMessage(ready);
 parentPort?.on("message", () => {
   throw new Error("as planned");

@@ -46,7 +46,15 @@ if (parentPort !== null) {
     },
     nowMs: data.nowMs,
   });
-  tell({ kind: "ready", lsn: 0, outcomes: 0, truncatedBytes: 0, durationMs: 0 });
+  tell({
+    kind: "ready",
+    lsn: 0,
+    outcomes: 0,
+    truncatedBytes: 0,
+    durationMs: 0,
+    keyEvents: [],
+    rememberedSinceMs: 0,
+  });
   serveLedger({
     port,
     core,

@@ -6,7 +6,7 @@ import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
-} from "../../src/ledger/ledger-core.ts";
+} from "../../src/ledger/replay-guard.ts";
 import { openLocalLedger } from "../../src/ledger/ledger-local.ts";
 import {
   newKey,

@@ -5,12 +5,8 @@ import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
-import {
-  type LedgerOptions,
-  type OpenLedger,
-  QUEUE_RECORDS_MAX,
-  startLedger,
-} from "../../src/ledger/ledger-client.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX, startLedger } from "../../src/ledger/ledger-client.ts";
+import type { LedgerOptions } from "../../src/ledger/ledger-ready.ts";
 import { NOW_MS, outcomeIdOf, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function open(

@@ -1,0 +1,168 @@
+// The records of one commit on their way past the replay guard: which identities each has, which
+// of them were recorded before, and what that makes of the record. An outcome has up to two: the
+// id its sender gave, and what its reporter signed (kid and jti). Either one is enough to know it.
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./journal-format.ts";
+import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./idempotency.ts";
+import {
+  outcomeBody,
+  outcomeIdBytes,
+  outcomeProofBytes,
+  outcomeReplayParts,
+} from "./journal-outcome.ts";
+import { decodeEvidence, formatUuid, proofKid, signedIdentity } from "./journal-proof.ts";
+import type { FrameRun } from "./journal-writer.ts";
+
+/** What became of one record. */
+export const VERDICT_RECORDED = 0;
+export const VERDICT_DUPLICATE = 1;
+export const VERDICT_CONFLICT = 2;
+export const VERDICT_UNAVAILABLE = 3;
+/** A conflict in what a reporter signed: it has said two things under one id. */
+export const VERDICT_REPLAYED = 4;
+
+export interface CommitResult {
+  verdict: number;
+  /** Position of the record, or of the first one for a duplicate or conflict. */
+  lsn: number;
+  recordedAtMs: number;
+  /** Set for duplicates and conflicts only: the id of the first. */
+  outcomeId: string;
+}
+
+export interface GuardedIdentity extends ReplayIdentity {
+  /** Proved by a signature; else claimed by the sender. */
+  readonly isSigned: boolean;
+}
+
+/** One record of a commit in progress. */
+export interface Pending {
+  run: FrameRun;
+  at: number;
+  end: number;
+  identities: readonly GuardedIdentity[];
+  result: CommitResult;
+  /** The earlier record of the same commit that this one repeats. */
+  first: Pending | undefined;
+}
+
+/** No tenant is called so: tenants hold no control characters. */
+const SIGNED_SCOPE = Buffer.from("\u0001jws");
+const NOBODY: readonly GuardedIdentity[] = [];
+
+/** By which identities the record in the frame at `at` is known again. */
+export function identitiesOf(bytes: Buffer, at: number): readonly GuardedIdentity[] {
+  const kind = frameKind(bytes, at);
+  if (kind === FRAME_KINDS.evidence) {
+    const batch = decodeEvidence(bytes, at);
+    if (batch === undefined) return NOBODY;
+    return [signed(batch.identity, Buffer.from(batch.body))];
+  }
+  if (kind !== FRAME_KINDS.outcome) return NOBODY;
+  const parts = outcomeReplayParts(bytes, at);
+  const proof = outcomeProofBytes(bytes, at);
+  const signer = proof === undefined ? undefined : signedIdentity(proof);
+  if (parts === undefined && signer === undefined) return NOBODY;
+  const identities: GuardedIdentity[] = [];
+  if (parts !== undefined) identities.push({ ...replayIdentity(parts), isSigned: false });
+  if (signer !== undefined) identities.push(signed(signer, outcomeBody(bytes, at)));
+  return identities;
+}
+
+function signed(key: Buffer, content: Buffer): GuardedIdentity {
+  return { ...replayIdentity({ tenant: SIGNED_SCOPE, key, content }), isSigned: true };
+}
+
+/** Id of the record as receipts name it: outcomes and signed batches have one. */
+export function recordIdBytes(bytes: Buffer, at: number): Buffer | undefined {
+  const kind = frameKind(bytes, at);
+  if (kind === FRAME_KINDS.outcome) return outcomeIdBytes(bytes, at);
+  return kind === FRAME_KINDS.evidence ? decodeEvidence(bytes, at)?.idBytes : undefined;
+}
+
+export function splitRun(run: FrameRun): Pending[] {
+  const records: Pending[] = [];
+  let at = 0;
+  while (at < run.bytes.byteLength) {
+    const end = at + FRAME_BYTES + frameLength(run.bytes, at);
+    const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
+    const identities = identitiesOf(run.bytes, at);
+    records.push({ run, at, end, identities, result, first: undefined });
+    at = end;
+  }
+  return records;
+}
+
+export function runOf(record: Pending): FrameRun {
+  return { bytes: record.run.bytes.subarray(record.at, record.end), count: 1 };
+}
+
+/** Marks repeats: of what is durable at once, of what stands earlier in this commit by link. */
+export function guardCommit(
+  records: readonly Pending[],
+  find: (identity: ReplayIdentity) => FirstReceipt | undefined,
+): void {
+  const firsts = new Map<string, { record: Pending; identity: GuardedIdentity }>();
+  for (const record of records) {
+    for (const identity of record.identities) {
+      const known = find(identity);
+      if (known !== undefined) markRepeat(record.result, known, identity.isSigned);
+    }
+    if (record.result.verdict !== VERDICT_RECORDED) continue;
+    for (const identity of record.identities) {
+      const first = firsts.get(identity.identity.toString("latin1"));
+      if (first === undefined) continue;
+      record.first = first.record;
+      const isSameContent = first.identity.content.equals(identity.content);
+      mark(record.result, isSameContent, identity.isSigned);
+    }
+    if (record.first !== undefined) continue;
+    for (const identity of record.identities) {
+      firsts.set(identity.identity.toString("latin1"), { record, identity });
+    }
+  }
+}
+
+function markRepeat(result: CommitResult, known: FirstReceipt, isSigned: boolean): void {
+  mark(result, known.isSameContent, isSigned);
+  result.lsn = known.lsn;
+  result.recordedAtMs = known.recordedAtMs;
+  result.outcomeId = known.outcomeId;
+}
+
+/** A contradiction weighs more than a repetition, a signed one most. */
+function mark(result: CommitResult, isSameContent: boolean, isSigned: boolean): void {
+  const conflict = isSigned ? VERDICT_REPLAYED : VERDICT_CONFLICT;
+  result.verdict = Math.max(result.verdict, isSameContent ? VERDICT_DUPLICATE : conflict);
+}
+
+/** Answers a repeat within the commit as the first one ended. */
+export function settleRepeat(record: Pending): void {
+  const { first, result } = record;
+  if (first === undefined) return;
+  if (first.result.verdict === VERDICT_UNAVAILABLE) {
+    result.verdict = VERDICT_UNAVAILABLE;
+    return;
+  }
+  result.lsn = first.result.lsn;
+  result.recordedAtMs = first.result.recordedAtMs;
+  const id = recordIdBytes(first.run.bytes, first.at);
+  result.outcomeId = id === undefined ? "" : formatUuid(id);
+}
+
+/** Journal payload of the audit event for a reporter that signed two things under one id. */
+export function equivocationEvent(record: Pending, nowMs: number): Buffer {
+  const { bytes } = record.run;
+  const isOutcome = frameKind(bytes, record.at) === FRAME_KINDS.outcome;
+  const batch = isOutcome ? undefined : decodeEvidence(bytes, record.at);
+  const proof = isOutcome ? outcomeProofBytes(bytes, record.at) : undefined;
+  const content = record.identities.find((identity) => identity.isSigned)?.content;
+  return Buffer.from(
+    JSON.stringify({
+      event: "signature.replayed",
+      at_ms: nowMs,
+      kid: batch?.kid ?? (proof === undefined ? "" : proofKid(proof)),
+      jti: batch?.jti ?? (proof === undefined ? "" : formatUuid(proof.subarray(33, 49))),
+      content_sha256_16: content?.toString("hex") ?? "",
+    }),
+  );
+}
