@@ -49,6 +49,8 @@ export interface ChallengeOptions {
 export interface Challenge {
   /** Set when the gates could be asked: the exact model that was tested. */
   challenger?: ScoringModel;
+  /** What was tested, for figures and resampling. */
+  holdout?: Holdout;
   lambda?: number;
   gates: GateResult[];
   passed: boolean;
@@ -105,7 +107,7 @@ export function challenge(
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
-  return { challenger: model, lambda, gates, passed, reason };
+  return { challenger: model, holdout, lambda, gates, passed, reason };
 }
 
 /** Lambda by an inner split, then the fit on all training rows. Null when nothing converges. */

@@ -18,6 +18,19 @@ export const COLUMNS = 4 + FEATURE_COUNT;
 /** Signs of the columns; the intercept is free. */
 export const COLUMN_SIGNS: readonly number[] = [0, 1, 1, 1, ...FEATURE_SIGNS];
 
+const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
+  "viewer_short",
+  "reciprocal_failure",
+  "reciprocal_success",
+]);
+
+/** Columns that a scorecard may use: the check leg has no viewer. */
+export function scorecardColumns(side: "check" | "handshake"): boolean[] {
+  const isHandshake = side === "handshake";
+  const features = FEATURES.map((name) => isHandshake || !HANDSHAKE_ONLY.has(name));
+  return [true, true, true, isHandshake, ...features];
+}
+
 /** Rows of one model, with the uncertainty of both filters, before any model weighs them. */
 export interface ScorecardRows {
   values: Float64Array;

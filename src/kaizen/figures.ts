@@ -1,0 +1,78 @@
+// The numbers behind a report's plots, small enough to keep with every run: reliability by bins of
+// equal mass, score distributions by outcome, both for champion and challenger.
+import type { Forecast, Holdout } from "./holdout.ts";
+
+const RELIABILITY_BINS = 10;
+/** Internal scores 300 to 850 in steps of 25. */
+const SCORE_FROM = 300;
+const SCORE_STEP = 25;
+const SCORE_BINS = 22;
+
+export interface ReliabilityBin {
+  expected: number;
+  observed: number;
+  rows: number;
+}
+
+export interface ModelFigures {
+  reliability: ReliabilityBin[];
+  /** Shares of the successes and of the failures by score bin. */
+  successes: number[];
+  failures: number[];
+}
+
+export interface Figures {
+  score_from: number;
+  score_step: number;
+  champion: ModelFigures;
+  challenger: ModelFigures;
+}
+
+function reliability(forecast: Forecast, failures: Uint8Array): ReliabilityBin[] {
+  const n = failures.length;
+  const { probabilities } = forecast;
+  const order = Uint32Array.from(failures, (_, i) => i);
+  order.sort((a, b) => probabilities[a]! - probabilities[b]!);
+  return Array.from({ length: RELIABILITY_BINS }, (_, bin) => {
+    const rows = order.subarray(
+      Math.floor((bin * n) / RELIABILITY_BINS),
+      Math.floor(((bin + 1) * n) / RELIABILITY_BINS),
+    );
+    const mean = (pick: (row: number) => number) =>
+      rows.reduce((sum, row) => sum + pick(row), 0) / Math.max(1, rows.length);
+    return {
+      expected: mean((row) => probabilities[row]!),
+      observed: mean((row) => failures[row]!),
+      rows: rows.length,
+    };
+  });
+}
+
+function distribution(forecast: Forecast, failures: Uint8Array, failure: 0 | 1): number[] {
+  const counts = Array.from({ length: SCORE_BINS }, () => 0);
+  let total = 0;
+  forecast.scores.forEach((score, i) => {
+    if (failures[i] !== failure) return;
+    total++;
+    counts[Math.min(SCORE_BINS - 1, Math.floor((score - SCORE_FROM) / SCORE_STEP))]! += 1;
+  });
+  return counts.map((count) => count / Math.max(1, total));
+}
+
+function modelFigures(forecast: Forecast, failures: Uint8Array): ModelFigures {
+  return {
+    reliability: reliability(forecast, failures),
+    successes: distribution(forecast, failures, 0),
+    failures: distribution(forecast, failures, 1),
+  };
+}
+
+export function figuresOf(holdout: Holdout): Figures {
+  const { champion, challenger, failures } = holdout;
+  return {
+    score_from: SCORE_FROM,
+    score_step: SCORE_STEP,
+    champion: modelFigures(champion, failures),
+    challenger: modelFigures(challenger, failures),
+  };
+}

@@ -1,0 +1,149 @@
+// One run over the evidence of a service: both scorecards challenged, what was found as a record
+// that a person and a program can read. Pure: the same journal and champion give the same record.
+import { createHash } from "node:crypto";
+import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
+import { attackGate } from "./attacks.ts";
+import type { AttackRows } from "./attacks.ts";
+import { pigeonholeBootstrap } from "./bootstrap.ts";
+import type { Bootstrap } from "./bootstrap.ts";
+import { challenge } from "./challenge.ts";
+import { GATE_POLICY } from "./gate.ts";
+import type { GatePolicy, GateResult } from "./gate.ts";
+import type { Evidence } from "./holdout.ts";
+import { figuresOf } from "./figures.ts";
+import type { Figures } from "./figures.ts";
+import { scorecardColumns } from "./scorecard.ts";
+
+export const SIDES = ["check", "handshake"] as const;
+export type Side = (typeof SIDES)[number];
+
+const DAY_MS = 86_400_000;
+/** Days that a holdout spans at most by default. */
+const HOLDOUT_DAYS = 60;
+
+export interface RunOptions {
+  id: string;
+  /** Epoch ms of the run; evidence after it is not looked at. */
+  nowMs: number;
+  isDryRun: boolean;
+  holdoutDays?: number;
+  /** A person agrees to a structural change beforehand. */
+  isSignedOff: boolean;
+  /** Fewer failures suffice until the deployment has seen enough. */
+  isPilot: boolean;
+  /** By scorecard: evidence up to here has been in a test and is spent. */
+  testedToMs: Record<Side, number>;
+  /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
+  gapMs: number;
+}
+
+/** What one scorecard's challenge found. */
+export interface SideRecord {
+  side: Side;
+  passed: boolean;
+  reason: string;
+  rows: { training: number; holdout: number };
+  holdout_from_ms: number;
+  holdout_to_ms: number;
+  lambda?: number;
+  gates: GateResult[];
+  champion: ScoringModel;
+  challenger?: ScoringModel;
+  bootstrap?: Bootstrap;
+  figures?: Figures;
+}
+
+/** What a run found; promotion is decided on it and recorded beside it. */
+export interface Findings {
+  sides: SideRecord[];
+  /** The champion with every scorecard that passed; undefined when none did. */
+  config?: ScoringConfig;
+  reason: string;
+  policy: GatePolicy;
+}
+
+/** First row at or after a time. */
+function rowAt(evidence: Evidence, timeMs: number): number {
+  let low = 0;
+  let high = evidence.rows.count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A seed from the run's name: resampling is chance that anybody can repeat. */
+function seedOf(id: string): number {
+  return createHash("sha256").update(id).digest().readUInt32LE(0);
+}
+
+function challengeSide(
+  side: Side,
+  evidence: Evidence,
+  attacks: AttackRows | undefined,
+  champion: ScoringConfig,
+  options: RunOptions,
+): SideRecord {
+  const holdoutTo = rowAt(evidence, options.nowMs);
+  const fromMs = options.nowMs - (options.holdoutDays ?? HOLDOUT_DAYS) * DAY_MS;
+  const holdoutFromMs = Math.max(fromMs, options.testedToMs[side]);
+  const holdoutFrom = rowAt(evidence, holdoutFromMs);
+  const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
+  const found = challenge(evidence, champion, {
+    side,
+    usable: scorecardColumns(side),
+    trainTo,
+    holdoutFrom,
+    holdoutTo,
+    isPilot: options.isPilot,
+    isSignedOff: options.isSignedOff,
+  });
+  const record: SideRecord = {
+    side,
+    passed: found.passed,
+    reason: found.reason,
+    rows: { training: trainTo, holdout: holdoutTo - holdoutFrom },
+    holdout_from_ms: holdoutFromMs,
+    holdout_to_ms: options.nowMs,
+    gates: found.gates,
+    champion: champion[side],
+  };
+  const { challenger, holdout } = found;
+  if (challenger === undefined || holdout === undefined) return record;
+  if (attacks !== undefined) {
+    const gate = attackGate(attacks, champion[side], challenger, champion, GATE_POLICY);
+    record.gates.splice(-1, 0, gate);
+    if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
+    record.passed &&= gate.passed;
+  }
+  if (found.lambda !== undefined) record.lambda = found.lambda;
+  record.challenger = challenger;
+  record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+  record.figures = figuresOf(holdout);
+  return record;
+}
+
+/** Challenges both scorecards. Never throws on evidence, whatever it holds. */
+export function kaizenRun(
+  evidence: Record<Side, Evidence>,
+  attacks: Partial<Record<Side, AttackRows>>,
+  champion: ScoringConfig,
+  options: RunOptions,
+  onSide: (side: Side) => void = () => undefined,
+): Findings {
+  const sides = SIDES.map((side) => {
+    onSide(side);
+    return challengeSide(side, evidence[side], attacks[side], champion, options);
+  });
+  const passed = sides.filter((side) => side.passed && side.challenger !== undefined);
+  const reason =
+    passed.length > 0
+      ? `all gates passed for ${passed.map(({ side }) => side).join(" and ")}`
+      : sides.map(({ side, reason: why }) => `${side}: ${why}`).join("; ");
+  const findings: Findings = { sides, reason, policy: GATE_POLICY };
+  if (passed.length === 0) return findings;
+  const models = Object.fromEntries(passed.map(({ side, challenger }) => [side, challenger]));
+  return { ...findings, config: { ...champion, ...models, name: `kaizen ${options.id}` } };
+}
