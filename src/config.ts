@@ -1,5 +1,6 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/main.ts and the commands this is the only reader of the environment.
+import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
 import { SCORING_MODES } from "./scoring-pool.ts";
 import type { ScoringMode } from "./scoring-pool.ts";
 import { isAbsolute, resolve } from "node:path";
@@ -15,6 +16,8 @@ export interface ServeConfig {
   readonly adminKey: string | undefined;
   readonly isReservedEnabled: boolean;
   readonly scoring: ScoringMode;
+  /** Outcomes between two snapshots of the agent table. */
+  readonly snapshotOutcomes: number;
 }
 
 /** How a command reaches a running server, as far as it was told. */
@@ -52,6 +55,7 @@ export function serveConfigOf(
     isSampleWanted: flags.sample,
     adminKey: filled(environment["TRUSTRANK_ADMIN_KEY"]),
     scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
+    snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:
       testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
@@ -81,6 +85,13 @@ function scoringOf(text: string): ScoringMode {
   const mode = SCORING_MODES.find((each) => each === text);
   if (mode !== undefined) return mode;
   throw new InvalidSetting(`\`${text}\` is not a scoring mode (${SCORING_MODES.join(", ")})`);
+}
+
+function countOf(text: string | undefined): number {
+  if (text === undefined) return SNAPSHOT_OUTCOMES;
+  const count = Number(text);
+  if (/^\d{1,12}$/.test(text) && count > 0) return count;
+  throw new InvalidSetting(`TRUSTRANK_SNAPSHOT_OUTCOMES: \`${text}\` is not a number above 0`);
 }
 
 function portOf(text: string): number {

@@ -22,6 +22,7 @@ import type { HttpServer } from "./http/server-port.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
 import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
+import { snapshotPaceOf } from "./ledger/snapshot-taker.ts";
 import type { Log } from "./log.ts";
 import { openScoringPool } from "./scoring-pool.ts";
 import type { ScoringPool } from "./scoring-pool.ts";
@@ -49,6 +50,10 @@ export interface EvidenceOptions {
   /** The journal can no longer be trusted to the disk: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
   readonly storePort?: MessagePort;
+  /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
+  readonly snapshotOutcomes?: number;
+  /** Told of snapshots taken, failed and ignored. */
+  readonly log?: Log;
 }
 
 /** Replays the journal into a new table and opens the bureau over it. */
@@ -60,6 +65,10 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
     onFatal: options.onFatal,
     clock: Date.now,
     ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
+    ...(options.snapshotOutcomes === undefined
+      ? {}
+      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
+    log: (event, detail) => options.log?.info(event, { detail }),
   });
   const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
   const bureau = openBureau({
@@ -134,6 +143,8 @@ async function openService(
     isReservedEnabled,
     onFatal,
     storePort: store.ledgerPort,
+    snapshotOutcomes: config.snapshotOutcomes,
+    log,
   });
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());

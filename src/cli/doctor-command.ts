@@ -10,6 +10,7 @@ import type { DataPaths } from "../ledger/data-directory.ts";
 import { nodeFiles } from "../ledger/journal-files.ts";
 import { repairJournal } from "../ledger/journal-repair.ts";
 import type { RepairReport } from "../ledger/journal-repair.ts";
+import { removeSnapshots } from "../ledger/snapshot-files.ts";
 import { verifyJournal } from "../ledger/journal-verify.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import { print, printJson } from "./output.ts";
@@ -50,13 +51,16 @@ async function repairEvidence(dataDir: string): Promise<RepairReport> {
   try {
     const { journal, bureauKey } = claim.paths;
     if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
-    return repairJournal({
+    const report = repairJournal({
       files: nodeFiles,
       directory: journal,
       key: loadBureauKey(bureauKey),
       epoch: claim.epoch,
       nowMs: Date.now(),
     });
+    // A snapshot may count what was lost: the next start replays what is left.
+    if (report.damages.length > 0) removeSnapshots(nodeFiles, claim.paths.snapshots);
+    return report;
   } finally {
     await claim.release();
   }

@@ -17,7 +17,13 @@ export interface SnapshotPace {
 }
 
 /** Half a million outcomes are replayed in a second or two: what a start may cost on top. */
-export const SNAPSHOT_PACE: SnapshotPace = { outcomes: 500_000, ms: 300_000, outcomesMin: 20_000 };
+export const SNAPSHOT_OUTCOMES = 500_000;
+export const SNAPSHOT_PACE: SnapshotPace = snapshotPaceOf(SNAPSHOT_OUTCOMES);
+
+/** A snapshot every so many outcomes, or every five minutes with a twentieth of that. */
+export function snapshotPaceOf(outcomes: number): SnapshotPace {
+  return { outcomes, ms: 300_000, outcomesMin: Math.ceil(outcomes / 20) };
+}
 
 /** To the writing thread. */
 export type ToSnapshotWriter =
