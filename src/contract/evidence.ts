@@ -75,6 +75,25 @@ export interface EvidenceList {
   records: EvidenceRecord[];
 }
 
+/** Who writes: tenant and key of the call. */
+export interface EvidenceRegistrar {
+  readonly tenant: string;
+  readonly keyId: string;
+  /** Only administrators register what everyone may cite. */
+  readonly isAdmin: boolean;
+}
+
+/** The vault as its routes use it. Writes resolve once durable; faults are ServiceFaults. */
+export interface EvidenceVault {
+  register(
+    items: readonly EvidenceItem[],
+    by: EvidenceRegistrar,
+  ): Promise<{ record: EvidenceRecord; isNew: boolean }[]>;
+  revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord>;
+  read(sourceId: string, tenant: string): EvidenceProof;
+  list(tenant: string): EvidenceList;
+}
+
 const MEMBERS = ["sha256", "kind", "title", "text", "visibility", "state"];
 const STATES_GIVEN = EVIDENCE_STATES.filter((state) => state !== "revoked");
 

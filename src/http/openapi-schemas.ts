@@ -23,6 +23,7 @@ import {
   VERDICTS,
 } from "../contract/vocabulary.ts";
 import { AUTHZEN_SCHEMAS } from "./openapi-authzen.ts";
+import { EVIDENCE_SCHEMAS } from "./openapi-evidence.ts";
 import {
   text,
   number,
@@ -249,6 +250,7 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...SCORE_SCHEMAS,
   ...AUTHZEN_SCHEMAS,
+  ...EVIDENCE_SCHEMAS,
   ...OUTCOME_SCHEMAS,
   ...SERVICE_SCHEMAS,
 };

@@ -2,6 +2,7 @@
 import type { Route } from "./route.ts";
 import { ADMIN_ROUTES } from "./routes-admin.ts";
 import { AUTHZEN_ROUTES } from "./routes-authzen.ts";
+import { EVIDENCE_ROUTES } from "./routes-evidence.ts";
 import { GATEWAY_ROUTES } from "./routes-gateway.ts";
 import { OUTCOME_ROUTES } from "./routes-outcomes.ts";
 import { SCORE_ROUTES } from "./routes-score.ts";
@@ -12,6 +13,7 @@ export const ROUTES: readonly Route[] = [
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,
+  ...EVIDENCE_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

@@ -1,5 +1,6 @@
 // What the HTTP room is given by the composition root, and what its handlers may use of it.
 import type { Bureau } from "../bureau/bureau.ts";
+import type { EvidenceVault } from "../contract/evidence.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
@@ -47,6 +48,8 @@ export interface HttpDependencies {
   monotonic?: () => number;
   rateLimits?: RateLimits;
   scorer?: BatchScorer;
+  /** The evidence vault, where there is one. */
+  vault?: EvidenceVault;
 }
 
 /** What handlers may use. */

@@ -1,0 +1,61 @@
+// What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, the
+// text included, so that a replay rebuilds records, chain and indexes. Canonical bytes of a record
+// leave the text out: the digest stands for it.
+import { createHash } from "node:crypto";
+
+import { EVIDENCE_STATES, VISIBILITIES } from "../contract/evidence.ts";
+import type { EvidenceState, Visibility } from "../contract/evidence.ts";
+
+/** One event: a source as it is from now on. A change of state repeats the record without text. */
+export interface EvidenceEvent {
+  source_id: string;
+  /** 64 hex digits. */
+  sha256: string;
+  size: number;
+  kind: string;
+  title: string;
+  tenant: string;
+  visibility: Visibility;
+  state: EvidenceState;
+  /** Epoch milliseconds. */
+  registered_at: number;
+  registrar: string;
+  text?: string;
+}
+
+const VERSION = 1;
+
+/** Payload of the journal's frame. */
+export function encodeEvent(event: EvidenceEvent): Buffer {
+  return Buffer.from(JSON.stringify({ v: VERSION, ...event }));
+}
+
+/** The event of a frame's payload. Throws when the version or a value set is not known. */
+export function decodeEvent(payload: Uint8Array): EvidenceEvent {
+  const event = JSON.parse(Buffer.from(payload).toString("utf8")) as EvidenceEvent & { v: number };
+  const isKnown =
+    event.v === VERSION &&
+    EVIDENCE_STATES.includes(event.state) &&
+    VISIBILITIES.includes(event.visibility);
+  if (!isKnown) throw new Error("an evidence record of the journal is not known to this version");
+  return event;
+}
+
+/** The bytes that chain and tree commit to: members in fixed order, text by its digest. */
+export function canonicalBytes(event: EvidenceEvent, previousHash: string): Buffer {
+  const { source_id, sha256, size, kind, title, tenant, visibility, state } = event;
+  const { registered_at, registrar } = event;
+  const members = [source_id, sha256, size, kind, title, tenant, visibility, state];
+  return Buffer.from(JSON.stringify([...members, registered_at, registrar, previousHash]));
+}
+
+/** chain_i = SHA-256(chain_{i-1} || canonical(record_i)), hex. */
+export function chainHash(previousHash: string, canonical: Buffer): string {
+  return createHash("sha256")
+    .update(Buffer.from(previousHash, "hex"))
+    .update(canonical)
+    .digest("hex");
+}
+
+/** The chain before the first record. */
+export const CHAIN_START = "0".repeat(64);

@@ -1,0 +1,95 @@
+// A Merkle tree over the vault's records as in RFC 6962 §2.1: leaves are hashed behind 0x00, nodes
+// behind 0x01, so that no node can pass for a leaf. Appends keep all levels, so that the root and
+// a proof cost the depth of the tree and nothing is hashed twice.
+import { createHash } from "node:crypto";
+
+const LEAF = Buffer.of(0);
+const NODE = Buffer.of(1);
+
+function sha256(prefix: Buffer, left: Uint8Array, right?: Uint8Array): Buffer {
+  const hash = createHash("sha256").update(prefix).update(left);
+  return (right === undefined ? hash : hash.update(right)).digest();
+}
+
+/** Hash of a leaf's bytes. */
+export function leafHash(bytes: Uint8Array): Buffer {
+  return sha256(LEAF, bytes);
+}
+
+/** Levels of complete subtrees: `levels[k][i]` is the root of leaves i*2^k to (i+1)*2^k - 1. */
+export class MerkleTree {
+  readonly #levels: Buffer[][] = [[]];
+
+  get size(): number {
+    return this.#levels[0]!.length;
+  }
+
+  append(leaf: Buffer): void {
+    this.#levels[0]!.push(leaf);
+    for (let level = 0; this.#levels[level]!.length % 2 === 0; level++) {
+      const [left, right] = this.#levels[level]!.slice(-2) as [Buffer, Buffer];
+      (this.#levels[level + 1] ??= []).push(sha256(NODE, left, right));
+    }
+  }
+
+  /** The tree head; of an empty tree the hash of nothing. */
+  root(): Buffer {
+    if (this.size === 0) return createHash("sha256").digest();
+    return this.#rootOf(0, this.size);
+  }
+
+  /** The siblings that lead from leaf `index` to the root, nearest first. */
+  path(index: number): Buffer[] {
+    return this.#pathOf(index, 0, this.size);
+  }
+
+  #rootOf(from: number, count: number): Buffer {
+    const level = Math.log2(count);
+    if (Number.isInteger(level) && from % count === 0) return this.#levels[level]![from / count]!;
+    const left = splitOf(count);
+    return sha256(NODE, this.#rootOf(from, left), this.#rootOf(from + left, count - left));
+  }
+
+  #pathOf(index: number, from: number, count: number): Buffer[] {
+    if (count <= 1) return [];
+    const left = splitOf(count);
+    if (index < left) {
+      return [...this.#pathOf(index, from, left), this.#rootOf(from + left, count - left)];
+    }
+    return [...this.#pathOf(index - left, from + left, count - left), this.#rootOf(from, left)];
+  }
+}
+
+/** The largest power of two below `count`. */
+function splitOf(count: number): number {
+  return 2 ** Math.floor(Math.log2(count - 1));
+}
+
+/** Whether a path leads from a leaf to a root: what a holder of a proof computes. */
+export function isIncluded(
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+  root: Uint8Array,
+): boolean {
+  if (index >= size) return false;
+  let node = index;
+  let last = size - 1;
+  let hash: Uint8Array = leaf;
+  for (const sibling of path) {
+    if (last === 0) return false;
+    if (node % 2 === 1 || node === last) {
+      hash = sha256(NODE, sibling, hash);
+      while (node % 2 === 0 && node !== 0) {
+        node >>>= 1;
+        last >>>= 1;
+      }
+    } else {
+      hash = sha256(NODE, hash, sibling);
+    }
+    node >>>= 1;
+    last >>>= 1;
+  }
+  return last === 0 && Buffer.from(hash).equals(root);
+}

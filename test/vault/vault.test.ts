@@ -1,0 +1,113 @@
+// The vault: registration, revocation, who sees what, the chain and its proofs, and a replay that
+// rebuilds everything from what the journal kept.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { isIncluded, leafHash, MerkleTree } from "../../src/vault/merkle.ts";
+import { ACME, ADMIN, BRIDGE, itemOf, openVault, RIVAL } from "./_setup.ts";
+
+const bytesOf = (name: string) => Buffer.from(name.slice("sha256:".length), "hex");
+
+describe("the vault", () => {
+  it("registers a source once; a repeat changes nothing, another text is a new version", async () => {
+    const { vault, payloads } = openVault();
+    const [first] = await vault.register([itemOf("report-1", "one two three")], ACME);
+    const [repeat] = await vault.register([itemOf("report-1", "one two three")], ACME);
+    const [second] = await vault.register([itemOf("report-1", "one two four")], ACME);
+    expect(first!.isNew).toBe(true);
+    expect(repeat).toEqual({ record: first!.record, isNew: false });
+    expect(second!.isNew).toBe(false);
+    expect(second!.record).toMatchObject({ index: 1, prev_hash: first!.record.chain_hash });
+    expect(payloads).toHaveLength(2);
+  });
+
+  it("refuses a digest that is not that of the text", async () => {
+    const { vault } = openVault();
+    const item = itemOf("report-1", "text", { sha256: `sha256:${"0".repeat(64)}` });
+    await expect(vault.register([item], ACME)).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  it("keeps tenants apart, and lets only administrators speak for everyone", async () => {
+    const { vault } = openVault();
+    await vault.register([itemOf("report-1", "ours")], ACME);
+    const open = itemOf("law-1", "for all", { visibility: "public" });
+    await expect(vault.register([open], ACME)).rejects.toMatchObject({
+      code: "insufficient_scope",
+    });
+    await vault.register([open], ADMIN);
+    expect(() => vault.read("report-1", RIVAL.tenant)).toThrow(/no such source/);
+    expect(vault.read("law-1", RIVAL.tenant).visibility).toBe("public");
+    expect(vault.list(RIVAL.tenant).records.map((each) => each.source_id)).toEqual(["law-1"]);
+    await expect(vault.revoke("law-1", RIVAL)).rejects.toMatchObject({
+      code: "insufficient_scope",
+    });
+  });
+
+  it("never gives a text back", async () => {
+    const { vault } = openVault();
+    await vault.register([itemOf("report-1", BRIDGE)], ACME);
+    expect(JSON.stringify([vault.read("report-1", "acme"), vault.list("acme")])).not.toContain(
+      "Bradfield",
+    );
+  });
+
+  it("rebuilds records, chain, states and indexes from the journal", async () => {
+    const { vault, payloads, assessor } = openVault();
+    await vault.register([itemOf("a", BRIDGE), itemOf("b", "short")], ACME);
+    await vault.register([itemOf("c", "all", { visibility: "public" })], ADMIN);
+    await vault.revoke("b", ACME);
+    const other = openVault();
+    for (const payload of payloads) other.vault.replay(payload);
+    expect(other.vault.list("acme")).toEqual(vault.list("acme"));
+    const context = { content: "The bridge cost 7 pounds.", cited_sources: ["a", "b", "c"] };
+    expect(other.assessor.assess(context, "acme")).toEqual(assessor.assess(context, "acme"));
+  });
+
+  it("proves that the root holds a record", async () => {
+    const { vault } = openVault();
+    const items = Array.from({ length: 13 }, (_, at) => itemOf(`source-${at}`, `text ${at}`));
+    await vault.register(items, ACME);
+    for (const { source_id } of items) {
+      const { merkle, index } = vault.read(source_id, "acme");
+      const path = merkle.path.map(bytesOf);
+      const given = [index, merkle.tree_size, path, bytesOf(merkle.root)] as const;
+      expect(isIncluded(bytesOf(merkle.leaf), ...given)).toBe(true);
+      expect(isIncluded(leafHash(Buffer.from("other")), ...given)).toBe(false);
+    }
+  });
+});
+
+describe("the Merkle tree", () => {
+  it("gives the roots of RFC 6962's own examples", () => {
+    const leaves = ["", "00", "10", "2021", "3031", "40414243"].map((hex) =>
+      leafHash(Buffer.from(hex, "hex")),
+    );
+    const tree = new MerkleTree();
+    const roots = leaves.map((leaf) => {
+      tree.append(leaf);
+      return tree.root().toString("hex");
+    });
+    expect(roots[0]).toBe("6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
+    expect(roots[1]).toBe("fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125");
+    expect(roots[2]).toBe("aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77");
+    expect(roots[5]).toBe("76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef");
+  });
+
+  it("proves every leaf of trees of any size, and nothing else", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 70 }), fc.nat(), (size, place) => {
+        const tree = new MerkleTree();
+        const leaves = Array.from({ length: size }, (_, at) => leafHash(Buffer.from([at])));
+        for (const leaf of leaves) tree.append(leaf);
+        const index = place % size;
+        const [path, root] = [tree.path(index), tree.root()];
+        expect(isIncluded(leaves[index]!, index, size, path, root)).toBe(true);
+        expect(isIncluded(leafHash(Buffer.of(255)), index, size, path, root)).toBe(false);
+        if (size > 1) {
+          const other = (index + 1) % size;
+          expect(isIncluded(leaves[index]!, other, size, path, root)).toBe(false);
+        }
+      }),
+    );
+  });
+});
