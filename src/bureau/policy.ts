@@ -69,6 +69,27 @@ const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
   L3: BLOCK,
 };
 
+/**
+ * Provenance that leaves room for a mistake: a score, a near copy, a source that changed its state.
+ * These ask for a second look where the tool is sensitive; every other code is a hard failure.
+ */
+const DOUBTS: ReadonlySet<string> = new Set([
+  "CITATION_DOUBTFUL",
+  "CITATIONS_CHANGED",
+  "CONTENT_NEAR_RECORDED_FALSE",
+  "MIXED_SCRIPTS",
+  "SOME_SOURCES_UNKNOWN",
+  "SOURCE_RETRACTED",
+  "SOURCE_REVOKED",
+  "UNSUPPORTED_CONTENT",
+]);
+const DOUBT_VERDICT: Readonly<Record<ToolLevel, number>> = {
+  L0: ALLOW,
+  L1: ALLOW,
+  L2: CHALLENGE,
+  L3: CHALLENGE,
+};
+
 function bandIndex(failurePessimistic: number): number {
   let band = 0;
   while (band < BAND_BOUNDS.length && failurePessimistic > BAND_BOUNDS[band]!) band += 1;
@@ -83,14 +104,14 @@ export function riskIndex(failurePessimistic: number): number {
 /**
  * The verdict of one verify request. Starts from the table; the tenant's minimum, the refuse rule
  * and broken provenance can each only make it stricter, and the last rule that did names it.
- * `hardFailureCode` is empty when provenance holds or was not assessed.
+ * `failureCode` is empty when provenance holds or was not assessed.
  */
 export function decidePolicy(
   toolLevel: ToolLevel,
   failurePessimistic: number,
   isThresholdMet: boolean,
   isRefused: boolean,
-  hardFailureCode: string,
+  failureCode: string,
 ): Ruling {
   let decided = TABLE[toolLevel][bandIndex(failurePessimistic)]!;
   const isSensitive = toolLevel === "L2" || toolLevel === "L3";
@@ -98,8 +119,10 @@ export function decidePolicy(
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
     if (isRefused) decided = stricter(decided, REFUSED);
   }
-  if (hardFailureCode !== "" && HARD_FAILURE_VERDICT[toolLevel] > decided.verdictIndex) {
-    return ruling(HARD_FAILURE_VERDICT[toolLevel], hardFailureCode);
+  if (failureCode === "") return decided;
+  const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
+  if (verdicts[toolLevel] > decided.verdictIndex) {
+    return ruling(verdicts[toolLevel], failureCode);
   }
   return decided;
 }

@@ -12,11 +12,16 @@ export interface ProvenanceFinding {
   readonly reasonCode: string;
   /** Broken evidence (not merely missing): the code that becomes `log_reason`, or empty. */
   readonly hardFailureCode: string;
+  /** A doubt that the policy answers with CHALLENGE (DOUBTS of policy.ts), when there is one. */
+  readonly softFailureCode?: string;
+  /** 0 to 1: how far unsupported content lowers the reported score. */
+  readonly penalty?: number;
 }
 
 /** Assesses the context of one verify request. Synchronous: it runs inside the reply's callback. */
 export interface ProvenanceAssessor {
-  assess(context: VerifyContext): ProvenanceFinding;
+  /** `tenant` bounds what may be cited and what a reason may tell. */
+  assess(context: VerifyContext, tenant: string): ProvenanceFinding;
 }
 
 function softFinding(reasonCode: string, reason: string): ProvenanceFinding {
@@ -71,8 +76,8 @@ function unknownSources(sources: readonly string[]): ProvenanceFinding {
 }
 
 /** The assessor of a bureau in which no source has been registered. */
-export const withoutVault: ProvenanceAssessor = {
-  assess(context) {
+export const withoutVault = {
+  assess(context: VerifyContext): ProvenanceFinding {
     if (isContentAltered(context)) return HASH_MISMATCH;
     const sources = context.cited_sources;
     if (sources !== undefined && sources.length > 0) return unknownSources(sources);
@@ -80,4 +85,4 @@ export const withoutVault: ProvenanceAssessor = {
       sources === undefined && context.content_hash === undefined && context.content === undefined;
     return isNothingGiven ? NOT_ASSESSED : NO_SOURCES;
   },
-};
+} satisfies ProvenanceAssessor;

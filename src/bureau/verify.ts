@@ -13,10 +13,17 @@ import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./reserved.ts";
 
 const REASONS_MAX = 4;
+const SCORE_MIN = 300;
+const PENALTY_MAX = 55;
 
 /** SPEC §2.3: the 0-100 value of an internal score (300-850). */
 export function normalizeScore(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
+}
+
+/** SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. */
+function lowerScore(scoreInternal: number, penalty: number): number {
+  return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
 }
 
 /** A promise only when the agent is the reserved `slow`. */
@@ -30,10 +37,11 @@ export function verify(
   const configVersion = desk.engine.configVersion(measured.configNumber);
   const reserved = findReserved(request.agent_id, desk.environment.isReservedEnabled);
   if (reserved === undefined) {
-    const finding = desk.provenance.assess(request.context);
+    const finding = desk.provenance.assess(request.context, call.principal.tenant);
     return respond(desk, request, call, measured, finding, configVersion, false);
   }
-  const finding = reserved.provenance ?? desk.provenance.assess(request.context);
+  const finding =
+    reserved.provenance ?? desk.provenance.assess(request.context, call.principal.tenant);
   const response = respond(desk, request, call, reserved.reading, finding, configVersion, true);
   if (reserved.delayMs === 0) return response;
   return desk.environment.delay(reserved.delayMs).then(() => response);
@@ -48,21 +56,23 @@ function respond(
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
-  const scoreInternal = Math.round(reading.scoreInternal);
-  const isThresholdMet = scoreInternal >= call.principal.minimumScores[request.tool_level];
+  const minimum = call.principal.minimumScores[request.tool_level];
+  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
+  // The policy sees the agent's own score: what its text deserves, the failure code decides.
   const ruling = decidePolicy(
     request.tool_level,
     reading.failurePessimistic,
-    isThresholdMet,
+    Math.round(reading.scoreInternal) >= minimum,
     reading.isRefused,
-    finding.hardFailureCode,
+    failureCode,
   );
+  const scoreInternal = lowerScore(reading.scoreInternal, finding.penalty ?? 0);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
     request_id: call.requestId,
     trust_evaluation: {
       score: normalizeScore(scoreInternal),
-      threshold_met: isThresholdMet,
+      threshold_met: scoreInternal >= minimum,
       risk_level: RISK_LEVELS[riskIndex(reading.failurePessimistic)]!,
       internal_score: scoreInternal,
       tier: TIERS[reading.tierIndex]!,
@@ -79,8 +89,7 @@ function respond(
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  const { hardFailureCode } = finding;
-  logVerify(desk, request, call, reading, ruling, hardFailureCode, response, isReserved);
+  logVerify(desk, request, call, reading, ruling, failureCode, response, isReserved);
   return response;
 }
 
