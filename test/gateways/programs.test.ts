@@ -6,9 +6,8 @@ import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import { type Edge, isInstalled, openEdge, PATHS } from "./_edge.ts";
 
 describe.each(["nginx", "caddy"] as const)("%s", (program) => {
-  const isMissing = !isInstalled(program);
-
-  describe.skipIf(isMissing)(isMissing ? `needs ${program} installed` : "with its example", () => {
+  // Skipped without the program: the title says what to install.
+  describe.skipIf(!isInstalled(program))("from the Debian package of that name", () => {
     let edge: Edge;
     beforeAll(async () => {
       edge = await openEdge(program);
@@ -20,7 +19,7 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
       edge.reached.length = 0;
     });
 
-    it("gives end clients what the table says", async () => {
+    it("gives end clients what the table says", { retry: 2 }, async () => {
       const rows: string[] = [];
       const row = async (when: string, path: string, agent: string | undefined) => {
         edge.reached.length = 0;
@@ -58,7 +57,8 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
       ]);
     });
 
-    it("holds the fail policy under every fault of the conformance suite", async () => {
+    // Real time: once more when the machine was busy elsewhere for longer than the margin.
+    it("holds the fail policy under every conformance fault", { retry: 2 }, async () => {
       const rows = await runConformance(edge.subject);
       const failing = rows.filter(({ faults }) => faults.length > 0);
       expect(conformanceTable(failing)).toBe("");
