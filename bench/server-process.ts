@@ -67,10 +67,8 @@ export async function startFloor(kind: "uws" | "fastify"): Promise<ServerProcess
 export async function startService(...flags: string[]): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-bench-"));
   const script = path.join(ROOT, "src/cli/trustrank.ts");
-  // As package.json starts it.
-  const nursery = "--max-semi-space-size=64";
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const child = spawn(process.execPath, [...NODE_FLAGS, nursery, script, ...serve], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -16,6 +16,7 @@ function secondPrefix(second: number): string {
 
 /** The two times of a verdict, remade only when the second changes. One per bureau. */
 export class VerdictTimes {
+  #nowMs = Number.NaN;
   #second = Number.NaN;
   #evaluatedPrefix = "";
   #expiresPrefix = "";
@@ -25,6 +26,8 @@ export class VerdictTimes {
 
   /** Sets both fields for an evaluation at `nowMs` (epoch ms, not negative). */
   set(nowMs: number): void {
+    if (nowMs === this.#nowMs) return;
+    this.#nowMs = nowMs;
     const second = Math.floor(nowMs / MS_PER_SECOND);
     if (second !== this.#second) {
       this.#second = second;

@@ -12,9 +12,10 @@ import { parsePlainVerify } from "../contract/parse-verify-plain.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { VERDICTS } from "../contract/vocabulary.ts";
-import { bodyFormat, MEDIA_TYPES } from "./negotiation.ts";
+import { bodyFormat, type Format, MEDIA_TYPES } from "./negotiation.ts";
 import { bodyReply } from "./reply.ts";
 import type { Route } from "./route.ts";
+import { FIRST_HEADER } from "./server-port.ts";
 import type { Reply } from "./server-port.ts";
 import { scoreVerifyBatch } from "./verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
@@ -181,23 +182,48 @@ function verdictReply<Response extends { expires_at: string }>(
   write: (response: Response) => string,
 ): Reply {
   const remainingMs = expiryMs(response.expires_at) - exchange.services.clock();
-  const headers = [
-    "Content-Type",
-    MEDIA_TYPES[exchange.replyFormat],
-    "Cache-Control",
-    cacheControl(remainingMs),
-    "X-Request-Id",
-    exchange.requestId,
-  ];
   const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
-  return { status, headers, body };
+  return new VerdictReply(status, exchange, maxAgeSec(remainingMs), body);
+}
+
+/** The reply of a verdict: its header lines as one string, or as pairs for who asks for those. */
+class VerdictReply implements Reply {
+  readonly status: number;
+  readonly body: string | Uint8Array;
+  readonly headerLines: string;
+  readonly #format: Format;
+  readonly #ageSec: number;
+  readonly #requestId: string;
+
+  constructor(status: number, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
+    this.status = status;
+    this.body = body;
+    this.#format = exchange.replyFormat;
+    this.#ageSec = ageSec;
+    this.#requestId = exchange.requestId;
+    this.headerLines = LINES[this.#format][ageSec]! + this.#requestId;
+  }
+
+  get headers(): readonly string[] {
+    const id = this.#requestId;
+    const age = cacheControl(this.#ageSec);
+    return [FIRST_HEADER, MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
+  }
 }
 
 const AGE_SEC_MAX = VERDICT_TTL_MS / 1000;
-const CACHE_CONTROLS = Array.from(
-  { length: AGE_SEC_MAX + 1 },
-  (_, ageSec) => `private, max-age=${ageSec}`,
-);
+const cacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
+
+/** Header lines of a verdict but for its request id, by format and remaining seconds. */
+const LINES = { json: linesOf("json"), msgpack: linesOf("msgpack") };
+
+function linesOf(format: Format): readonly string[] {
+  return Array.from(
+    { length: AGE_SEC_MAX + 1 },
+    (_, ageSec) =>
+      `${MEDIA_TYPES[format]}\r\nCache-Control: ${cacheControl(ageSec)}\r\nX-Request-Id: `,
+  );
+}
 
 let lastExpiry = { text: "", timeMs: 0 };
 
@@ -207,7 +233,6 @@ function expiryMs(text: string): number {
   return lastExpiry.timeMs;
 }
 
-function cacheControl(remainingMs: number): string {
-  const ageSec = Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
-  return CACHE_CONTROLS[ageSec] ?? "no-store";
+function maxAgeSec(remainingMs: number): number {
+  return Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
 }

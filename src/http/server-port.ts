@@ -33,8 +33,16 @@ export interface Reply {
   readonly status: number;
   /** Name, value, name, value; values hold no line breaks. */
   readonly headers: readonly string[];
+  /**
+   * The same headers for an adapter that can write lines raw: the value of FIRST_HEADER and the
+   * lines after it. Only replies of the hot routes carry it; they make `headers` when asked.
+   */
+  readonly headerLines?: string;
   readonly body: string | Uint8Array;
 }
+
+/** The header that `headerLines` begins with. */
+export const FIRST_HEADER = "Content-Type";
 
 /** The application's answer to a head: what it wants before it can answer the request. */
 export interface Admission {

@@ -7,6 +7,7 @@ import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import {
   type Admission,
   CLOSE_GRACE_MS,
+  FIRST_HEADER,
   type HttpApplication,
   type HttpServer,
   type ListenOptions,
@@ -254,14 +255,11 @@ class UwsCall {
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
     this.#leave();
-    const { headers, body, status } = reply;
+    const { body, status, headerLines } = reply;
     const response = this.#response;
     if (status !== 200) response.writeStatus(statusLine(status));
-    let lines = headers[1] as string;
-    for (let index = 2; index < headers.length; index += 2) {
-      lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
-    }
-    response.writeHeader(headers[0] as string, lines);
+    if (headerLines !== undefined) response.writeHeader(FIRST_HEADER, headerLines);
+    else writeLines(response, reply.headers);
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
     else response.end(body, isLast);
   }
@@ -271,4 +269,12 @@ class UwsCall {
     if (this.#body !== undefined) this.#server.budget.release(this.#body);
     this.#server.leave();
   }
+}
+
+function writeLines(response: HttpResponse, headers: readonly string[]): void {
+  let lines = headers[1] as string;
+  for (let index = 2; index < headers.length; index += 2) {
+    lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
+  }
+  response.writeHeader(headers[0] as string, lines);
 }
