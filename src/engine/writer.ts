@@ -19,7 +19,6 @@ import {
   STATUS_FULL,
   STATUS_OK,
 } from "../../assembly/layout.ts";
-import { SIGNATURES } from "../contract/vocabulary.ts";
 import type { ScoringConfig } from "./config.ts";
 import { packConfig } from "./config-words.ts";
 import { writeIdentifier } from "./identifier.ts";
@@ -141,6 +140,3 @@ export function resumeEngineWriter(memory: WebAssembly.Memory, seed: bigint): Ta
   assert(header.getBigUint64(HEADER_SEED, true) === seed, "the table has the same seed");
   return new WasmWriter(memory);
 }
-
-/** Index of the bureau's own signature, for imports. */
-export const BUREAU_SIGNATURE_INDEX = SIGNATURES.indexOf("bureau");

@@ -44,7 +44,7 @@ describe("key format", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: text.length - 1 }),
-        fc.constantFrom(...digits, "_", "-", " ", "é"),
+        fc.constantFrom(...digits.split(""), "_", "-", " ", "é"),
         (at, character) => {
           fc.pre(character !== text[at]);
           return parseKey(text.slice(0, at) + character + text.slice(at + 1)) === undefined;
