@@ -5,8 +5,8 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
 import { engineDigest, tableImage } from "./engine/image.ts";
 import { createEngineMemory } from "./engine/memory.ts";
-import type { EngineWriter, FoldOutcome } from "./engine/reading.ts";
-import { openEngineWriter, resumeEngineWriter } from "./engine/writer.ts";
+import type { FoldOutcome } from "./engine/reading.ts";
+import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./engine/writer.ts";
 import { type BureauKey, loadBureauKey } from "./ledger/bureau-key.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { JournalBroken, JournalDamaged } from "./ledger/journal-faults.ts";
@@ -50,12 +50,13 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes } = open(data, tell);
+    const { core, taker, ready, notes, install } = open(data, tell);
     snapshots = taker;
     tell({ ...ready, durationMs: performance.now() - startedAt });
     for (const note of notes) tell({ kind: "note", event: "snapshot_ignored", detail: note });
     const betweenBatches = (nowMs: number) => taker.turn(nowMs);
-    serveLedger({ port, core, storePort: data.storePort, betweenBatches, fail, closed: end });
+    const { storePort } = data;
+    serveLedger({ port, core, storePort, install, betweenBatches, fail, closed: end });
     taker.turn(data.nowMs);
   } catch (error) {
     fail(error);
@@ -68,9 +69,9 @@ function main(port: MessagePort, data: ThreadData): void {
  */
 class LiveTable {
   memory: WebAssembly.Memory;
-  private readonly config: ScoringConfig;
+  private config: ScoringConfig;
   private readonly seed: bigint;
-  private writer: EngineWriter | undefined;
+  private writer: TableWriter | undefined;
   private isAnnounced = false;
 
   constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
@@ -90,12 +91,21 @@ class LiveTable {
     this.writer?.fold(outcome);
   }
 
+  /** Weights of a scorecard play no part in the fold: the same log still gives the same table. */
+  install(config: ScoringConfig): void {
+    this.writer?.installConfig(config);
+    this.config = config;
+  }
+
   fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
     const memory = createEngineMemory();
-    const writer = openEngineWriter(memory, this.config, this.seed);
+    const { config } = this;
+    const writer = openEngineWriter(memory, config, this.seed);
     return {
       fold: (outcome) => writer.fold(outcome),
       publish: () => {
+        // Weights may have been swapped while the log was folded anew.
+        if (config !== this.config) writer.installConfig(this.config);
         this.memory = memory;
         this.writer = writer;
         if (this.isAnnounced) tell(memory);
@@ -158,7 +168,8 @@ function open(data: ThreadData, tell: Tell) {
     rememberedSinceMs: core.rememberedSinceMs,
     ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
   };
-  return { core, taker, ready, notes };
+  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
+  return { core, taker, ready, notes, install };
 }
 
 function startSnapshotWriter(directory: string, died: (detail: string) => void): MessagePort {

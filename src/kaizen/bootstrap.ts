@@ -40,8 +40,7 @@ function weightedAuc(order: Uint32Array, weights: Float64Array, failures: Uint8A
 }
 
 function orderOf(logits: Float64Array): Uint32Array {
-  const order = Uint32Array.from(logits, (_, i) => i);
-  return order.sort((a, b) => logits[a]! - logits[b]!);
+  return Uint32Array.from(logits, (_, i) => i).toSorted((a, b) => logits[a]! - logits[b]!);
 }
 
 function interval(differences: number[], isBetter: (x: number) => boolean): BootstrapInterval {

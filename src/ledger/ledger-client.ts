@@ -6,7 +6,7 @@ import type { OutcomeReceipt } from "../contract/messages.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
 import { FRAME_KINDS } from "./journal-format.ts";
 import { encodeEvidence } from "./journal-proof.ts";
-import type { BatchEvidence, EventLog, Ledger, OutcomeRecord } from "./ledger.ts";
+import type { BatchEvidence, EventLog, Ledger, OutcomeRecord, SourceLog } from "./ledger.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 import {
   type FromLedger,
@@ -32,7 +32,7 @@ export interface Replay {
   snapshotLsn: number | undefined;
 }
 
-export interface OpenLedger extends Ledger, EventLog {
+export interface OpenLedger extends Ledger, EventLog, SourceLog {
   readonly replay: Replay;
   /** The table as replay left it; another than was given when a revocation made it anew. */
   readonly engineMemory: WebAssembly.Memory;
@@ -40,6 +40,10 @@ export interface OpenLedger extends Ledger, EventLog {
   readonly keyEvents: readonly Uint8Array[];
   /** Replay identities recorded since (epoch ms) are all remembered. */
   readonly rememberedSinceMs: number;
+  /** Records a promoted config in the journal; resolves with its position once durable. */
+  appendConfig(payload: Uint8Array): Promise<number>;
+  /** Makes a config active for every thread's next read; rejects when the engine refuses it. */
+  installConfig(config: unknown): Promise<void>;
   /** The last durable position. */
   position(): number;
   /** False while the disk is full or after the thread died. */
@@ -90,6 +94,7 @@ class LedgerClient implements OpenLedger {
   private answered = 0;
   private batch = new OutcomeBatch();
   private isFlushDue = false;
+  private installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
   /** Bytes of messages not yet answered, in order. */
   private sentBytes: number[] = [];
   private queuedBytes = 0;
@@ -139,15 +144,20 @@ class LedgerClient implements OpenLedger {
     return this.enqueue(record, (batch) => batch.add(record));
   }
 
-  async appendKeyEvent(payload: Uint8Array): Promise<number> {
-    const receipt = await this.enqueue(EVENT, (batch) => batch.addEvent(FRAME_KINDS.key, payload));
-    return receipt.position;
+  appendKeyEvent(payload: Uint8Array): Promise<number> {
+    return this.appendEvent(FRAME_KINDS.key, payload);
   }
 
-  async appendEvidence(evidence: BatchEvidence): Promise<number> {
-    const payload = encodeEvidence(evidence);
-    const add = (batch: OutcomeBatch) => batch.addEvent(FRAME_KINDS.evidence, payload);
-    return (await this.enqueue(EVENT, add)).position;
+  appendEvidence(evidence: BatchEvidence): Promise<number> {
+    return this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(evidence));
+  }
+
+  appendSource(payload: Uint8Array): Promise<number> {
+    return this.appendEvent(FRAME_KINDS.evidence, payload);
+  }
+
+  private async appendEvent(kind: number, payload: Uint8Array): Promise<number> {
+    return (await this.enqueue(EVENT, (batch) => batch.addEvent(kind, payload))).position;
   }
 
   private enqueue(
@@ -227,10 +237,17 @@ class LedgerClient implements OpenLedger {
 
   private receive(message: FromLedger): void {
     if (message.kind === "receipts") this.answer(message);
+    else if (message.kind === "installed") this.installed(message.refusal);
     else if (message.kind === "table") this.onTable(message.engineMemory);
     else if (message.kind === "health") this.hasRoom = message.isHealthy;
     else if (message.kind === "note") this.log(message.event, message.detail);
     else if (message.kind === "failed") this.die(message.exitCode);
+  }
+
+  private installed(refusal: string | undefined): void {
+    const asked = this.installing.shift();
+    if (refusal !== undefined) asked?.reject(new RangeError(refusal));
+    asked?.resolve();
   }
 
   private answer(message: ReceiptsMessage): void {
@@ -267,7 +284,7 @@ class LedgerClient implements OpenLedger {
   }
 
   private rejectAll(why: string): void {
-    const waiting = this.waiting.slice(this.answered);
+    const waiting = [...this.waiting.slice(this.answered), ...this.installing.splice(0)];
     this.waiting = [];
     this.answered = 0;
     for (const entry of waiting) entry.reject(journalUnavailable(why));

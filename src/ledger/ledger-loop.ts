@@ -22,6 +22,8 @@ export interface LedgerLoopOptions {
   core: LedgerCore;
   /** Told the durable position after every sync; the store listens at the other end. */
   storePort: MessagePort | undefined;
+  /** Makes a config active; throws when the engine refuses it. */
+  install?: (config: unknown) => void;
   /** Called between two batches, with the time of the last one. */
   betweenBatches?: (nowMs: number) => void;
   /** Called when the core can no longer vouch for the disk, with what was thrown. */
@@ -55,7 +57,10 @@ class Loop {
           this.close();
           return;
         }
-        message = this.commitFrom(message);
+        if (message.kind === "install") {
+          this.install(message.config);
+          message = this.receive();
+        } else message = this.commitFrom(message);
       }
     } catch (error) {
       this.stop();
@@ -82,6 +87,17 @@ class Loop {
     }
     this.commit(messages);
     return next ?? this.receive();
+  }
+
+  /** Between two batches: the single writer swaps configs as it folds, in order. */
+  private install(config: unknown): void {
+    const answer: FromLedger = { kind: "installed" };
+    try {
+      this.options.install?.(config);
+    } catch (error) {
+      answer.refusal = (error as Error).message;
+    }
+    this.options.port.postMessage(answer);
   }
 
   private receive(): ToLedger | undefined {

@@ -14,8 +14,15 @@ export interface LedgerThreadData {
   snapshotPace?: SnapshotPace;
 }
 
-/** To the thread: frames, or the wish to stop. */
-export type ToLedger = AppendMessage | { kind: "close" };
+/** To the thread: frames, a config to make active, or the wish to stop. */
+export type ToLedger = AppendMessage | InstallMessage | { kind: "close" };
+
+/** Answered by one `installed` message, in order. */
+export interface InstallMessage {
+  kind: "install";
+  /** What the thread's engine writer takes as a config. */
+  config: unknown;
+}
 
 export interface AppendMessage {
   kind: "append";
@@ -29,6 +36,7 @@ export interface AppendMessage {
 export type FromLedger =
   | ReadyMessage
   | ReceiptsMessage
+  | InstalledMessage
   | TableMessage
   | HealthMessage
   | NoteMessage
@@ -58,6 +66,12 @@ export interface ReceiptsMessage {
   lsn: number;
   /** Replay identities recorded since are all remembered; older ones may be forgotten. */
   rememberedSinceMs: number;
+}
+
+/** The config is active for every thread's next read, or was refused. */
+export interface InstalledMessage {
+  kind: "installed";
+  refusal?: string;
 }
 
 /** A re-fold is done: read this table from now on. */

@@ -78,3 +78,9 @@ export interface EventLog {
    */
   appendEvidence(evidence: BatchEvidence): Promise<number>;
 }
+
+/** The evidence vault's part of the journal. */
+export interface SourceLog {
+  /** Makes an event of the vault durable (frame kind `evidence`); resolves with its position. */
+  appendSource(payload: Uint8Array): Promise<number>;
+}

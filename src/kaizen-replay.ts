@@ -1,0 +1,210 @@
+// The journal as evidence: every signed outcome with the features that were served when it was
+// decided. A private engine memory folds the journal in the order in which it was recorded, and an
+// outcome is scored once everything recorded before it settled has been folded and nothing else: a
+// decision never sees its own outcome, nor one that had not come in yet.
+import { openEngineReader } from "./engine/reader.ts";
+import type { TableReader } from "./engine/reader.ts";
+import { openEngineWriter } from "./engine/writer.ts";
+import type { TableWriter } from "./engine/writer.ts";
+import type { ScoringConfig } from "./engine/config.ts";
+import { createEngineMemory } from "./engine/memory.ts";
+import type { AttackCast } from "./kaizen/attacks.ts";
+import type { Evidence } from "./kaizen/holdout.ts";
+import { appendRow, createRows } from "./kaizen/scorecard.ts";
+import { nodeFiles } from "./ledger/journal-files.ts";
+import { FRAME_KINDS, frameKind } from "./ledger/journal-format.ts";
+import { decodeFold, outcomeRecordedAtMs } from "./ledger/journal-outcome.ts";
+import type { FoldedOutcome } from "./ledger/journal-outcome.ts";
+import { openJournalReader } from "./ledger/journal-reader.ts";
+
+/** Index of `none` and of `bureau` in SIGNATURES. */
+const UNSIGNED = 0;
+const BUREAU = 1;
+const SEED = 0x7472757374n;
+const CAST_MAX = 60;
+const RECORD_MIN = 5;
+const CHUNK = 65_536;
+
+/** Outcomes of a journal, column by column, in order of position. */
+interface History {
+  agents: string[];
+  subjects: number[];
+  reporters: number[];
+  failures: number[];
+  stakes: number[];
+  grades: number[];
+  signatures: number[];
+  settledMs: number[];
+  recordedMs: number[];
+}
+
+export interface Replayed {
+  evidence: { check: Evidence; handshake: Evidence };
+  /** 95th percentile of the time from settling to recording. */
+  lagMs: number;
+  writer: TableWriter;
+  reader: TableReader;
+  cast: AttackCast;
+}
+
+function readHistory(
+  directory: string,
+  uptoLsn: number,
+  onShare: (share: number) => void,
+): History {
+  const history: History = {
+    agents: [],
+    subjects: [],
+    reporters: [],
+    failures: [],
+    stakes: [],
+    grades: [],
+    signatures: [],
+    settledMs: [],
+    recordedMs: [],
+  };
+  const numbers = new Map<string, number>();
+  const numberOf = (id: string) => {
+    const known = numbers.get(id);
+    if (known !== undefined) return known;
+    numbers.set(id, history.agents.length);
+    return history.agents.push(id) - 1;
+  };
+  const folded: FoldedOutcome = {
+    subject: "",
+    reporter: "",
+    outcome: 0,
+    stakes: 0,
+    gradeIndex: 0,
+    signatureIndex: 0,
+    settledAtMs: 0,
+  };
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    for (let at = 0; at < uptoLsn;) {
+      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        if (!decodeFold(bytes, offset, folded)) return;
+        history.subjects.push(numberOf(folded.subject));
+        history.reporters.push(numberOf(folded.reporter));
+        history.failures.push(1 - folded.outcome);
+        history.stakes.push(folded.stakes);
+        history.grades.push(folded.gradeIndex);
+        history.signatures.push(folded.signatureIndex);
+        history.settledMs.push(folded.settledAtMs);
+        // An import is recorded long after it was known: it counts from when it settled.
+        const isImport = folded.signatureIndex === BUREAU;
+        const recordedMs = isImport ? folded.settledAtMs : outcomeRecordedAtMs(bytes, offset);
+        history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));
+      });
+      onShare(at / uptoLsn);
+    }
+  } finally {
+    reader.close();
+  }
+  return history;
+}
+
+/** Where scored rows go: both legs of every outcome that may train. */
+class EvidenceTable {
+  readonly check: Evidence;
+  readonly handshake: Evidence;
+  #count = 0;
+
+  constructor(capacity: number) {
+    const shared = {
+      failures: new Uint8Array(capacity),
+      subjects: new Uint32Array(capacity),
+      reporters: new Uint32Array(capacity),
+      timesMs: new Float64Array(capacity),
+      weights: new Float64Array(capacity),
+    };
+    this.check = { ...shared, rows: createRows(capacity) };
+    this.handshake = { ...shared, rows: createRows(capacity) };
+  }
+
+  score(reader: TableReader, history: History, i: number, config: ScoringConfig): void {
+    const { check, handshake } = this;
+    const subject = history.agents[history.subjects[i]!]!;
+    const viewer = history.agents[history.reporters[i]!]!;
+    const [stakes, timeMs] = [history.stakes[i]!, history.settledMs[i]!];
+    reader.handshake(viewer, subject, stakes, timeMs);
+    appendRow(handshake.rows, reader.legWords, reader.baseRate);
+    reader.check(subject, stakes, timeMs);
+    appendRow(check.rows, reader.legWords, reader.baseRate);
+    const row = this.#count++;
+    check.failures[row] = history.failures[i]!;
+    check.subjects[row] = history.subjects[i]!;
+    check.reporters[row] = history.reporters[i]!;
+    check.timesMs[row] = timeMs;
+    const grade = config.grade_weights[history.grades[i]!]!;
+    check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
+  }
+}
+
+function fold(writer: TableWriter, history: History, i: number): void {
+  writer.fold({
+    subject: history.agents[history.subjects[i]!]!,
+    reporter: history.agents[history.reporters[i]!]!,
+    outcome: history.failures[i] === 1 ? 0 : 1,
+    stakes: history.stakes[i]!,
+    gradeIndex: history.grades[i]!,
+    signatureIndex: history.signatures[i]!,
+    settledAtMs: history.settledMs[i]!,
+  });
+}
+
+/** Best and worst records, for the attack scripts. */
+function castOf(history: History, nowMs: number): AttackCast {
+  const bad = new Uint32Array(history.agents.length);
+  const all = new Uint32Array(history.agents.length);
+  history.subjects.forEach((subject, i) => {
+    all[subject]! += 1;
+    bad[subject]! += history.failures[i]!;
+  });
+  const ranked = [...all.keys()]
+    .filter((agent) => all[agent]! >= RECORD_MIN)
+    .toSorted((a, b) => bad[b]! / all[b]! - bad[a]! / all[a]! || a - b)
+    .map((agent) => history.agents[agent]!);
+  const size = Math.min(CAST_MAX, Math.floor(ranked.length / 3));
+  return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
+}
+
+function lagOf(history: History): number {
+  const lags = Float64Array.from(history.recordedMs, (at, i) => at - history.settledMs[i]!);
+  return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
+}
+
+/** Replays the journal up to a durable position. `onShare` hears of progress, 0 to 1. */
+export function replayJournal(
+  directory: string,
+  uptoLsn: number,
+  config: ScoringConfig,
+  onShare: (share: number) => void,
+): Replayed {
+  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
+  const count = history.subjects.length;
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const reader = openEngineReader(memory, 1);
+  const eligible = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
+  const order = eligible.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
+  const table = new EvidenceTable(order.length);
+  let next = 0;
+  let clockMs = 0;
+  for (let i = 0; i < count; i++) {
+    clockMs = Math.max(clockMs, history.recordedMs[i]!);
+    while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
+      table.score(reader, history, order[next++]!, config);
+    }
+    fold(writer, history, i);
+    if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
+  }
+  return {
+    evidence: { check: table.check, handshake: table.handshake },
+    lagMs: lagOf(history),
+    writer,
+    reader,
+    cast: castOf(history, clockMs),
+  };
+}

@@ -1,0 +1,98 @@
+// Entry of kaizen's pool thread: replays the journal, fits, tests, and answers with findings. It
+// owns a private engine memory and writes nothing: what it dies of leaves the champion in place.
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { workerData } from "node:worker_threads";
+import type { ScoringConfig } from "./engine/config.ts";
+import { replayJournal } from "./kaizen-replay.ts";
+import type { Replayed } from "./kaizen-replay.ts";
+import { playAttacks } from "./kaizen/attacks.ts";
+import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
+import { kaizenRun, SIDES } from "./kaizen/run.ts";
+import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
+import { appendRow, createRows } from "./kaizen/scorecard.ts";
+import type { ScorecardRows } from "./kaizen/scorecard.ts";
+
+/** Shared with the service: [0] the stage, [1] its progress in thousandths. */
+export interface KaizenWorkerData {
+  progress: Int32Array;
+}
+
+export interface KaizenTask {
+  journal: string;
+  uptoLsn: number;
+  champion: ScoringConfig;
+  options: Omit<RunOptions, "gapMs" | "isPilot">;
+}
+
+export interface KaizenResult {
+  findings: Findings;
+  rows: number;
+}
+
+export const STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
+/** From so many signed outcomes on, a deployment is no pilot any more. */
+const PILOT_ROWS = 50_000;
+/** Below every other thread of the process: a run may take longer, an answer may not. */
+const NICENESS = 10;
+
+const { progress } = workerData as KaizenWorkerData;
+
+function enter(stage: (typeof STAGES)[number], share = 0): void {
+  Atomics.store(progress, 0, STAGES.indexOf(stage));
+  Atomics.store(progress, 1, Math.round(share * 1000));
+}
+
+/** Where the kernel schedules threads one by one, this one yields to the rest. */
+function yieldToOthers(): void {
+  try {
+    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), NICENESS);
+  } catch {
+    // Not Linux: the run competes on equal terms, nothing else changes.
+  }
+}
+
+/** Both legs of every victim; the scripts ask for one, the other is kept beside it. */
+function attackBoth(replayed: Replayed): Record<Side, AttackRows> | undefined {
+  const { writer, reader, cast } = replayed;
+  if (cast.frauds.length < 2) return undefined;
+  const twins = new Map<ScorecardRows, ScorecardRows>();
+  const stage: AttackStage = {
+    fold: (outcome) => writer.fold(outcome),
+    refresh: () => undefined,
+    read: (rows, subject, nowMs) => {
+      reader.check(subject, 0, nowMs);
+      appendRow(rows, reader.legWords, reader.baseRate);
+      const twin = twins.get(rows) ?? createRows(cast.frauds.length + cast.honest.length);
+      twins.set(rows, twin);
+      reader.handshake("agent://attack/viewer", subject, 0, nowMs);
+      appendRow(twin, reader.legWords, reader.baseRate);
+    },
+  };
+  const check = playAttacks(stage, cast);
+  const entries = Object.entries(check).map(([script, { before, after }]) => [
+    script,
+    { before: twins.get(before)!, after: twins.get(after)! },
+  ]);
+  return { check, handshake: Object.fromEntries(entries) as AttackRows };
+}
+
+/** The task function that the pool calls. */
+export default function run(task: KaizenTask): KaizenResult {
+  yieldToOthers();
+  const { journal, uptoLsn, champion, options } = task;
+  enter("replay");
+  const replayed = replayJournal(journal, uptoLsn, champion, (share) => enter("replay", share));
+  enter("attacks");
+  const attacks = attackBoth(replayed);
+  const rows = replayed.evidence.check.rows.count;
+  const findings = kaizenRun(
+    replayed.evidence,
+    attacks ?? {},
+    champion,
+    { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS },
+    (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
+  );
+  enter("waiting");
+  return { findings, rows };
+}
