@@ -1,12 +1,13 @@
 // The rails in the shapes of Mastra: tool hooks that can refuse and observe, and an approval that
-// can park. Mastra gives its hooks no call id, so a client with `cache` keeps a repeated policy to
-// one paid read. Typed by structure; nothing is imported.
+// can park. The approval is told no call id, so neither uses one and both share the verdict on the
+// same question. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 
 export interface MastraBeforeToolCall {
   readonly toolName: string;
   readonly input: unknown;
+  readonly context?: unknown;
 }
 
 export interface MastraAfterToolCall extends MastraBeforeToolCall {
@@ -31,10 +32,10 @@ export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): Mas
         ? { proceed: false, output: { error: `refused: ${reason}` } }
         : undefined;
     },
-    afterToolCall({ toolName, error }) {
+    afterToolCall({ toolName, context, error }) {
       sequence += 1;
-      // No identity to be had: a space keeps it from being taken for one.
-      const callId = `call ${sequence}`;
+      // Without an identity: a space keeps it from being taken for one.
+      const callId = callIdOf(context) ?? `call ${sequence}`;
       report?.({ toolName, callId, isSuccess: error === undefined });
     },
   };
@@ -48,4 +49,15 @@ export function mastraApproval(
     const { action } = await policy({ toolName, input: args });
     return action === "park";
   };
+}
+
+/** In an agent's run the execution context names the call, at either of two places. */
+function callIdOf(context: unknown): string | undefined {
+  if (typeof context !== "object" || context === null) return undefined;
+  const { toolCallId, agent } = context as {
+    toolCallId?: unknown;
+    agent?: { toolCallId?: unknown };
+  };
+  const id = toolCallId ?? agent?.toolCallId;
+  return typeof id === "string" ? id : undefined;
 }

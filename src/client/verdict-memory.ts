@@ -28,19 +28,25 @@ export class VerdictMemory {
   /**
    * The verdict for `callId` and what the question depends on. Within the five minutes that a
    * verdict lives (SPEC §8.3) the same one; later a new one, or the old one if the new is milder.
-   * A call without an id is asked about every time.
+   * A call without an id shares the verdict of its question for as long as that lives, faults apart:
+   * some frameworks ask about one call twice and name it neither time.
    */
   recall(
     callId: string | undefined,
     dependsOn: string,
     read: () => Promise<AnyVerdict>,
   ): Promise<AnyVerdict> {
-    if (callId === undefined) return read();
-    const key = JSON.stringify([callId, dependsOn]);
+    const key = JSON.stringify([callId ?? null, dependsOn]);
     const nowMs = this.#monotonic();
     const before = this.#calls.get(key);
     if (before !== undefined && nowMs - before.askedMs < VERDICT_TTL_MS) return before.answer;
-    const answer = before === undefined ? read() : stricterOf(before.answer, read);
+    const isFirst = before === undefined || callId === undefined;
+    const answer = isFirst ? read() : stricterOf(before.answer, read);
+    if (callId === undefined) {
+      answer.catch(() => {
+        if (this.#calls.get(key)?.answer === answer) this.#calls.delete(key);
+      });
+    }
     this.#calls.delete(key);
     this.#calls.set(key, { answer, askedMs: nowMs });
     if (this.#calls.size > CALLS_MAX) this.#forgetOldest();

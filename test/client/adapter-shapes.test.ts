@@ -26,8 +26,14 @@ describe("Mastra, by its documented shapes", () => {
     expect(await hooks.beforeToolCall(call("refuse"))).toMatchObject({ proceed: false });
     expect(await approval({ toolName: "t", args: call("escalate").input })).toBe(true);
     expect(await approval({ toolName: "t", args: call("connect").input })).toBe(false);
+    // The approval and the hook both ask about one call: that is one paid read.
+    const before = bank.reads;
+    await approval({ toolName: "transfer", args: call("connect").input });
+    expect(bank.reads).toBe(before);
     hooks.afterToolCall({ ...call("connect") });
-    hooks.afterToolCall({ ...call("connect"), error: new Error("x") });
+    const context = { agent: { toolCallId: bank.callId } };
+    hooks.afterToolCall({ ...call("connect"), context, error: new Error("x") });
+    hooks.afterToolCall({ ...call("connect"), context, error: new Error("x") });
     await report.queue.flush(5000);
     expect(bank.outcomes()).toEqual([1, 0]);
   });

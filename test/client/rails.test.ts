@@ -188,6 +188,19 @@ describe("a policy that is asked again", () => {
     }
   });
 
+  it("without a call id shares a verdict, but never a fault", async () => {
+    const policy = open();
+    await ask(policy);
+    expect((await ask(policy)).action).toBe("park");
+    expect(fetch.calls).toBe(1);
+    let calls = 0;
+    const failing: FetchLike = () => Promise.reject(new TypeError(`fault ${(calls += 1)}`));
+    const own = new TrustRankClient({ baseUrl: "http://trust", fetch: failing });
+    const denying = checkApproval({ stakes, client: own });
+    expect([(await ask(denying)).action, (await ask(denying)).action]).toEqual(["deny", "deny"]);
+    expect(calls).toBe(2);
+  });
+
   it("stays denied after a fault", async () => {
     let isUp = false;
     const flaky: FetchLike = async (_url, init) => {

@@ -65,6 +65,19 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
       expect(rows).toHaveLength(60);
     });
 
+    it.runIf(program === "nginx")("logs every answer without a verdict", async () => {
+      await edge.proxy.set({ kind: "refused" });
+      for (const level of TOOL_LEVELS) await (await edge.ask(PATHS[level], "connect")).text();
+      const lines = (await edge.readFile("trust.log")).trimEnd().split("\n").slice(-4);
+      const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(logged.map((entry) => [entry["degraded"], entry["status"], entry["agent"]])).toEqual([
+        ["L0_open", 200, "agent://test/connect"],
+        ["L1_open", 200, "agent://test/connect"],
+        ["L2_closed", 503, "agent://test/connect"],
+        ["L3_closed", 503, "agent://test/connect"],
+      ]);
+    });
+
     it("tells the application who calls, whatever the client claims", async () => {
       const forged = {
         "X-Trust-Agent-Id": "agent://test/connect",
