@@ -7,6 +7,7 @@ import { recoverJournal } from "./ledger/journal-recovery.ts";
 import { StoreCore } from "./store/store-core.ts";
 import { serveStore } from "./store/store-loop.ts";
 import type { FromStore, StoreThreadData } from "./store/store-messages.ts";
+import { StoreRecords } from "./store/store-records.ts";
 
 interface ThreadData extends StoreThreadData {
   ledgerPort: MessagePort;
@@ -22,10 +23,18 @@ function main(port: MessagePort, data: ThreadData): void {
   });
   const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
   if (data.isStandalone) data.ledgerPort.close();
+  const records = new StoreRecords({
+    core,
+    rings: data.rings,
+    exportDirectory: core.exportDirectory,
+    decisionsKeptDays: data.decisionsKeptDays,
+  });
   serveStore({
     port,
     ledgerPort: data.isStandalone ? undefined : data.ledgerPort,
     core,
+    records,
+    clock: Date.now,
     durableLsn,
   });
 }
@@ -34,7 +43,7 @@ function main(port: MessagePort, data: ThreadData): void {
 function endOfJournal(journal: string): number {
   nodeFiles.makeDirectory(journal);
   const isReadOnly = true;
-  return recoverJournal(nodeFiles, journal, () => undefined, isReadOnly).tail.lsn;
+  return recoverJournal(nodeFiles, journal, () => undefined, { isReadOnly }).tail.lsn;
 }
 
 if (parentPort !== null) main(parentPort, workerData as ThreadData);

@@ -3,14 +3,19 @@
 import {
   type DuckDBAppender,
   type DuckDBConnection,
+  DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBResult,
   DuckDBTimestampValue,
+  type DuckDBType,
   DuckDBTypeId,
   type DuckDBValueConverter,
   type Json,
   JsonDuckDBValueConverter,
+  DOUBLE,
   StatementType,
+  UTINYINT,
+  VARCHAR,
 } from "@duckdb/node-api";
 
 export type Row = unknown[];
@@ -45,9 +50,16 @@ export interface Connection {
   /** Runs statements without an answer. */
   run(sql: string): Promise<void>;
   /** Runs a statement with text parameters and returns all rows. For our own small queries. */
-  rows(sql: string, parameters?: readonly string[]): Promise<Row[]>;
+  rows(sql: string, parameters?: readonly (string | null)[]): Promise<Row[]>;
   /** Appends rows inside the open transaction; `fill` must be synchronous. */
   append(table: string, fill: (appender: RowAppender) => void): Promise<void>;
+  /** Appends whole columns, inside the open transaction. Types are UTINYINT, DOUBLE, VARCHAR. */
+  appendColumns(
+    table: string,
+    types: readonly string[],
+    columns: readonly (readonly (string | number)[])[],
+    count: number,
+  ): Promise<void>;
   /** Prepares exactly one reading statement and starts it. Throws StatementRefused otherwise. */
   stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
   /** Stops what runs now, from another turn of the event loop. */
@@ -67,9 +79,13 @@ export class StatementRefused extends Error {}
 /**
  * Opens (or creates) a database file. Throws DuckDB's error when it does not open.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
+ * @param exportDirectory the one place where files may be written and read.
  */
-export async function openDatabase(path: string, memoryMegabytes: number): Promise<Database> {
-  // Order matters: with external access off, the spill directory can no longer be set.
+export async function openDatabase(
+  path: string,
+  memoryMegabytes: number,
+  exportDirectory: string,
+): Promise<Database> {
   const instance = await DuckDBInstance.create(path, {
     threads: "1",
     memory_limit: `${memoryMegabytes}MB`,
@@ -77,9 +93,21 @@ export async function openDatabase(path: string, memoryMegabytes: number): Promi
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
     allow_community_extensions: "false",
-    enable_external_access: "false",
-    lock_configuration: "true",
   });
+  const connection = await instance.connect();
+  try {
+    // Order matters: with external access off neither directory can be set any more. A list cannot
+    // be given at creation, so all three follow at once.
+    const directory = `${exportDirectory}/`.replaceAll("'", "''");
+    await connection.run(`SET allowed_directories = ['${directory}']`);
+    await connection.run("SET enable_external_access = false");
+    await connection.run("SET lock_configuration = true");
+  } catch (error) {
+    connection.closeSync();
+    instance.closeSync();
+    throw error;
+  }
+  connection.closeSync();
   return {
     connect: async () => new NodeConnection(await instance.connect()),
     close: () => instance.closeSync(),
@@ -87,6 +115,10 @@ export async function openDatabase(path: string, memoryMegabytes: number): Promi
 }
 
 const READING: ReadonlySet<number> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
+
+/** What a chunk of this DuckDB holds at most. */
+const CHUNK_ROWS = 2048;
+const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
 
 class NodeConnection implements Connection {
   private readonly connection: DuckDBConnection;
@@ -99,7 +131,7 @@ class NodeConnection implements Connection {
     await this.connection.run(sql);
   }
 
-  async rows(sql: string, parameters: readonly string[] = []): Promise<Row[]> {
+  async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<Row[]> {
     const result = await this.connection.run(sql, [...parameters]);
     return result.convertRows(jsonConverter(() => undefined));
   }
@@ -117,6 +149,28 @@ class NodeConnection implements Connection {
     } catch (error) {
       appender.clear();
       throw error;
+    } finally {
+      appender.closeSync();
+    }
+  }
+
+  async appendColumns(
+    table: string,
+    types: readonly string[],
+    columns: readonly (readonly (string | number)[])[],
+    count: number,
+  ): Promise<void> {
+    const appender = await this.connection.createAppender(table);
+    try {
+      const chunkTypes = types.map((type) => COLUMN_TYPES[type] as DuckDBType);
+      for (let from = 0; from < count; from += CHUNK_ROWS) {
+        const rowCount = Math.min(CHUNK_ROWS, count - from);
+        const chunk = DuckDBDataChunk.create(chunkTypes, rowCount);
+        for (const [index, values] of columns.entries()) {
+          chunk.setColumnValues(index, values.slice(from, from + rowCount));
+        }
+        appender.appendDataChunk(chunk);
+      }
     } finally {
       appender.closeSync();
     }

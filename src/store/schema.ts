@@ -3,9 +3,11 @@
 //
 // House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on
 // each of them); DDL is followed by a CHECKPOINT.
+import { DECISION_COMMENTS, decisionStatements } from "./decision-rows.ts";
+import { EVENT_COMMENTS, eventStatements } from "./event-rows.ts";
 
 /** Stored with the data; another number means rebuild. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** Columns of `outcome_rows` in append order, with what analysts read about them. */
 export const OUTCOME_COLUMNS = [
@@ -74,6 +76,8 @@ export function schemaStatements(): string[] {
   const comments = [
     ...OUTCOME_COLUMNS.map(([name, , comment]) => [`COLUMN outcomes.${name}`, comment] as const),
     ...VIEW_COMMENTS,
+    ...DECISION_COMMENTS,
+    ...EVENT_COMMENTS,
   ];
   return [
     `CREATE TABLE outcome_rows (${ROWS})`,
@@ -84,6 +88,8 @@ export function schemaStatements(): string[] {
     `CREATE VIEW outcomes AS SELECT * FROM outcome_rows`,
     `CREATE VIEW agents_daily AS ${AGENTS_DAILY}`,
     `CREATE VIEW reporters AS ${REPORTERS}`,
+    ...decisionStatements(),
+    ...eventStatements(),
     ...comments.map(([target, text]) => `COMMENT ON ${target} IS '${text.replaceAll("'", "''")}'`),
     "CHECKPOINT",
   ];

@@ -1,18 +1,32 @@
 // The store as the main thread sees it: starts the thread, passes queries, keeps its last state.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../ledger/data-directory.ts";
-import type { QueryLimits, QueryResult, Store } from "./store.ts";
-import type { FromStore, StoreState, StoreThreadData, ToStore } from "./store-messages.ts";
+import type {
+  FromStore,
+  StoreCall,
+  StoreState,
+  StoreThreadData,
+  ToStore,
+} from "./store-messages.ts";
+import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents } from "./store.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
+/** Events waiting to be committed. */
+const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
+export const DECISIONS_KEPT_DAYS = 90;
 
 export interface StoreOptions {
   dataDir: string;
   /** True when no ledger runs beside it: the store reads the journal's end by itself. */
   isStandalone?: boolean;
+  /** Rings of the threads that decide (decision-layout.ts). */
+  rings?: readonly SharedArrayBuffer[];
+  /** Rows of the decision log are kept this long. */
+  decisionsKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
   /** Told of rebuilds and failures, one line each. */
@@ -41,6 +55,8 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     store: claim.paths.store,
     memoryMegabytes: options.memoryMegabytes ?? MEMORY_MEGABYTES,
     isStandalone: options.isStandalone ?? false,
+    rings: options.rings ?? [],
+    decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
   };
   const worker = new Worker(options.entry ?? new URL("../store-thread.ts", import.meta.url), {
     name: "store",
@@ -60,7 +76,7 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
 }
 
 interface Asked {
-  resolve: (result: QueryResult) => void;
+  resolve: (result: never) => void;
   reject: (error: Error) => void;
 }
 
@@ -88,6 +104,8 @@ class StoreClient implements OpenStore {
   private waiting: Waiting[] = [];
   private heard: Waiting[] = [];
   private nextId = 1;
+  private askedCount = 0;
+  private noteCount = 0;
   private isOver = false;
   private whenExited: Promise<void>;
 
@@ -120,14 +138,55 @@ class StoreClient implements OpenStore {
   }
 
   query(sql: string, limits: QueryLimits): Promise<QueryResult> {
-    if (this.isOver) return Promise.reject(unavailable());
-    if (this.asked.size >= QUERIES_MAX) {
-      return Promise.reject(new ServiceFault("overloaded", "too many queries are waiting"));
+    return this.ask({ name: "query", sql, limits });
+  }
+
+  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return this.ask({ name: "decisions", filter });
+  }
+
+  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
+    return this.ask({ name: "reviews", filter, isOpen });
+  }
+
+  exportDays(view: ExportView, sinceMs: number): Promise<string[]> {
+    return this.ask({ name: "exportDays", view, sinceMs });
+  }
+
+  exportDay(view: ExportView, day: string, sinceMs: number): Promise<Uint8Array> {
+    return this.ask({ name: "exportDay", view, day, sinceMs });
+  }
+
+  async note<Table extends keyof StoreEvents>(
+    table: Table,
+    event: StoreEvents[Table],
+  ): Promise<void> {
+    if (this.noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
+    this.noteCount++;
+    try {
+      await this.call({ name: "note", table, event });
+    } finally {
+      this.noteCount--;
     }
+  }
+
+  /** Whatever is read waits in one line: more would only time out. */
+  private async ask<T>(call: StoreCall): Promise<T> {
+    if (this.askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.askedCount++;
+    try {
+      return await this.call<T>(call);
+    } finally {
+      this.askedCount--;
+    }
+  }
+
+  private call<T>(call: StoreCall): Promise<T> {
+    if (this.isOver) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
       const id = this.nextId++;
       this.asked.set(id, { resolve, reject });
-      this.send({ kind: "query", id, sql, limits });
+      this.send({ kind: "call", id, call });
     });
   }
 
@@ -165,7 +224,7 @@ class StoreClient implements OpenStore {
     } else {
       const asked = this.asked.get(message.id);
       this.asked.delete(message.id);
-      if (message.kind === "answer") asked?.resolve(message.result);
+      if (message.kind === "answer") asked?.resolve(message.result as never);
       else asked?.reject(new ServiceFault(message.code, message.detail));
     }
   }
@@ -186,6 +245,10 @@ class StoreClient implements OpenStore {
     this.waiting = [];
     this.heard = [];
   }
+}
+
+function overloaded(detail: string): ServiceFault {
+  return new ServiceFault("overloaded", detail);
 }
 
 function unavailable(): ServiceFault {

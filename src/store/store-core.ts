@@ -33,7 +33,7 @@ export interface StoreCoreOptions {
   log: (event: string, detail: string) => void;
 }
 
-/** Opens nothing yet: `open`, `follow` and `query` do. `follow` must not overlap itself. */
+/** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
 export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
   /** How many times the database was set aside. */
@@ -48,10 +48,19 @@ export class StoreCore {
   private suspicion: Error | undefined;
   /** The last query in line; a rebuild puts itself there too. */
   private asking: Promise<unknown> = Promise.resolve();
+  private writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: StoreCoreOptions) {
     this.options = options;
+    // Whatever lies in there was left by a process that was killed while it exported.
+    fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.exportDirectory, { recursive: true, mode: 0o700 });
+  }
+
+  /** The one directory in which the database may write files. */
+  get exportDirectory(): string {
+    return `${this.options.directory}-export`;
   }
 
   /** True when a query met trouble that the next `follow` must look into. */
@@ -73,7 +82,11 @@ export class StoreCore {
    * @param durableLsn the last durable position of the journal.
    * @returns whether there is more. Throws when it cannot go on now; trying again is safe.
    */
-  async follow(durableLsn: number): Promise<boolean> {
+  follow(durableLsn: number): Promise<boolean> {
+    return this.inTurn(() => this.followOnce(durableLsn));
+  }
+
+  private async followOnce(durableLsn: number): Promise<boolean> {
     await this.open();
     if (!this.hasCheckedJournal) await this.checkJournal(durableLsn);
     if (this.suspicion !== undefined) {
@@ -96,6 +109,37 @@ export class StoreCore {
       await this.rebuildBeside(String(error));
     }
     return this.applied.lsn < durableLsn;
+  }
+
+  /** Writes something that is not in the journal, between two applies. */
+  write(run: (writer: Connection) => Promise<void>): Promise<void> {
+    return this.inTurn(async () => {
+      await this.open();
+      try {
+        await run(this.writer as Connection);
+      } catch (error) {
+        // Whose fault it is, the next `follow` finds out.
+        this.suspicion ??= error instanceof Error ? error : new Error(String(error));
+        throw error;
+      }
+    });
+  }
+
+  /** Our own reading, in line with the queries and without their limits. */
+  read<T>(run: (asker: Connection) => Promise<T>): Promise<T> {
+    const answer = this.asking.then(async () => {
+      await this.open();
+      return run(this.asker as Connection);
+    });
+    this.asking = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** One writer: what is written waits for what is being written. */
+  private inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const done = this.writing.then(run);
+    this.writing = done.catch(() => undefined);
+    return done;
   }
 
   /** Queries run one after another, beside the apply. */
@@ -139,7 +183,8 @@ export class StoreCore {
   }
 
   private async connect(path: string): Promise<void> {
-    this.database = await openDatabase(path, this.options.memoryMegabytes);
+    const { memoryMegabytes } = this.options;
+    this.database = await openDatabase(path, memoryMegabytes, this.exportDirectory);
     this.writer = await this.database.connect();
     this.asker = await this.database.connect();
   }

@@ -3,16 +3,21 @@
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./store-core.ts";
-import type { FromStore, ToStore } from "./store-messages.ts";
+import type { FromStore, StoreCall, ToStore } from "./store-messages.ts";
+import type { StoreRecords } from "./store-records.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
+/** How often the rings are looked at: a look is a few loads, and nobody need wake this thread. */
+const LOOK_INTERVAL_MS = 100;
 
 export interface StoreLoopOptions {
   port: MessagePort;
   /** Where the ledger announces positions; undefined for a store on its own. */
   ledgerPort: MessagePort | undefined;
   core: StoreCore;
+  records: StoreRecords;
+  clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger tells. */
   durableLsn: number | undefined;
 }
@@ -29,6 +34,8 @@ class StoreLoop {
   private timer: NodeJS.Timeout | undefined;
   private applying: Promise<void> | undefined;
   private isClosing = false;
+  private looking: NodeJS.Timeout | undefined;
+  private draining: Promise<void> | undefined;
 
   constructor(options: StoreLoopOptions) {
     this.options = options;
@@ -40,11 +47,36 @@ class StoreLoop {
     port.on("message", (message: ToStore) => this.take(message));
     ledgerPort?.on("message", (lsn: number) => this.hear(lsn));
     if (this.durableLsn !== undefined) this.schedule(0);
+    this.looking = setInterval(() => this.look(), LOOK_INTERVAL_MS);
+  }
+
+  private look(): void {
+    const nowMs = this.options.clock();
+    if (this.options.records.isDrainDue(nowMs)) void this.drain();
+  }
+
+  /** One at a time; whoever asks while one runs waits for it and for nothing more. */
+  private drain(): Promise<void> {
+    this.draining ??= this.drainOnce().finally(() => {
+      this.draining = undefined;
+    });
+    return this.draining;
+  }
+
+  private async drainOnce(): Promise<void> {
+    const { records, clock } = this.options;
+    try {
+      await records.drain(clock());
+      await records.prune(clock());
+    } catch (error) {
+      this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+      this.schedule(0);
+    }
   }
 
   private take(message: ToStore): void {
     if (message.kind === "notify") this.hear(message.lsn);
-    else if (message.kind === "query") void this.answer(message);
+    else if (message.kind === "call") void this.answer(message);
     else void this.close();
   }
 
@@ -83,20 +115,33 @@ class StoreLoop {
     if (this.isBehind() || this.failure !== "") this.schedule(delayMs);
   }
 
-  private async answer(message: Extract<ToStore, { kind: "query" }>): Promise<void> {
-    const { id, sql, limits } = message;
+  private async answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
     try {
-      const result = await this.options.core.query(sql, limits);
+      const result = await this.perform(call);
       this.tell({ kind: "answer", id, result });
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       const code = isFault ? error.code : "store_unavailable";
       const detail = isFault ? error.detail : "the outcome store does not answer";
-      if (!isFault) this.tell({ kind: "log", event: "store_query_failed", detail: String(error) });
+      if (!isFault) this.tell({ kind: "log", event: "store_call_failed", detail: String(error) });
       this.tell({ kind: "refusal", id, code, detail });
     }
     // A query can have found the database broken: the next apply looks into it.
     if (this.options.core.isSuspect) this.schedule(0);
+  }
+
+  private async perform(call: StoreCall): Promise<unknown> {
+    const { core, records } = this.options;
+    if (call.name === "note") return records.note(call.table, call.event);
+    // Whoever reads sees what was decided before. One drain may be under way already: then the
+    // next takes what came after it began.
+    await this.draining;
+    await this.drain();
+    if (call.name === "query") return core.query(call.sql, call.limits);
+    if (call.name === "decisions") return records.decisions(call.filter);
+    if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
+    if (call.name === "exportDays") return records.exportDays(call.view, call.sinceMs);
+    return records.exportDay(call.view, call.day, call.sinceMs);
   }
 
   private isBehind(): boolean {
@@ -107,7 +152,10 @@ class StoreLoop {
   private async close(): Promise<void> {
     this.isClosing = true;
     clearTimeout(this.timer);
+    clearInterval(this.looking);
     await this.applying;
+    await this.draining;
+    await this.drain();
     await this.options.core.close();
     this.options.ledgerPort?.close();
     this.options.port.close();

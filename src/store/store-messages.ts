@@ -1,6 +1,7 @@
 // What crosses the port between the main thread and the store thread.
 import type { FaultCode } from "../contract/faults.ts";
-import type { QueryLimits, QueryResult } from "./store.ts";
+import type { DecisionFilter } from "../contract/decisions.ts";
+import type { ExportView, QueryLimits, StoreEvents } from "./store.ts";
 
 export interface StoreThreadData {
   journal: string;
@@ -8,10 +9,22 @@ export interface StoreThreadData {
   memoryMegabytes: number;
   /** Without a ledger that announces positions: read the journal's end once, by itself. */
   isStandalone: boolean;
+  /** Decisions of other threads come through these. */
+  rings: readonly SharedArrayBuffer[];
+  decisionsKeptDays: number;
 }
 
+/** What the store is asked; the answers are those of the port's methods (store.ts). */
+export type StoreCall =
+  | { name: "query"; sql: string; limits: QueryLimits }
+  | { name: "decisions"; filter: DecisionFilter }
+  | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
+  | { name: "note"; table: keyof StoreEvents; event: StoreEvents[keyof StoreEvents] }
+  | { name: "exportDays"; view: ExportView; sinceMs: number }
+  | { name: "exportDay"; view: ExportView; day: string; sinceMs: number };
+
 export type ToStore =
-  | { kind: "query"; id: number; sql: string; limits: QueryLimits }
+  | { kind: "call"; id: number; call: StoreCall }
   | { kind: "notify"; lsn: number }
   | { kind: "close" };
 
@@ -27,6 +40,6 @@ export interface StoreState {
 
 export type FromStore =
   | { kind: "state"; state: StoreState }
-  | { kind: "answer"; id: number; result: QueryResult }
+  | { kind: "answer"; id: number; result: unknown }
   | { kind: "refusal"; id: number; code: FaultCode; detail: string }
   | { kind: "log"; event: string; detail: string };

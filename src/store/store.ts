@@ -1,5 +1,6 @@
 // The outcome store seen from outside: SQL for analysts over what the journal holds. Derived data:
 // it may lag, it may be deleted, it is rebuilt from the journal. No score waits for it.
+import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 
 export interface QueryLimits {
   rowsMax: number;
@@ -15,11 +16,73 @@ export interface QueryResult {
   elapsedMs: number;
 }
 
+/** What other rooms tell the store, by view. Times are epoch ms. */
+export interface StoreEvents {
+  provenance: {
+    recorded_at: number;
+    tenant: string;
+    agent_id: string;
+    action: string;
+    content_hash: string;
+    cited_sources: readonly string[];
+    request_id: string | null;
+  };
+  reviews: {
+    recorded_at: number;
+    tenant: string;
+    request_id: string;
+    resolution: string;
+    note: string | null;
+    key_id: string;
+  };
+  evidence_sources: {
+    recorded_at: number;
+    source_id: string;
+    tenant: string;
+    kind: string;
+    title: string | null;
+    digest: string;
+    status: "active" | "revoked";
+    registered_by: string;
+  };
+  kaizen_runs: {
+    recorded_at: number;
+    run_id: string;
+    mode: string;
+    is_promoted: boolean;
+    reason: string;
+    champion: string;
+    challenger: string | null;
+    outcome_count: number;
+    gates: unknown;
+  };
+}
+
+/** What can be exported: its days are those of the column in which it was recorded. */
+export const EXPORT_VIEWS = ["outcomes", "decisions"] as const;
+export type ExportView = (typeof EXPORT_VIEWS)[number];
+
+/** A review: the decision, and what a person made of it. */
+export type Review = Record<string, unknown>;
+
 export interface Store {
   /**
    * Runs one read-only SELECT. Rejects with ServiceFault `query_rejected` or `store_unavailable`.
    */
   query(sql: string, limits: QueryLimits): Promise<QueryResult>;
+  /** Logged decisions, newest first; those made before the call are among them. */
+  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
+  /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
+  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
+  /**
+   * Resolves once the event is committed. Rejects with ServiceFault `overloaded` when too many wait
+   * and `store_unavailable` when the store cannot write.
+   */
+  note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
+  /** Days (`2026-01-31`, UTC) that a view has rows of, from that of `sinceMs` on. */
+  exportDays(view: ExportView, sinceMs: number): Promise<string[]>;
+  /** One day of a view, not before `sinceMs`, as a Parquet file. */
+  exportDay(view: ExportView, day: string, sinceMs: number): Promise<Uint8Array>;
   /** Tells the store how far the journal is durable; it applies up to there in its own time. */
   notify(position: number): void;
   /** Resolves once everything up to `position` is applied and committed. */

@@ -5,6 +5,7 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "vitest";
+import type { DecisionFilter, ReplayableLeg } from "../../src/contract/decisions.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { Scope } from "../../src/contract/vocabulary.ts";
 import { type HttpServerOptions, startHttpServer } from "../../src/http/http-server.ts";
@@ -37,6 +38,37 @@ export class RowStore implements Store {
       isTruncated: false,
       elapsedMs: 1.5,
     };
+  }
+
+  readonly noted: { table: string; event: object }[] = [];
+  legs: ReplayableLeg[] = [];
+  /** While set, notes wait for it. */
+  hold: Promise<void> | undefined = undefined;
+
+  async decisions(filter: DecisionFilter) {
+    return this.legs
+      .filter((leg) => filter.tenant === undefined || leg.tenant === filter.tenant)
+      .filter((leg) => filter.requestId === undefined || leg.request_id === filter.requestId)
+      .filter((leg) => filter.agent === undefined || leg.subject === filter.agent)
+      .filter((leg) => Date.parse(leg.evaluated_at) >= (filter.sinceMs ?? 0))
+      .slice(0, filter.limit);
+  }
+
+  async reviews(filter: DecisionFilter) {
+    return (await this.decisions(filter)).filter((leg) => leg.flagged).map((leg) => ({ ...leg }));
+  }
+
+  async note(table: string, event: object): Promise<void> {
+    this.noted.push({ table, event });
+    await this.hold;
+  }
+
+  async exportDays() {
+    return ["2026-01-31"];
+  }
+
+  async exportDay() {
+    return new TextEncoder().encode("PAR1");
   }
 
   notify(): void {}

@@ -160,9 +160,21 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
   expect(await rowsOf("SHOW TABLES")).toEqual([
     ["agents_daily"],
     ["applied"],
+    ["decision_day_rows"],
+    ["decision_rows"],
+    ["decisions"],
+    ["decisions_daily"],
+    ["evidence_source_rows"],
+    ["evidence_sources"],
+    ["kaizen_run_rows"],
+    ["kaizen_runs"],
     ["outcome_rows"],
     ["outcomes"],
+    ["provenance"],
+    ["provenance_rows"],
     ["reporters"],
+    ["review_rows"],
+    ["reviews"],
   ]);
 });
 

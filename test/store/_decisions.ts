@@ -1,0 +1,77 @@
+// A decision log for tests: a bureau over a small table, and entries by number.
+import { openBureau } from "../../src/bureau/open-bureau.ts";
+import type { Bureau } from "../../src/bureau/bureau.ts";
+import { emptyEntry } from "../../src/bureau/decision-entry.ts";
+import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
+import type { Principal } from "../../src/contract/messages.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineReader } from "../../src/engine/reader.ts";
+import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
+import { INPUT_COUNT } from "../../src/store/decision-layout.ts";
+
+export const NOW_MS = Date.UTC(2026, 4, 5, 6, 7, 8, 123);
+
+export function principalOf(tenant: string, isShadow = false): Principal {
+  return {
+    keyId: `key-${tenant}`,
+    tenant,
+    scopes: new Set(["score:read"]),
+    minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+    isShadow,
+  };
+}
+
+/** A bureau over a table with a good agent, a bad one and one that looks. */
+export function openTable(decisions: DecisionLog): { bureau: Bureau; writer: TableWriter } {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  for (let n = 0; n < 60; n++) {
+    for (const [subject, outcome] of [
+      ["agent://shop/good", 1],
+      ["agent://shop/bad", n % 2],
+    ] as const) {
+      writer.fold({
+        subject,
+        reporter: `agent://acme/r${n % 7}`,
+        outcome: outcome as 0 | 1,
+        stakes: 40,
+        gradeIndex: 3,
+        signatureIndex: 1,
+        settledAtMs: NOW_MS - (60 - n) * 7_200_000,
+      });
+    }
+  }
+  const bureau = openBureau({
+    engine: openEngineReader(memory, 1),
+    ledger: {
+      append: () => Promise.reject(new Error("no evidence in this test")),
+      appendBatch: () => Promise.reject(new Error("no evidence in this test")),
+      pendingCount: 0,
+      close: () => Promise.resolve(),
+    },
+    clock: () => NOW_MS,
+    environment: {
+      delay: () => Promise.resolve(),
+      fillRandom: () => undefined,
+      isReservedEnabled: true,
+    },
+    decisions,
+  });
+  return { bureau, writer };
+}
+
+export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {
+  return {
+    ...emptyEntry(),
+    requestId: `request-${n}`,
+    principal: principalOf("acme"),
+    subject: `agent://shop/ünïcode-${n}`,
+    isLetThrough,
+    reasonCodes: ["THIN_FILE", "BASE_RATE"],
+    configVersion: "c-0123456789abcdef",
+    evaluatedAtMs: NOW_MS + n,
+    stakes: n,
+    inputs: new Float64Array(INPUT_COUNT).fill(n / 3),
+  };
+}
