@@ -11,6 +11,7 @@ import { CommandFailure } from "./cli/failure.ts";
 import { importOutcomeFile } from "./cli/import-outcomes.ts";
 import { bureauSink } from "./cli/import-sinks.ts";
 import type { ServeConfig } from "./config.ts";
+import { openEvidenceVault } from "./evidence-vault.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
 import { createEngineMemory } from "./engine/memory.ts";
 import { openEngineReader } from "./engine/reader.ts";
@@ -19,7 +20,12 @@ import { startHttpServer } from "./http/http-server.ts";
 import { openKeyring } from "./http/keys.ts";
 import type { Keyring } from "./http/keys.ts";
 import type { HttpServer } from "./http/server-port.ts";
-import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
+import {
+  claimDataDirectory,
+  dataPaths,
+  publishServer,
+  withdrawServer,
+} from "./ledger/data-directory.ts";
 import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { snapshotPaceOf } from "./ledger/snapshot-taker.ts";
@@ -28,6 +34,8 @@ import { openScoringPool } from "./scoring-pool.ts";
 import type { ScoringPool } from "./scoring-pool.ts";
 import { startStore } from "./store/store-client.ts";
 import type { OpenStore } from "./store/store-client.ts";
+import { VaultAssessor } from "./vault/assessor.ts";
+import type { Vault } from "./vault/vault.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
@@ -42,6 +50,7 @@ export interface Evidence {
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
   readonly bureau: Bureau;
+  readonly vault: Vault;
 }
 
 export interface EvidenceOptions {
@@ -70,10 +79,12 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
     log: (event, detail) => options.log?.info(event, { detail }),
   });
+  const vault = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
   const bureau = openBureau({
     engine,
     ledger,
+    provenance: new VaultAssessor(vault.memory, Date.now),
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -83,7 +94,7 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       isReservedEnabled: options.isReservedEnabled,
     },
   });
-  return { engineMemory, ledger, engine, bureau };
+  return { engineMemory, ledger, engine, bureau, vault };
 }
 
 /** A service that listens. */
@@ -150,7 +161,11 @@ async function openService(
   closers.push(() => ledger.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau) : 0;
-  const scorer = openScoringPool(config.scoring, evidence.engineMemory, isReservedEnabled);
+  const scorer = openScoringPool(config.scoring, {
+    memory: evidence.engineMemory,
+    vaultMemory: evidence.vault.memory,
+    isReservedEnabled,
+  });
   closers.push(() => scorer?.close());
   const parts = { evidence, keyring, store, scorer };
   const server = await listen(config, log, parts).catch(asFailure);
@@ -188,7 +203,7 @@ interface Parts {
 
 function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
   const { evidence, keyring, store, scorer } = parts;
-  const { bureau, engine, ledger } = evidence;
+  const { bureau, engine, ledger, vault } = evidence;
   return startHttpServer({
     adapter: "auto",
     host: config.host,
@@ -196,6 +211,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
     bureau,
     keyring,
     store,
+    vault,
     ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,

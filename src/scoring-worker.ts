@@ -10,10 +10,13 @@ import { openEngineReader } from "./engine/reader.ts";
 import { RequestIds } from "./http/request-id.ts";
 import { scoreVerifyBatch } from "./http/verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
+import { VaultAssessor } from "./vault/assessor.ts";
+import type { VaultMemory } from "./vault/vault.ts";
 
 /** What the composition root gives each thread. */
 export interface ScoringWorkerData {
   memory: WebAssembly.Memory;
+  vaultMemory: VaultMemory;
   /** Scratch slots are handed out from here, one per thread. */
   nextSlot: Int32Array;
   isReservedEnabled: boolean;
@@ -24,7 +27,7 @@ export type ScoringReply =
   | { result: VerifyBatchResult }
   | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
 
-const { memory, nextSlot, isReservedEnabled } = workerData as ScoringWorkerData;
+const { memory, vaultMemory, nextSlot, isReservedEnabled } = workerData as ScoringWorkerData;
 const bureau = openBureau({
   engine: openEngineReader(memory, Atomics.add(nextSlot, 0, 1)),
   ledger: {
@@ -34,6 +37,7 @@ const bureau = openBureau({
     close: () => Promise.resolve(),
   },
   clock: Date.now,
+  provenance: new VaultAssessor(vaultMemory, Date.now),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     fillRandom: (bytes) => {

@@ -11,6 +11,7 @@ import { RepairRefused } from "../ledger/journal-repair.ts";
 import { versionOf } from "../main.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
+import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "./failure.ts";
 import { runImport } from "./import-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
@@ -117,6 +118,23 @@ function addQuery(program: Command): void {
     .action((sql: string, flags) => runQuery(accessOf(flags), sql, flags));
 }
 
+function addEvidenceCommands(program: Command): void {
+  const evidence = program.command("evidence").description("register, list and revoke sources");
+  withAccess(evidence.command("add"))
+    .description("register files, and the text, Markdown, HTML and JSON files of folders")
+    .argument("<paths...>", "files and folders")
+    .option("--prefix <prefix>", "put before each source id (else the path within the folder)")
+    .option("--public", "every tenant may cite them (takes an admin key)")
+    .action((paths: string[], flags) => addEvidence(accessOf(flags), paths, flags));
+  withAccess(evidence.command("list"))
+    .description("the newest sources, without their texts")
+    .action((flags) => listEvidence(accessOf(flags), flags));
+  withAccess(evidence.command("revoke"))
+    .description("revoke a source at once: citing it verifies nothing")
+    .argument("<id>", "id of the source")
+    .action((id: string, flags) => revokeEvidence(accessOf(flags), id, flags));
+}
+
 function addDoctor(program: Command): void {
   program
     .command("doctor")
@@ -159,7 +177,8 @@ const program = new Command("trustrank")
   .version(versionOf())
   .exitOverride()
   .showHelpAfterError("(--help shows what there is)");
-for (const add of [addServe, addKeys, addImport, addQuery, addDoctor]) add(program);
+for (const add of [addServe, addKeys, addImport, addEvidenceCommands, addQuery, addDoctor])
+  add(program);
 
 try {
   await program.parseAsync();

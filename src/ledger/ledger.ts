@@ -74,9 +74,10 @@ export interface EventLog {
   appendKeyEvent(payload: Uint8Array): Promise<number>;
   /**
    * Makes the signed bytes of a batch durable, before its rows. Rejects with `signature_replayed`
-   * when the same id was signed for other bytes; a repeat is harmless.
+   * when the same id was signed for other bytes; a repeat is harmless. Resolves with the evidence
+   * id, which depends on the signed bytes alone.
    */
-  appendEvidence(evidence: BatchEvidence): Promise<number>;
+  appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string>;
 }
 
 /** The evidence vault's part of the journal. */

@@ -24,15 +24,25 @@ export interface EvidenceEvent {
 }
 
 const VERSION = 1;
+/** First byte of a payload of kind `evidence`: what it is. 1 is a signed batch of outcomes. */
+const TYPE_SOURCE = 2;
 
 /** Payload of the journal's frame. */
 export function encodeEvent(event: EvidenceEvent): Buffer {
-  return Buffer.from(JSON.stringify({ v: VERSION, ...event }));
+  return Buffer.from(
+    `${String.fromCharCode(TYPE_SOURCE)}${JSON.stringify({ v: VERSION, ...event })}`,
+  );
+}
+
+/** Whether a payload of kind `evidence` is an event of the vault. */
+export function isSourceEvent(payload: Uint8Array): boolean {
+  return payload[0] === TYPE_SOURCE;
 }
 
 /** The event of a frame's payload. Throws when the version or a value set is not known. */
 export function decodeEvent(payload: Uint8Array): EvidenceEvent {
-  const event = JSON.parse(Buffer.from(payload).toString("utf8")) as EvidenceEvent & { v: number };
+  const text = Buffer.from(payload.subarray(1)).toString("utf8");
+  const event = JSON.parse(text) as EvidenceEvent & { v: number };
   const isKnown =
     event.v === VERSION &&
     EVIDENCE_STATES.includes(event.state) &&

@@ -1,0 +1,29 @@
+// Composition of the evidence vault: a vault over the ledger's journal, filled from what the
+// journal already holds. Sources are not in the snapshots of the agent table, so all segments are
+// read once at start.
+import { nodeFiles } from "./ledger/journal-files.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journal-format.ts";
+import { openJournalReader } from "./ledger/journal-reader.ts";
+import type { OpenLedger } from "./ledger/ledger-client.ts";
+import { isSourceEvent } from "./vault/evidence-log.ts";
+import { Vault } from "./vault/vault.ts";
+
+/** Opens the vault of this process. Throws JournalDamaged when a durable record does not verify. */
+export function openEvidenceVault(ledger: OpenLedger, journal: string): Vault {
+  const vault = new Vault({
+    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
+    clock: Date.now,
+  });
+  const reader = openJournalReader(nodeFiles, journal);
+  try {
+    reader.read(0, ledger.position(), Number.POSITIVE_INFINITY, (bytes, at) => {
+      if (frameKind(bytes, at) !== FRAME_KINDS.evidence) return;
+      const start = at + FRAME_BYTES;
+      const payload = bytes.subarray(start, start + frameLength(bytes, at));
+      if (isSourceEvent(payload)) vault.replay(payload);
+    });
+  } finally {
+    reader.close();
+  }
+  return vault;
+}
