@@ -5,7 +5,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
 import { FRAME_KINDS } from "./journal-format.ts";
-import { encodeEvidence } from "./journal-proof.ts";
+import { encodeEvidence, identified } from "./journal-proof.ts";
 import type { BatchEvidence, EventLog, Ledger, OutcomeRecord, SourceLog } from "./ledger.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 import {
@@ -152,8 +152,15 @@ class LedgerClient implements OpenLedger {
     return this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(evidence));
   }
 
-  appendSource(payload: Uint8Array): Promise<number> {
-    return this.appendEvent(FRAME_KINDS.evidence, payload);
+  readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
+  readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
+
+  installConfig(config: unknown): Promise<void> {
+    if (this.ended !== undefined) return Promise.reject(journalUnavailable("the ledger is closed"));
+    return new Promise((resolve, reject) => {
+      this.installing.push({ resolve, reject });
+      this.worker.postMessage({ kind: "install", config } satisfies ToLedger, []);
+    });
   }
 
   private async appendEvent(kind: number, payload: Uint8Array): Promise<number> {
