@@ -27,9 +27,9 @@ export class VerdictMemory {
 
   /**
    * The verdict for `callId` and what the question depends on. Within the five minutes that a
-   * verdict lives (SPEC §8.3) the same one; later a new one, or the old one if the new is milder.
-   * A call without an id shares the verdict of its question for as long as that lives, faults apart:
-   * some frameworks ask about one call twice and name it neither time.
+   * verdict lives (SPEC §8.3) the same one; later a new one, or the old one if the new is
+   * milder. A call without an id shares the verdict of its question for as long as that lives,
+   * faults apart: some frameworks ask about one call twice and name it neither time.
    */
   recall(
     callId: string | undefined,

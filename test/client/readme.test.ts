@@ -1,5 +1,5 @@
-// The snippets of the README, run as they stand against the real service: every fenced block after a
-// `runs:` marker, and the output that the README shows under it.
+// The snippets of the README, run as they stand against the real service: every fenced block
+// after a `runs:` marker, and the output that the README shows under it.
 import { execFile } from "node:child_process";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
