@@ -19,6 +19,8 @@ describe("settings of serve", () => {
       isSampleWanted: true,
       adminKey: undefined,
       isReservedEnabled: true,
+      scoring: "auto",
+      snapshotOutcomes: 500_000,
     });
   });
 

@@ -1,0 +1,115 @@
+// What must be true of a data directory after any crash: every acknowledged id once in the journal
+// at the position it was told, the agent table as a slow reference folds it, the same rows in
+// DuckDB. Follows the journal from check to check, as a reader that changes nothing.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentExplanation } from "../../src/contract/messages.ts";
+import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { nodeFiles } from "../../src/ledger/journal-files.ts";
+import { CHAIN_START, FRAME_KINDS, frameKind } from "../../src/ledger/journal-format.ts";
+import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
+import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
+import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { ReferenceBureau } from "../reference/score.ts";
+import type { CrashServer } from "./server.ts";
+import { type Acknowledged, agentOf, AGENTS } from "./writers.ts";
+
+/** As in the differential test: software and hardware exp differ in the last bits. */
+const TOLERANCE = 1e-5;
+const CATCH_UP_MS_MAX = 30_000;
+
+export class Evidence {
+  /** By the reporter's id. */
+  readonly found = new Map<string, Acknowledged>();
+  lsn = 0;
+  private readonly journal: string;
+  private readonly reference = new ReferenceBureau(defaultConfig());
+  private chain: Uint8Array = CHAIN_START;
+  private readonly seen = new Set<string>();
+
+  constructor(dataDir: string) {
+    this.journal = join(dataDir, "journal");
+  }
+
+  /** Reads what is new in the journal of a stopped server; returns what is wrong. */
+  follow(): string[] {
+    if (!existsSync(this.journal)) return [];
+    const wrong: string[] = [];
+    const from = this.lsn === 0 ? {} : { from: { lsn: this.lsn, chain: this.chain } };
+    const visit = (bytes: Buffer, at: number, lsn: number) => {
+      if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
+      const record = decodeOutcome(bytes, at);
+      const id = record.idempotencyKey.split("\n").at(-1) ?? "";
+      if (this.found.has(id) || this.seen.has(record.outcomeId)) {
+        wrong.push(`${id} is in the journal twice`);
+      }
+      this.seen.add(record.outcomeId);
+      this.found.set(id, { outcomeId: record.outcomeId, position: lsn });
+      this.reference.fold(foldedOf(record));
+    };
+    const mode = { isReadOnly: true, ...from };
+    const { tail } = recoverJournal(nodeFiles, this.journal, visit, mode);
+    this.lsn = tail.lsn;
+    this.chain = tail.chain;
+    return wrong;
+  }
+
+  /** Acknowledged ids that are not where they were promised to be. */
+  missing(acknowledged: ReadonlyMap<string, Acknowledged>): string[] {
+    return [...acknowledged].flatMap(([id, { outcomeId, position }]) => {
+      const found = this.found.get(id);
+      if (found?.outcomeId === outcomeId && found.position === position) return [];
+      return [`${id}: acknowledged at ${position}, found ${found?.position ?? "nowhere"}`];
+    });
+  }
+
+  /** Compares every agent as the running server explains it with the reference fold. */
+  async tableFaults(server: CrashServer): Promise<string[]> {
+    const wrong: string[] = [];
+    for (let number = 0; number < AGENTS; number++) {
+      const id = agentOf(number);
+      const { body } = await server.get(`/v1/agents/${encodeURIComponent(id)}`);
+      const told = body as AgentExplanation;
+      const now = Date.parse(told.evaluated_at);
+      const outcomes = this.reference.agents.get(id)?.outcomes ?? 0;
+      const { probability } = this.reference.score(id, null, 0, now);
+      const distance = Math.abs(told.failure_probability.expected - probability);
+      if (told.evidence.outcomes !== outcomes || distance > TOLERANCE) {
+        wrong.push(`${id}: ${told.evidence.outcomes} outcomes, expected ${outcomes}`);
+      }
+    }
+    return wrong;
+  }
+
+  /** Compares what DuckDB holds, once it has caught up, with the journal. */
+  async storeFaults(server: CrashServer): Promise<string[]> {
+    const until = Date.now() + CATCH_UP_MS_MAX;
+    const wanted = [this.found.size, this.found.size];
+    for (;;) {
+      const sql = "SELECT count(*), count(DISTINCT outcome_id) FROM outcomes";
+      const { status, body } = await server.post("/v1/query", JSON.stringify({ sql }));
+      const counts = status === 200 ? Object.values((body as { rows: [object] }).rows[0]) : [];
+      if (counts.map(Number).join() === wanted.join()) break;
+      if (Date.now() > until) return [`DuckDB holds ${counts.join()}, expected ${wanted.join()}`];
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const newest = [...this.found].slice(-500);
+    const sql = `SELECT CAST(outcome_id AS VARCHAR), position FROM outcomes
+      WHERE position > ${(newest[0]?.[1].position ?? 1) - 1} ORDER BY position`;
+    const { body } = await server.post("/v1/query", JSON.stringify({ sql }));
+    const rows = new Map(
+      (body as { rows: object[] }).rows.map((row) => Object.values(row) as [string, unknown]),
+    );
+    return newest.flatMap(([id, { outcomeId, position }]) =>
+      Number(rows.get(outcomeId)) === position ? [] : [`${id} is not in DuckDB at ${position}`],
+    );
+  }
+}
+
+function foldedOf(record: OutcomeRecord) {
+  const { subject, reporter, outcome, stakes, gradeIndex, settledAtMs, signature } = record;
+  const signatureIndex = SIGNATURES.indexOf(signature);
+  if (gradeIndex >= GRADES.length) throw new RangeError(`grade ${gradeIndex}?`);
+  return { subject, reporter, outcome, stakes, gradeIndex, signatureIndex, settledAtMs };
+}

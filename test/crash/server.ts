@@ -1,0 +1,60 @@
+// The real service as the crash harness handles it: a process over a data directory, with a tracer
+// or an environment of its own, started, asked, stopped, killed.
+import type { Ended, Started } from "../cli/process.ts";
+import { startCommand } from "../cli/process.ts";
+
+export const ADMIN_KEY = "crash-harness-admin-key-0123456789abcdefghij";
+/** Snapshots come every so many outcomes here, so that kills fall into all their stages. */
+const SNAPSHOT_OUTCOMES = "1500";
+
+export interface ServerOptions {
+  environment?: Record<string, string>;
+  /** A command that runs the server, as `strace ... node ...`. */
+  tracer?: string[];
+}
+
+export interface CrashServer {
+  readonly url: string;
+  /** The server's own process id, not its tracer's. */
+  readonly pid: number;
+  readonly ended: Promise<Ended>;
+  kill(signal?: NodeJS.Signals): Promise<Ended>;
+  get(path: string): Promise<{ status: number; body: unknown }>;
+  post(path: string, body: string): Promise<{ status: number; body: unknown }>;
+}
+
+/** Starts the process; `ready` of the result resolves once it listens. */
+export function launchServer(dataDir: string, options: ServerOptions = {}): Started {
+  const environment = {
+    TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+    TRUSTRANK_SNAPSHOT_OUTCOMES: SNAPSHOT_OUTCOMES,
+    ...options.environment,
+  };
+  const flags = ["serve", "--port", "0", "--json", "--no-sample", "--data-dir", dataDir];
+  return startCommand(flags, environment, options.tracer);
+}
+
+/** Starts the server and waits until it listens. Rejects with its output when it ends instead. */
+export async function startServer(
+  dataDir: string,
+  options: ServerOptions = {},
+): Promise<CrashServer> {
+  const started = launchServer(dataDir, options);
+  const facts = JSON.parse(await started.firstLine) as { url: string; pid: number };
+  const ask = async (path: string, init: RequestInit) => {
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
+    const response = await fetch(facts.url + path, { ...init, headers });
+    return { status: response.status, body: (await response.json()) as unknown };
+  };
+  return {
+    url: facts.url,
+    pid: facts.pid,
+    ended: started.ended,
+    kill(signal = "SIGKILL") {
+      process.kill(facts.pid, signal);
+      return started.ended;
+    },
+    get: (path) => ask(path, {}),
+    post: (path, body) => ask(path, { method: "POST", body }),
+  };
+}
