@@ -3,6 +3,7 @@
 import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
 import { SCORING_MODES } from "./scoring-pool.ts";
 import type { ScoringMode } from "./scoring-pool.ts";
+import { DECISIONS_KEPT_DAYS } from "./store/store-client.ts";
 import { isAbsolute, resolve } from "node:path";
 
 /** What `serve` runs with. */
@@ -18,6 +19,8 @@ export interface ServeConfig {
   readonly scoring: ScoringMode;
   /** Outcomes between two snapshots of the agent table. */
   readonly snapshotOutcomes: number;
+  /** Days that rows of the decision log are kept; daily counts stay. */
+  readonly decisionsKeptDays: number;
 }
 
 /** How a command reaches a running server, as far as it was told. */
@@ -56,6 +59,7 @@ export function serveConfigOf(
     adminKey: filled(environment["TRUSTRANK_ADMIN_KEY"]),
     scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
+    decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:
       testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
@@ -92,6 +96,12 @@ function countOf(text: string | undefined): number {
   const count = Number(text);
   if (/^\d{1,12}$/.test(text) && count > 0) return count;
   throw new InvalidSetting(`TRUSTRANK_SNAPSHOT_OUTCOMES: \`${text}\` is not a number above 0`);
+}
+
+function daysOf(text: string | undefined): number {
+  if (text === undefined) return DECISIONS_KEPT_DAYS;
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new InvalidSetting(`\`${text}\` is not a number of days (1 to 99999)`);
 }
 
 function portOf(text: string): number {

@@ -2,18 +2,19 @@
 // on each other, and closes it in the opposite order. Holds no decisions of its own.
 import { randomFillSync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { MessagePort } from "node:worker_threads";
 
 import type { Bureau } from "./bureau/bureau.ts";
 import { openBureau } from "./bureau/open-bureau.ts";
 import { CommandFailure } from "./cli/failure.ts";
-import { importOutcomeFile } from "./cli/import-outcomes.ts";
-import { bureauSink } from "./cli/import-sinks.ts";
 import type { ServeConfig } from "./config.ts";
+import type { DecisionLog } from "./contract/decisions.ts";
 import { openEvidenceVault } from "./evidence-vault.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
+import { openDecisionLog } from "./decision-log.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
 import { createEngineMemory } from "./engine/memory.ts";
+import { defaultThreads } from "./engine/pool.ts";
 import { openEngineReader } from "./engine/reader.ts";
 import type { TableReader } from "./engine/reader.ts";
 import { startHttpServer } from "./http/http-server.ts";
@@ -30,6 +31,7 @@ import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { snapshotPaceOf } from "./ledger/snapshot-taker.ts";
 import type { Log } from "./log.ts";
+import { loadSample } from "./sample.ts";
 import { openScoringPool } from "./scoring-pool.ts";
 import type { ScoringPool } from "./scoring-pool.ts";
 import { startStore } from "./store/store-client.ts";
@@ -41,7 +43,6 @@ import type { Vault } from "./vault/vault.ts";
 const HTTP_READER_SLOT = 1;
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
-const SAMPLE_PATH = fileURLToPath(new URL("../data/sample/outcomes.ndjson", import.meta.url));
 const MANIFEST = new URL("../package.json", import.meta.url);
 
 /** Evidence and what reads it: all that an import needs. Close the ledger when done. */
@@ -59,6 +60,7 @@ export interface EvidenceOptions {
   /** The journal can no longer be trusted to the disk: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
   readonly storePort?: MessagePort;
+  readonly decisions?: DecisionLog;
   /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
   readonly snapshotOutcomes?: number;
   /** Told of snapshots taken, failed and ignored. */
@@ -93,6 +95,7 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       },
       isReservedEnabled: options.isReservedEnabled,
     },
+    ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
   });
   return { engineMemory, ledger, engine, bureau, vault };
 }
@@ -143,31 +146,37 @@ async function openService(
   const { paths } = claim;
   const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  const decisions = openDecisionLog(config.scoring === "inline" ? 0 : defaultThreads());
   const store = await startStore({
     dataDir: paths.root,
+    rings: decisions.rings,
+    decisionsKeptDays: config.decisionsKeptDays,
     log: (event, detail) => log.warn(event, { detail }),
   });
   closers.push(() => store.close());
+  closers.push(() => decisions.flush());
   const { isReservedEnabled } = config;
   const evidence = await openEvidence({
     dataDir: paths.root,
     isReservedEnabled,
     onFatal,
     storePort: store.ledgerPort,
+    decisions: decisions.log,
     snapshotOutcomes: config.snapshotOutcomes,
     log,
   });
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau) : 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
   const scorer = openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
     vaultMemory: evidence.vault.memory,
     isReservedEnabled,
+    decisionRings: decisions.poolRings,
   });
   closers.push(() => scorer?.close());
-  const parts = { evidence, keyring, store, scorer };
+  const parts = { evidence, keyring, store, scorer, decisions };
   const server = await listen(config, log, parts).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -199,10 +208,11 @@ interface Parts {
   keyring: Keyring;
   store: OpenStore;
   scorer: ScoringPool | undefined;
+  decisions: OpenDecisionLog;
 }
 
 function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
-  const { evidence, keyring, store, scorer } = parts;
+  const { evidence, keyring, store, scorer, decisions } = parts;
   const { bureau, engine, ledger, vault } = evidence;
   return startHttpServer({
     adapter: "auto",
@@ -224,6 +234,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
         journal_position: ledger.position(),
         store_position: store.status().appliedLsn,
         outcomes_pending: ledger.pendingCount,
+        ...decisions.gauges(),
       },
     }),
   });
@@ -247,23 +258,6 @@ function readiness(ledger: OpenLedger): { ready: boolean; reasons: string[] } {
   if (!ledger.isHealthy()) reasons.push("journal not writable");
   if (ledger.pendingCount >= QUEUE_RECORDS_MAX) reasons.push("too many outcomes waiting");
   return { ready: reasons.length === 0, reasons };
-}
-
-/** Times move so that the newest outcome is now: old evidence would say almost nothing. */
-async function loadSample(bureau: Bureau): Promise<number> {
-  const summary = await importOutcomeFile(
-    {
-      path: SAMPLE_PATH,
-      format: "ndjson",
-      namespace: "",
-      isRebased: true,
-      nowMs: Date.now(),
-      badLinesMax: 0,
-    },
-    bureauSink(bureau),
-    () => undefined,
-  );
-  return summary.accepted;
 }
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {

@@ -10,6 +10,7 @@ import { openEngineReader } from "./engine/reader.ts";
 import { RequestIds } from "./http/request-id.ts";
 import { scoreVerifyBatch } from "./http/verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
+import { DecisionRing } from "./store/decision-ring.ts";
 import { VaultAssessor } from "./vault/assessor.ts";
 import type { VaultMemory } from "./vault/vault.ts";
 
@@ -20,6 +21,8 @@ export interface ScoringWorkerData {
   /** Scratch slots are handed out from here, one per thread. */
   nextSlot: Int32Array;
   isReservedEnabled: boolean;
+  /** One ring of the decision log for each thread. */
+  decisionRings: readonly SharedArrayBuffer[];
 }
 
 /** A result, or a fault as data: class instances do not survive the crossing. */
@@ -27,9 +30,16 @@ export type ScoringReply =
   | { result: VerifyBatchResult }
   | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
 
-const { memory, vaultMemory, nextSlot, isReservedEnabled } = workerData as ScoringWorkerData;
+/** Longest that a denial holds a batch up while the decision log is full. */
+const LOG_WAIT_MS = 2000;
+
+const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings } =
+  workerData as ScoringWorkerData;
+const slot = Atomics.add(nextSlot, 0, 1);
+// A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
+const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
 const bureau = openBureau({
-  engine: openEngineReader(memory, Atomics.add(nextSlot, 0, 1)),
+  engine: openEngineReader(memory, slot),
   ledger: {
     append: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
     appendBatch: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
@@ -45,6 +55,7 @@ const bureau = openBureau({
     },
     isReservedEnabled,
   },
+  decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
 });
 const requestIds = new RequestIds(Date.now);
 

@@ -102,6 +102,8 @@ export const EVENT_COMMENTS: readonly (readonly [string, string])[] = [
   ),
 ];
 
+type EventValue = string | number | boolean | null | undefined | readonly string[] | object;
+
 /** Inserts one event, inside the open transaction. */
 export async function insertEvent<Table extends EventTable>(
   connection: Connection,
@@ -109,7 +111,7 @@ export async function insertEvent<Table extends EventTable>(
   event: StoreEvents[Table],
 ): Promise<void> {
   const columns = COLUMNS[table];
-  const row = event as unknown as Record<string, unknown>;
+  const row = event as unknown as Record<string, EventValue>;
   const values = columns.map(([name, type]) => textOf(row[name], type));
   const casts = columns.map(([name, type], i) =>
     name === RECORDED_AT[0]
@@ -125,8 +127,8 @@ export async function insertEvent<Table extends EventTable>(
   );
 }
 
-function textOf(value: unknown, type: string): string | null {
+function textOf(value: EventValue, type: string): string | null {
   if (value === undefined || value === null) return null;
   if (type === "JSON" || typeof value === "object") return JSON.stringify(value);
-  return String(value as string | number | boolean);
+  return String(value);
 }

@@ -21,6 +21,7 @@ describe("settings of serve", () => {
       isReservedEnabled: true,
       scoring: "auto",
       snapshotOutcomes: 500_000,
+      decisionsKeptDays: 90,
     });
   });
 
