@@ -144,14 +144,13 @@ class LedgerClient implements OpenLedger {
     return this.enqueue(record, (batch) => batch.add(record));
   }
 
-  appendKeyEvent(payload: Uint8Array): Promise<number> {
-    return this.appendEvent(FRAME_KINDS.key, payload);
+  async appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string> {
+    const whole = identified(evidence);
+    await this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+    return whole.evidenceId;
   }
 
-  appendEvidence(evidence: BatchEvidence): Promise<number> {
-    return this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(evidence));
-  }
-
+  readonly appendKeyEvent = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.key, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
 

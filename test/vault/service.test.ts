@@ -1,0 +1,115 @@
+// The vault in the running service: over HTTP, through a restart, the same on pool threads as on
+// the HTTP thread.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { VerifyContext } from "../../src/contract/messages.ts";
+import { startService } from "../../src/main.ts";
+import type { Service } from "../../src/main.ts";
+import { serveConfigOf } from "../../src/config.ts";
+import { BRIDGE } from "./_setup.ts";
+
+const ADMIN_KEY = "vault-service-test-key-of-enough-length";
+const dataDir = mkdtempSync(join(tmpdir(), "vault-"));
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let service: Service;
+
+const start = () => {
+  const environment = { TRUSTRANK_ADMIN_KEY: ADMIN_KEY };
+  const config = serveConfigOf({ port: "0", dataDir, sample: false }, environment);
+  return startService(config, silent, () => undefined);
+};
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+async function send(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const requestOf = (context: VerifyContext) => ({
+  agent_id: "agent://acme/writer",
+  action: "report.publish",
+  tool_level: "L2",
+  context,
+});
+
+async function provenanceOf(context: VerifyContext) {
+  const { body } = await send("POST", "/v1/trust/verify", requestOf(context));
+  return body["provenance_data"];
+}
+
+beforeAll(async () => {
+  service = await start();
+});
+
+afterAll(async () => {
+  await service.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const TRUE_CLAIM = { content: "John Bradfield led the project.", cited_sources: ["bridge"] };
+const OTHER = { content: "Chloroplasts of green leaves convert carbon into glucose." };
+
+describe("evidence over HTTP", () => {
+  it("registers, reads without the text, and refuses what is not a registration", async () => {
+    expect((await send("PUT", "/v1/evidence/bridge", { text: BRIDGE })).status).toBe(201);
+    expect((await send("PUT", "/v1/evidence/bridge", { text: BRIDGE })).status).toBe(200);
+    const { status, body } = await send("GET", "/v1/evidence/bridge");
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ source_id: "bridge", state: "active", has_text: true });
+    expect(JSON.stringify(body)).not.toContain("Bradfield");
+    expect((await send("PUT", "/v1/evidence/x", { title: "x" })).status).toBe(400);
+    expect((await send("PUT", "/v1/evidence/x", { text: "x", colour: 1 })).status).toBe(400);
+    expect((await send("GET", "/v1/evidence/nowhere")).status).toBe(404);
+  });
+
+  it("takes a batch, ids with slashes and all", async () => {
+    const items = ["a/1", "https://example.com/p?q=1"].map((source_id) => ({
+      source_id,
+      text: `text of ${source_id}`,
+    }));
+    const { status, body } = await send("POST", "/v1/evidence", { items });
+    expect(status).toBe(200);
+    expect(body["records"]).toHaveLength(2);
+    const path = `/v1/evidence/${encodeURIComponent(items[1]!.source_id)}`;
+    expect((await send("GET", path)).body["source_id"]).toBe(items[1]!.source_id);
+  });
+
+  it("answers a large batch of verdicts as it answers one", async () => {
+    const contexts = [TRUE_CLAIM, { ...OTHER, cited_sources: ["bridge"] }];
+    const single = await Promise.all(contexts.map(provenanceOf));
+    const items = Array.from({ length: 600 }, (_, at) => requestOf(contexts[at % 2]!));
+    const { body } = await send("POST", "/v1/trust/verify/batch", { items });
+    const results = body["items"] as { result: { provenance_data: unknown } }[];
+    expect(results.map((each) => each.result.provenance_data)).toEqual(
+      items.map((_, at) => single[at % 2]),
+    );
+  });
+
+  it("knows everything again after a restart", async () => {
+    const before = [await send("GET", "/v1/evidence"), await provenanceOf(TRUE_CLAIM)];
+    await service.close();
+    service = await start();
+    expect([await send("GET", "/v1/evidence"), await provenanceOf(TRUE_CLAIM)]).toEqual(before);
+  });
+
+  it("revokes, and citing it verifies nothing from then on", async () => {
+    expect((await send("DELETE", "/v1/evidence/bridge")).body["state"]).toBe("revoked");
+    expect(await provenanceOf(TRUE_CLAIM)).toMatchObject({
+      source_verified: false,
+      is_hallucinated: false,
+      sources: [{ id: "bridge", status: "SOURCE_REVOKED" }],
+    });
+  });
+});
