@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";
 import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
+import { sendRaw, statusesOf } from "../http/_setup.ts";
 import { type Edge, isInstalled, openEdge, PATHS } from "./_edge.ts";
 
 describe.each(["nginx", "caddy"] as const)("%s", (program) => {
@@ -79,6 +80,20 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
         ["L2_closed", 503, "agent://test/connect"],
         ["L3_closed", 503, "agent://test/connect"],
       ]);
+    });
+
+    it("is not talked into a lower level by the way a path is written", async () => {
+      const { host: address, port } = new URL(edge.base);
+      const spellings = ["/public/../pay", "/public/%2e%2e/pay", "/public/%2e%2e%2fpay", "//pay"];
+      const token = "Authorization: Bearer token-of-refuse";
+      const head = `Host: ${address}\r\nConnection: close\r\n${token}`;
+      for (const path of [...spellings, "/info/..%2f/edit/a", "/PUBLIC/a"]) {
+        const options = { waitMs: 2000 };
+        const lines = [`GET ${path} HTTP/1.1\r\n${head}\r\n\r\n`];
+        const { text } = await sendRaw(Number(port), lines, options);
+        expect([path, statusesOf(text)[0]! >= 400]).toEqual([path, true]);
+      }
+      expect(edge.reached).toEqual([]);
     });
 
     it("tells the application who calls, whatever the client claims", async () => {
