@@ -6,9 +6,8 @@ import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
 import { show } from "../src/kaizen/gate.ts";
-import { forecast, refusalsOf } from "../src/kaizen/holdout.ts";
 import type { Evidence } from "../src/kaizen/holdout.ts";
-import { COOL_DOWN_RUNS, WATCH_DAYS, watchPromotion } from "../src/kaizen/monitor.ts";
+import { COOL_DOWN_RUNS, WATCH_DAYS, watchRows } from "../src/kaizen/monitor.ts";
 import { twoWayVariance } from "../src/kaizen/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { evidenceOf, rowAt } from "./kaizen-stream.ts";
@@ -126,21 +125,8 @@ class Schedule {
   #watch(atMs: number, now: number): void {
     const last = this.#last;
     if (last === undefined || atMs - last.atMs > WATCH_DAYS * DAY_MS) return;
-    const evidence = this.#evidence;
     const { fromRow, old } = last;
-    const own = forecast(evidence, fromRow, now, this.config.handshake, this.config);
-    const failures = evidence.failures.subarray(fromRow, now);
-    const refused = refusalsOf(own, this.config).filter((r, i) => r && failures[i] === 0).length;
-    const seen = watchPromotion({
-      failures,
-      subjects: evidence.subjects.subarray(fromRow, now),
-      reporters: evidence.reporters.subarray(fromRow, now),
-      newLosses: own.losses,
-      oldLosses: forecast(evidence, fromRow, now, old.handshake, old).losses,
-      probabilities: own.probabilities,
-      refused,
-      successes: failures.filter((y) => y === 0).length,
-    });
+    const seen = watchRows(this.#evidence, fromRow, now, "handshake", this.config, old);
     if (!seen.isRollbackDue) return;
     last.record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
     this.config = old;

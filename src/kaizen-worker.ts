@@ -8,6 +8,8 @@ import { replayJournal } from "./kaizen-replay.ts";
 import type { Replayed } from "./kaizen-replay.ts";
 import { playAttacks } from "./kaizen/attacks.ts";
 import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
+import { watchSince } from "./kaizen/monitor.ts";
+import type { WatchResult } from "./kaizen/monitor.ts";
 import { kaizenRun, SIDES } from "./kaizen/run.ts";
 import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
@@ -23,11 +25,14 @@ export interface KaizenTask {
   uptoLsn: number;
   champion: ScoringConfig;
   options: Omit<RunOptions, "gapMs" | "isPilot">;
+  /** A promotion still watched: when it was, and the config it replaced. */
+  watch?: { sinceMs: number; parent: ScoringConfig };
 }
 
 export interface KaizenResult {
   findings: Findings;
   rows: number;
+  watch?: WatchResult;
 }
 
 export const STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
@@ -77,6 +82,15 @@ function attackBoth(replayed: Replayed): Record<Side, AttackRows> | undefined {
   return { check, handshake: Object.fromEntries(entries) as AttackRows };
 }
 
+/** The first scorecard of a watched promotion that must be taken back, if any. */
+function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
+  if (watch === undefined) return undefined;
+  const results = SIDES.map((side) =>
+    watchSince(evidence[side], watch.sinceMs, side, champion, watch.parent),
+  );
+  return results.find((result) => result.isRollbackDue) ?? results[0];
+}
+
 /** The task function that the pool calls. */
 export default function run(task: KaizenTask): KaizenResult {
   yieldToOthers();
@@ -93,6 +107,7 @@ export default function run(task: KaizenTask): KaizenResult {
     { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS },
     (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
   );
+  const watch = watchBoth(replayed, task);
   enter("waiting");
-  return { findings, rows };
+  return { findings, rows, ...(watch === undefined ? {} : { watch }) };
 }

@@ -56,6 +56,8 @@ export interface Kaizen {
   /** Newest first. */
   runs(): RunSummary[];
   find(id: string): RunRecord | undefined;
+  /** The run as a self-contained HTML page. */
+  report(id: string): string | undefined;
   /** Restores the config before the newest promotion; undefined when there is none. */
   rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined>;
 }

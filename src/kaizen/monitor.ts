@@ -1,7 +1,10 @@
 // The watch over a promotion: the old champion keeps scoring in the shadow, and the promotion is
 // taken back when the new weights are worse beyond chance, however often one looks (kaizen 6.4,
 // 6.5: normal mixture boundary, Howard et al. 2021).
+import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gate.ts";
+import { forecast, refusalsOf } from "./holdout.ts";
+import type { Evidence } from "./holdout.ts";
 import { clopperPearsonLower, twoWayVariance } from "./statistics.ts";
 
 /** Days that a promotion is watched by the sequential boundary. */
@@ -101,4 +104,40 @@ export function watchPromotion(watched: Watched): WatchResult {
   }
   const sentence = `log-loss ${sum > 0 ? "rose" : "fell"} by ${show(Math.abs(sum) / n)} an outcome`;
   return { isRollbackDue: false, numbers, sentence };
+}
+
+/** Watches one scorecard over all evidence settled since a promotion. */
+export function watchSince(
+  evidence: Evidence,
+  sinceMs: number,
+  side: "check" | "handshake",
+  own: ScoringConfig,
+  parent: ScoringConfig,
+): WatchResult {
+  const end = evidence.rows.count;
+  const found = evidence.timesMs.subarray(0, end).findIndex((timeMs) => timeMs >= sinceMs);
+  return watchRows(evidence, found < 0 ? end : found, end, side, own, parent);
+}
+
+/** Watches one scorecard over rows [from, to). */
+export function watchRows(
+  evidence: Evidence,
+  from: number,
+  to: number,
+  side: "check" | "handshake",
+  own: ScoringConfig,
+  parent: ScoringConfig,
+): WatchResult {
+  const live = forecast(evidence, from, to, own[side], own);
+  const failures = evidence.failures.subarray(from, to);
+  return watchPromotion({
+    failures,
+    subjects: evidence.subjects.subarray(from, to),
+    reporters: evidence.reporters.subarray(from, to),
+    newLosses: live.losses,
+    oldLosses: forecast(evidence, from, to, parent[side], parent).losses,
+    probabilities: live.probabilities,
+    refused: refusalsOf(live, own).filter((isRefused, i) => isRefused && failures[i] === 0).length,
+    successes: failures.filter((y) => y === 0).length,
+  });
 }

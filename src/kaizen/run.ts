@@ -25,7 +25,6 @@ export interface RunOptions {
   id: string;
   /** Epoch ms of the run; evidence after it is not looked at. */
   nowMs: number;
-  isDryRun: boolean;
   holdoutDays?: number;
   /** A person agrees to a structural change beforehand. */
   isSignedOff: boolean;

@@ -1,0 +1,126 @@
+// What kaizen keeps in the data directory: configs by their content, runs by their id, and one state
+// file that says which config is live. Replacing that file is the commit point of a promotion.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { canonicalJson, configDigest, configName } from "./engine/config.ts";
+import type { ScoringConfig } from "./engine/config.ts";
+import type { RunRecord, RunSummary } from "./kaizen/kaizen.ts";
+import type { Side } from "./kaizen/run.ts";
+import { nodeFiles, replaceFile } from "./ledger/journal-files.ts";
+
+/** One promotion, newest last. */
+export interface Promotion {
+  run_id: string;
+  version: string;
+  /** Version it replaced; rolled back to. */
+  parent: string;
+  at_ms: number;
+  rolled_back?: { at_ms: number; reason: string };
+}
+
+export interface KaizenState {
+  /** Version of the live config. */
+  champion: string;
+  promotions: Promotion[];
+  /** Evidence up to here has been in a test and is spent, by scorecard. */
+  tested_to_ms: Record<Side, number>;
+  /** Runs that still only test after a rollback. */
+  cool_down_runs: number;
+  last_scheduled_ms: number;
+}
+
+const STATE = "state.json";
+const VERSION = /^c-[0-9a-f]{16}$/;
+const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
+const RUNS_LISTED = 500;
+
+/** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
+export function versionOf(config: ScoringConfig): string {
+  return configName(configDigest(config));
+}
+
+/** `k-20261120-114500123`: sorts by time, names a file. */
+export function runIdOf(nowMs: number): string {
+  const digits = new Date(nowMs).toISOString().replaceAll(/[^0-9]/g, "");
+  return `k-${digits.slice(0, 8)}-${digits.slice(8, 17)}`;
+}
+
+export class KaizenFiles {
+  readonly #root: string;
+  readonly #configs: string;
+  readonly #runs: string;
+
+  constructor(dataDir: string) {
+    this.#root = join(dataDir, "kaizen");
+    this.#configs = join(this.#root, "configs");
+    this.#runs = join(this.#root, "runs");
+    for (const directory of [this.#root, this.#configs, this.#runs]) {
+      nodeFiles.makeDirectory(directory);
+    }
+  }
+
+  /** The state as last committed, or that of a service that has never promoted. */
+  loadState(shipped: string): KaizenState {
+    const none: KaizenState = {
+      champion: shipped,
+      promotions: [],
+      tested_to_ms: { check: 0, handshake: 0 },
+      cool_down_runs: 0,
+      last_scheduled_ms: 0,
+    };
+    return readJson<KaizenState>(join(this.#root, STATE)) ?? none;
+  }
+
+  saveState(state: KaizenState): void {
+    replaceFile(nodeFiles, this.#root, STATE, Buffer.from(JSON.stringify(state, null, 2)));
+  }
+
+  /** Undefined when there is none; throws when its content is not what its name says. */
+  loadConfig(version: string): ScoringConfig | undefined {
+    if (!VERSION.test(version)) return undefined;
+    const config = readJson<ScoringConfig>(join(this.#configs, `${version}.json`));
+    if (config !== undefined && versionOf(config) !== version) {
+      throw new Error(`the config file ${version}.json was changed`);
+    }
+    return config;
+  }
+
+  saveConfig(config: ScoringConfig): string {
+    const version = versionOf(config);
+    const bytes = Buffer.from(canonicalJson(config));
+    replaceFile(nodeFiles, this.#configs, `${version}.json`, bytes);
+    return version;
+  }
+
+  saveRun(run: RunRecord): void {
+    replaceFile(nodeFiles, this.#runs, `${run.run_id}.json`, Buffer.from(JSON.stringify(run)));
+  }
+
+  loadRun(id: string): RunRecord | undefined {
+    return RUN_ID.test(id) ? readJson<RunRecord>(join(this.#runs, `${id}.json`)) : undefined;
+  }
+
+  /** Newest first. */
+  listRuns(): RunSummary[] {
+    const names = fs.readdirSync(this.#runs).filter((name) => name.endsWith(".json"));
+    return names
+      .toSorted()
+      .toReversed()
+      .slice(0, RUNS_LISTED)
+      .flatMap((name) => {
+        const run = this.loadRun(name.slice(0, -".json".length));
+        if (run === undefined) return [];
+        const { findings: _, ...summary } = run;
+        return [summary];
+      });
+  }
+}
+
+function readJson<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(fs.readFileSync(path, "utf8")) as T;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
