@@ -39,12 +39,16 @@ export async function startServer(
   dataDir: string,
   options: ServerOptions = {},
 ): Promise<CrashServer> {
-  const started = launchServer(dataDir, options);
+  return attachServer(launchServer(dataDir, options));
+}
+
+/** The server of a process that was launched, once it listens. */
+export async function attachServer(started: Started): Promise<CrashServer> {
   const facts = JSON.parse(await started.firstLine) as { url: string; pid: number };
   const ask = async (path: string, init: RequestInit) => {
     const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
     const response = await fetch(facts.url + path, { ...init, headers });
-    return { status: response.status, body: (await response.json()) as unknown };
+    return { status: response.status, body: await response.json() };
   };
   return {
     url: facts.url,

@@ -1,0 +1,52 @@
+// The crash harness, short: a few kills and the faults that take seconds. `npm run crash` does the
+// whole of it. Prints what it did as the command does.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { endAll } from "../cli/process.ts";
+import { cutTail, type Outcome, zeroTail } from "./damage.ts";
+import { killRounds } from "./kills.ts";
+import { clockJump, failedSync, fullDisk } from "./outside.ts";
+import { makeSound, seededRandom, tableOf } from "./run.ts";
+
+const ROUNDS = 6;
+const SEED = Number(process.env["TRUSTRANK_CRASH_SEED"] ?? 20_261);
+const folder = mkdtempSync(join(tmpdir(), "trustrank-crash-"));
+const outcomes: Outcome[] = [];
+
+afterAll(async () => {
+  process.stdout.write(`seed ${SEED}\n${tableOf(outcomes)}`);
+  await endAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test(`${ROUNDS} kills under eight writers lose and double nothing`, async () => {
+  const dataDir = join(folder, "kills");
+  const report = await killRounds(dataDir, ROUNDS, seededRandom(SEED), () => undefined);
+  const { rounds, acknowledged, recorded, faults } = report;
+  const did = `${rounds} rounds; ${acknowledged} acknowledged, ${recorded} recorded`;
+  outcomes.push({ name: "kill -9", did, faults });
+  expect(faults).toEqual([]);
+  expect(acknowledged).toBeGreaterThan(100);
+});
+
+test("a cut and a zero-filled tail cost at most the batch they cut", async () => {
+  const sound = await makeSound(folder);
+  for (const step of [cutTail, zeroTail]) {
+    const outcome = await step(sound);
+    outcomes.push(outcome);
+    expect(outcome.faults, outcome.name).toEqual([]);
+  }
+});
+
+test.for([
+  ["a full disk", fullDisk],
+  ["a failing sync", failedSync],
+  ["a jumping clock", clockJump],
+] as const)("%s", async ([, step], { skip }) => {
+  const outcome = await step(folder);
+  outcomes.push(outcome);
+  if (outcome.skipped !== undefined) skip(outcome.skipped);
+  expect(outcome.faults, outcome.name).toEqual([]);
+});
