@@ -31,6 +31,16 @@ export class ServerClient {
 
   /** The body of a successful answer. Throws CommandFailure for every other. */
   async send(request: ServerRequest): Promise<string> {
+    return (await this.#fetch(request)).text();
+  }
+
+  /** The same for a file. */
+  async fetchBytes(path: string): Promise<Uint8Array> {
+    const response = await this.#fetch({ method: "GET", path });
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async #fetch(request: ServerRequest): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#key}` };
     if (request.body !== undefined) headers["content-type"] = request.contentType!;
     let response: Response;
@@ -45,9 +55,10 @@ export class ServerClient {
       const cause = (error as Error).cause ?? error;
       throw new CommandFailure(`no answer from ${this.url}: ${(cause as Error).message}`);
     }
-    const text = await response.text();
-    if (!response.ok) throw new CommandFailure(this.#refusal(response, text));
-    return text;
+    if (!response.ok) {
+      throw new CommandFailure(this.#refusal(response, await response.text()));
+    }
+    return response;
   }
 
   /** The same for JSON in and out. */

@@ -5,6 +5,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { dataDirOf, InvalidSetting, serveConfigOf, serverAccessOf } from "../config.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
+import { parseSince } from "../contract/parse-decisions.ts";
 import { DataDirectoryInUse } from "../ledger/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../ledger/journal-faults.ts";
 import { RepairRefused } from "../ledger/journal-repair.ts";
@@ -13,7 +14,9 @@ import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "./failure.ts";
+import { runExport } from "./export-command.ts";
 import { runImport } from "./import-command.ts";
+import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
 import { note } from "./output.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
@@ -135,6 +138,46 @@ function addEvidenceCommands(program: Command): void {
     .action((id: string, flags) => revokeEvidence(accessOf(flags), id, flags));
 }
 
+function addKaizen(program: Command): void {
+  const kaizen = program
+    .command("kaizen")
+    .description("re-fits of the weights and what they found");
+  withAccess(kaizen.command("run"))
+    .description("re-fit from settled outcomes; promoted only if every gate passes")
+    .option("--dry-run", "test and report, change nothing")
+    .option("--holdout-days <days>", "newest days to test on (default 60)", countOf)
+    .option("--sign-off", "agree to a structural change beforehand")
+    .action((flags) => runKaizen(accessOf(flags), flags));
+  withAccess(kaizen.command("status"))
+    .description("what is live, and every run")
+    .action((flags) => showStatus(accessOf(flags), flags));
+  withAccess(kaizen.command("show"))
+    .description("one run with its gates")
+    .argument("<run>", "id of the run")
+    .option("--report <file>", "write its page with plots to this file")
+    .action((id: string, flags) => showRun(accessOf(flags), id, flags));
+  withAccess(kaizen.command("rollback"))
+    .description("restore the config before the newest promotion")
+    .option("--reason <text>", "kept with the run")
+    .action((flags) => rollBack(accessOf(flags), flags));
+}
+
+function addExport(program: Command): void {
+  withAccess(program.command("export"))
+    .description("outcomes and decisions as Parquet files, one a day")
+    .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
+    .option("--since <time>", "not before: a date or an RFC 3339 date-time", sinceOf, 0)
+    .action((flags) => runExport(accessOf(flags), { to: flags.to, sinceMs: flags.since }, flags));
+}
+
+function sinceOf(text: string): number {
+  try {
+    return parseSince(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as ServiceFault).detail);
+  }
+}
+
 function addDoctor(program: Command): void {
   program
     .command("doctor")
@@ -177,7 +220,15 @@ const program = new Command("trustrank")
   .version(versionOf())
   .exitOverride()
   .showHelpAfterError("(--help shows what there is)");
-for (const add of [addServe, addKeys, addImport, addEvidenceCommands, addQuery, addDoctor])
+for (const add of [
+  addServe,
+  addKeys,
+  addImport,
+  addEvidenceCommands,
+  addQuery,
+  addKaizen,
+  addDoctor,
+])
   add(program);
 
 try {

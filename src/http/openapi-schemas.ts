@@ -23,6 +23,7 @@ import {
   VERDICTS,
 } from "../contract/vocabulary.ts";
 import { AUTHZEN_SCHEMAS } from "./openapi-authzen.ts";
+import { DECISION_SCHEMAS } from "./openapi-decisions.ts";
 import { EVIDENCE_SCHEMAS } from "./openapi-evidence.ts";
 import {
   text,
@@ -252,5 +253,6 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...AUTHZEN_SCHEMAS,
   ...EVIDENCE_SCHEMAS,
   ...OUTCOME_SCHEMAS,
+  ...DECISION_SCHEMAS,
   ...SERVICE_SCHEMAS,
 };

@@ -2,6 +2,7 @@
 import type { Route } from "./route.ts";
 import { ADMIN_ROUTES } from "./routes-admin.ts";
 import { AUTHZEN_ROUTES } from "./routes-authzen.ts";
+import { DECISION_ROUTES } from "./routes-decisions.ts";
 import { EVIDENCE_ROUTES } from "./routes-evidence.ts";
 import { GATEWAY_ROUTES } from "./routes-gateway.ts";
 import { OUTCOME_ROUTES } from "./routes-outcomes.ts";
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,
   ...EVIDENCE_ROUTES,
+  ...DECISION_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];
