@@ -10,6 +10,7 @@ import { CommandFailure } from "./cli/failure.ts";
 import type { ServeConfig } from "./config.ts";
 import type { DecisionLog } from "./contract/decisions.ts";
 import { openEvidenceVault } from "./evidence-vault.ts";
+import type { OpenVault } from "./evidence-vault.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
@@ -36,8 +37,6 @@ import { openScoringPool } from "./scoring-pool.ts";
 import type { ScoringPool } from "./scoring-pool.ts";
 import { startStore } from "./store/store-client.ts";
 import type { OpenStore } from "./store/store-client.ts";
-import { VaultAssessor } from "./vault/assessor.ts";
-import type { Vault } from "./vault/vault.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
@@ -51,7 +50,7 @@ export interface Evidence {
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
   readonly bureau: Bureau;
-  readonly vault: Vault;
+  readonly sources: OpenVault;
 }
 
 export interface EvidenceOptions {
@@ -81,12 +80,12 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
     log: (event, detail) => options.log?.info(event, { detail }),
   });
-  const vault = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
+  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
   const bureau = openBureau({
     engine,
     ledger,
-    provenance: new VaultAssessor(vault.memory, Date.now),
+    provenance: sources.assessor,
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -97,7 +96,7 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
   });
-  return { engineMemory, ledger, engine, bureau, vault };
+  return { engineMemory, ledger, engine, bureau, sources };
 }
 
 /** A service that listens. */
@@ -167,11 +166,12 @@ async function openService(
   });
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());
+  closers.push(() => evidence.sources.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
   const scorer = openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
-    vaultMemory: evidence.vault.memory,
+    vaultMemory: evidence.sources.vault.memory,
     isReservedEnabled,
     decisionRings: decisions.poolRings,
   });
@@ -213,7 +213,7 @@ interface Parts {
 
 function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
   const { evidence, keyring, store, scorer, decisions } = parts;
-  const { bureau, engine, ledger, vault } = evidence;
+  const { bureau, engine, ledger, sources } = evidence;
   return startHttpServer({
     adapter: "auto",
     host: config.host,
@@ -221,7 +221,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
     bureau,
     keyring,
     store,
-    vault,
+    vault: sources.vault,
     ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,

@@ -11,7 +11,7 @@ import { RequestIds } from "./http/request-id.ts";
 import { scoreVerifyBatch } from "./http/verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
 import { DecisionRing } from "./store/decision-ring.ts";
-import { VaultAssessor } from "./vault/assessor.ts";
+import { BATCH_WORK_MAX, VaultAssessor } from "./vault/assessor.ts";
 import type { VaultMemory } from "./vault/vault.ts";
 
 /** What the composition root gives each thread. */
@@ -47,7 +47,7 @@ const bureau = openBureau({
     close: () => Promise.resolve(),
   },
   clock: Date.now,
-  provenance: new VaultAssessor(vaultMemory, Date.now),
+  provenance: new VaultAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     fillRandom: (bytes) => {

@@ -18,10 +18,10 @@ export interface ProvenanceFinding {
   readonly penalty?: number;
 }
 
-/** Assesses the context of one verify request. Synchronous: it runs inside the reply's callback. */
+/** Assesses the context of one verify request, inside the reply's callback unless it is huge. */
 export interface ProvenanceAssessor {
   /** `tenant` bounds what may be cited and what a reason may tell. */
-  assess(context: VerifyContext, tenant: string): ProvenanceFinding;
+  assess(context: VerifyContext, tenant: string): ProvenanceFinding | Promise<ProvenanceFinding>;
 }
 
 function softFinding(reasonCode: string, reason: string): ProvenanceFinding {

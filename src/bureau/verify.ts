@@ -11,6 +11,7 @@ import { decidePolicy, riskIndex } from "./policy.ts";
 import type { Ruling } from "./policy.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./reserved.ts";
+import type { ReservedAgent } from "./reserved.ts";
 
 const REASONS_MAX = 4;
 const SCORE_MIN = 300;
@@ -26,22 +27,35 @@ function lowerScore(scoreInternal: number, penalty: number): number {
   return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
 }
 
-/** A promise only when the agent is the reserved `slow`. */
+/** A promise only for the reserved `slow`, and for a text too large to be assessed in place. */
 export function verify(
   desk: Desk,
   request: VerifyRequest,
   call: CallContext,
 ): VerifyResponse | Promise<VerifyResponse> {
+  const reserved = findReserved(request.agent_id, desk.environment.isReservedEnabled);
+  const finding =
+    reserved?.provenance ?? desk.provenance.assess(request.context, call.principal.tenant);
+  if (finding instanceof Promise) {
+    return finding.then((settled) => answer(desk, request, call, settled, reserved));
+  }
+  return answer(desk, request, call, finding, reserved);
+}
+
+/** Reads the engine only now: its reading and the times of the verdict are shared by all calls. */
+function answer(
+  desk: Desk,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  reserved: ReservedAgent | undefined,
+): VerifyResponse | Promise<VerifyResponse> {
   // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
   const measured = desk.engine.check(request.agent_id, request.stakes ?? 0, openTimes(desk));
   const configVersion = desk.engine.configVersion(measured.configNumber);
-  const reserved = findReserved(request.agent_id, desk.environment.isReservedEnabled);
   if (reserved === undefined) {
-    const finding = desk.provenance.assess(request.context, call.principal.tenant);
     return respond(desk, request, call, measured, finding, configVersion, false);
   }
-  const finding =
-    reserved.provenance ?? desk.provenance.assess(request.context, call.principal.tenant);
   const response = respond(desk, request, call, reserved.reading, finding, configVersion, true);
   if (reserved.delayMs === 0) return response;
   return desk.environment.delay(reserved.delayMs).then(() => response);

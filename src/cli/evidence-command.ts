@@ -5,7 +5,7 @@ import { extname, join, relative } from "node:path";
 
 import { EVIDENCE_BODY_BYTES_MAX } from "../contract/evidence.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/evidence.ts";
-import { openEvidence } from "../main.ts";
+import { openEvidence } from "../evidence.ts";
 import type { Vault } from "../vault/vault.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -140,7 +140,7 @@ async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): 
     },
   });
   try {
-    return await work(evidence.vault);
+    return await work(evidence.sources.vault);
   } finally {
     await evidence.ledger.close();
   }

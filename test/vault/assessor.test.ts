@@ -4,8 +4,9 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../src/contract/messages.ts";
-import { INLINE_WORK_MAX } from "../../src/vault/assessor.ts";
-import { ACME, ADMIN, BRIDGE, itemOf, openVault, RIVAL } from "./_setup.ts";
+import { INLINE_WORK_MAX, VaultAssessor } from "../../src/vault/assessor.ts";
+import { DeferringAssessor } from "../../src/vault/deferred.ts";
+import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "./_setup.ts";
 
 const hashOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
 
@@ -177,6 +178,32 @@ describe("the text", () => {
     const finding = assess({ content, cited_sources: ["bridge", "law"] });
     expect(finding.reasonCode).toBe("PROVENANCE_NOT_ASSESSED");
     expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: true });
+  });
+});
+
+describe("a text too large for the reply's callback", () => {
+  const content = `${GOOD} ${BAD} `.repeat(Math.ceil(INLINE_WORK_MAX / GOOD.length));
+  const context = { content, cited_sources: ["bridge"] };
+  const small = { content: GOOD, cited_sources: ["bridge"] };
+  const elsewhere = new VaultAssessor(vault.memory, () => NOW, Number.POSITIVE_INFINITY);
+
+  it("is scored on another thread when that answers in time", async () => {
+    const deferring = new DeferringAssessor(assessor, (given, tenant) =>
+      Promise.resolve(elsewhere.assess(given, tenant)),
+    );
+    expect(await deferring.assess(context, "acme")).toMatchObject({
+      reasonCode: "UNSUPPORTED_CONTENT",
+    });
+    expect(deferring.assess(small, "acme")).not.toBeInstanceOf(Promise);
+  });
+
+  it.each([
+    ["late", () => new Promise<never>(() => undefined)],
+    ["refused", () => Promise.reject(new Error("the pool is full"))],
+  ])("is not assessed when that is %s, with the exact findings kept", async (_name, later) => {
+    const finding = await new DeferringAssessor(assessor, later, 5).assess(context, "acme");
+    expect(finding.reasonCode).toBe("PROVENANCE_NOT_ASSESSED");
+    expect(finding.data).toMatchObject({ source_verified: true, is_hallucinated: false });
   });
 });
 

@@ -97,6 +97,22 @@ describe("evidence over HTTP", () => {
     );
   });
 
+  it("scores a large text on its own thread, and never guesses when that is not ready", async () => {
+    const content = `${TRUE_CLAIM.content} ${OTHER.content} `.repeat(400);
+    const cited_sources = ["bridge", "a/1", "https://example.com/p?q=1"];
+    const seen = new Set<unknown>();
+    for (let tries = 0; tries < 50 && !seen.has("scored"); tries++) {
+      const { body } = await send(
+        "POST",
+        "/v1/trust/verify",
+        requestOf({ content, cited_sources }),
+      );
+      const codes = body["reason_codes"] as string[];
+      seen.add(codes.includes("PROVENANCE_NOT_ASSESSED") ? "not assessed" : "scored");
+    }
+    expect(seen).toContain("scored");
+  });
+
   it("knows everything again after a restart", async () => {
     const before = [await send("GET", "/v1/evidence"), await provenanceOf(TRUE_CLAIM)];
     await service.close();
