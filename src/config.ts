@@ -1,6 +1,7 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/main.ts and the commands this is the only reader of the environment.
 import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
+import { isServiceId } from "./ledger/service-id.ts";
 import { SCORING_MODES } from "./scoring-pool.ts";
 import type { ScoringMode } from "./scoring-pool.ts";
 import { DECISIONS_KEPT_DAYS } from "./store/store-client.ts";
@@ -17,6 +18,12 @@ export interface ServeConfig {
   readonly adminKey: string | undefined;
   readonly isReservedEnabled: boolean;
   readonly scoring: ScoringMode;
+  /** The name of this deployment in signatures; made and kept by the service when left out. */
+  readonly serviceId: string | undefined;
+  /** Unsigned outcomes are refused. */
+  readonly isSignatureRequired: boolean;
+  /** Kaizen runs weekly by itself; by command it always can. */
+  readonly isKaizenScheduled: boolean;
   /** Outcomes between two snapshots of the agent table. */
   readonly snapshotOutcomes: number;
   /** Days that rows of the decision log are kept; daily counts stay. */
@@ -57,7 +64,10 @@ export function serveConfigOf(
     dataDir: dataDirOf(flags.dataDir, environment),
     isSampleWanted: flags.sample,
     adminKey: filled(environment["TRUSTRANK_ADMIN_KEY"]),
+    serviceId: serviceIdOf(filled(environment["TRUSTRANK_SERVICE_ID"])),
+    isSignatureRequired: environment["OUTCOMES_REQUIRE_SIGNATURE"] === "1",
     scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
+    isKaizenScheduled: environment["TRUSTRANK_KAIZEN"] !== "off",
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
     decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
     // Refused in production unless asked for: a test agent must never open a real door.
@@ -102,6 +112,11 @@ function daysOf(text: string | undefined): number {
   if (text === undefined) return DECISIONS_KEPT_DAYS;
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new InvalidSetting(`\`${text}\` is not a number of days (1 to 99999)`);
+}
+
+function serviceIdOf(text: string | undefined): string | undefined {
+  if (text === undefined || isServiceId(text)) return text;
+  throw new InvalidSetting("TRUSTRANK_SERVICE_ID must be visible ASCII, at most 256 characters");
 }
 
 function portOf(text: string): number {

@@ -1,103 +1,35 @@
 // The composition root: opens everything behind one data directory in the order in which it depends
 // on each other, and closes it in the opposite order. Holds no decisions of its own.
-import { randomFillSync } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { MessagePort } from "node:worker_threads";
 
-import type { Bureau } from "./bureau/bureau.ts";
-import { openBureau } from "./bureau/open-bureau.ts";
+import type { ReporterDesk } from "./bureau/reporter-desk.ts";
 import { CommandFailure } from "./cli/failure.ts";
 import type { ServeConfig } from "./config.ts";
-import type { DecisionLog } from "./contract/decisions.ts";
-import { openEvidenceVault } from "./evidence-vault.ts";
-import type { OpenVault } from "./evidence-vault.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
-import { createEngineMemory } from "./engine/memory.ts";
 import { defaultThreads } from "./engine/pool.ts";
-import { openEngineReader } from "./engine/reader.ts";
-import type { TableReader } from "./engine/reader.ts";
+import { type Evidence, openEvidence } from "./evidence.ts";
 import { startHttpServer } from "./http/http-server.ts";
 import { openKeyring } from "./http/keys.ts";
 import type { Keyring } from "./http/keys.ts";
 import type { HttpServer } from "./http/server-port.ts";
-import {
-  claimDataDirectory,
-  dataPaths,
-  publishServer,
-  withdrawServer,
-} from "./ledger/data-directory.ts";
-import { QUEUE_RECORDS_MAX, startLedger } from "./ledger/ledger-client.ts";
+import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
+import { QUEUE_RECORDS_MAX } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
-import { snapshotPaceOf } from "./ledger/snapshot-taker.ts";
+import { openKaizen } from "./kaizen-schedule.ts";
+import type { OpenKaizen } from "./kaizen-schedule.ts";
 import type { Log } from "./log.ts";
 import { loadSample } from "./sample.ts";
+import { openReporting } from "./reporting.ts";
 import { openScoringPool } from "./scoring-pool.ts";
 import type { ScoringPool } from "./scoring-pool.ts";
 import { startStore } from "./store/store-client.ts";
 import type { OpenStore } from "./store/store-client.ts";
 
-/** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
-const HTTP_READER_SLOT = 1;
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
 const MANIFEST = new URL("../package.json", import.meta.url);
-
-/** Evidence and what reads it: all that an import needs. Close the ledger when done. */
-export interface Evidence {
-  readonly engineMemory: WebAssembly.Memory;
-  readonly ledger: OpenLedger;
-  readonly engine: TableReader;
-  readonly bureau: Bureau;
-  readonly sources: OpenVault;
-}
-
-export interface EvidenceOptions {
-  readonly dataDir: string;
-  readonly isReservedEnabled: boolean;
-  /** The journal can no longer be trusted to the disk: end the process with this code. */
-  readonly onFatal: (exitCode: number) => void;
-  readonly storePort?: MessagePort;
-  readonly decisions?: DecisionLog;
-  /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
-  readonly snapshotOutcomes?: number;
-  /** Told of snapshots taken, failed and ignored. */
-  readonly log?: Log;
-}
-
-/** Replays the journal into a new table and opens the bureau over it. */
-export async function openEvidence(options: EvidenceOptions): Promise<Evidence> {
-  const engineMemory = createEngineMemory();
-  const ledger = await startLedger({
-    dataDir: options.dataDir,
-    engineMemory,
-    onFatal: options.onFatal,
-    clock: Date.now,
-    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
-    ...(options.snapshotOutcomes === undefined
-      ? {}
-      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
-    log: (event, detail) => options.log?.info(event, { detail }),
-  });
-  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
-  const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
-  const bureau = openBureau({
-    engine,
-    ledger,
-    provenance: sources.assessor,
-    clock: Date.now,
-    environment: {
-      delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
-      isReservedEnabled: options.isReservedEnabled,
-    },
-    ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
-  });
-  return { engineMemory, ledger, engine, bureau, sources };
-}
 
 /** A service that listens. */
 export interface Service {
@@ -146,37 +78,36 @@ async function openService(
   const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisionLog(config.scoring === "inline" ? 0 : defaultThreads());
-  const store = await startStore({
-    dataDir: paths.root,
-    rings: decisions.rings,
-    decisionsKeptDays: config.decisionsKeptDays,
-    log: (event, detail) => log.warn(event, { detail }),
-  });
+  const store = await openStore(config, log, decisions);
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
-  const { isReservedEnabled } = config;
+  let scorer: ScoringPool | undefined;
   const evidence = await openEvidence({
     dataDir: paths.root,
-    isReservedEnabled,
+    isReservedEnabled: config.isReservedEnabled,
     onFatal,
     storePort: store.ledgerPort,
     decisions: decisions.log,
     snapshotOutcomes: config.snapshotOutcomes,
     log,
+    onTable: (memory) => void scorer?.rebind(memory),
   });
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());
   closers.push(() => evidence.sources.close());
+  const { serviceId, isSignatureRequired } = config;
+  const reporting = openReporting({ paths, ledger, serviceId, isSignatureRequired });
+  closers.push(() => reporting.close());
+  const kaizen = await openKaizen(
+    { dataDir: paths.root, journal: paths.journal, ledger, clock: Date.now, log },
+    config.isKaizenScheduled,
+  );
+  closers.push(() => kaizen.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
-  const scorer = openScoringPool(config.scoring, {
-    memory: evidence.engineMemory,
-    vaultMemory: evidence.sources.vault.memory,
-    isReservedEnabled,
-    decisionRings: decisions.poolRings,
-  });
+  scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
-  const parts = { evidence, keyring, store, scorer, decisions };
+  const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen };
   const server = await listen(config, log, parts).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -198,6 +129,24 @@ async function openService(
   };
 }
 
+function openScorer(config: ServeConfig, evidence: Evidence, decisions: OpenDecisionLog) {
+  return openScoringPool(config.scoring, {
+    memory: evidence.engineMemory,
+    vaultMemory: evidence.sources.vault.memory,
+    isReservedEnabled: config.isReservedEnabled,
+    decisionRings: decisions.poolRings,
+  });
+}
+
+function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): Promise<OpenStore> {
+  return startStore({
+    dataDir: config.dataDir,
+    rings: decisions.rings,
+    decisionsKeptDays: config.decisionsKeptDays,
+    log: (event, detail) => log.warn(event, { detail }),
+  });
+}
+
 /** A port that is taken is the operator's to mend: one sentence, no stack. */
 function asFailure(error: unknown): never {
   throw new CommandFailure((error as Error).message);
@@ -208,11 +157,13 @@ interface Parts {
   keyring: Keyring;
   store: OpenStore;
   scorer: ScoringPool | undefined;
+  reporters: ReporterDesk;
   decisions: OpenDecisionLog;
+  kaizen: OpenKaizen;
 }
 
 function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
-  const { evidence, keyring, store, scorer, decisions } = parts;
+  const { evidence, keyring, store, scorer, decisions, reporters, kaizen } = parts;
   const { bureau, engine, ledger, sources } = evidence;
   return startHttpServer({
     adapter: "auto",
@@ -222,6 +173,8 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
     keyring,
     store,
     vault: sources.vault,
+    reporters,
+    kaizen: kaizen.kaizen,
     ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,

@@ -19,6 +19,8 @@ const FIRST_SLOT = 16;
 const WORKER = new URL("scoring-worker.ts", import.meta.url).href;
 
 export interface ScoringPool extends BatchScorer {
+  /** Scores by another table from now on; tasks under way end on the old one. */
+  rebind(memory: WebAssembly.Memory): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,15 +30,24 @@ export function openScoringPool(
   shared: Omit<ScoringWorkerData, "nextSlot">,
 ): ScoringPool | undefined {
   if (mode === "inline") return undefined;
-  const nextSlot = new Int32Array(new SharedArrayBuffer(4));
-  nextSlot[0] = FIRST_SLOT;
-  const workerData: ScoringWorkerData = { ...shared, nextSlot };
-  const pool = openPool({ filename: WORKER, workerData });
+  let pool = poolOver(shared);
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score: (task) => score(pool, task),
+    async rebind(memory) {
+      const before = pool;
+      pool = poolOver({ ...shared, memory });
+      await before.close();
+    },
     close: () => pool.close(),
   };
+}
+
+function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
+  const nextSlot = new Int32Array(new SharedArrayBuffer(4));
+  nextSlot[0] = FIRST_SLOT;
+  const workerData: ScoringWorkerData = { ...shared, nextSlot };
+  return openPool({ filename: WORKER, workerData });
 }
 
 async function score(pool: Pool, task: Parameters<BatchScorer["score"]>[0]) {

@@ -15,6 +15,8 @@ import type {
   VerifyResponse,
 } from "../contract/messages.ts";
 
+import type { SignedBody } from "./signed-body.ts";
+
 /** What every call carries besides its message. */
 export interface CallContext {
   readonly requestId: string;
@@ -27,6 +29,8 @@ export interface OutcomeContext extends CallContext {
   /** `Idempotency-Key`, scoped per API key. */
   readonly idempotencyKey: string | undefined;
   readonly traceparent: string | undefined;
+  /** The signature that came with the body, its form and its key checked. */
+  readonly signed?: SignedBody | undefined;
 }
 
 /** One item of an import: its receipt, or why the row was not taken. Order is kept. */
@@ -45,6 +49,11 @@ export interface Bureau {
   ): HandshakeResponse | Promise<HandshakeResponse>;
   /** SPEC §4.4. Rejects with a ServiceFault; resolves once journaled, synced and folded. */
   recordOutcome(request: OutcomeRequest, call: OutcomeContext): Promise<OutcomeReceipt>;
+  /** One item per row, order kept, each a receipt or a fault; rejects only as a whole. */
+  recordOutcomeBatch(
+    rows: readonly (OutcomeRequest | ServiceFault)[],
+    call: OutcomeContext,
+  ): Promise<ImportResult[]>;
   /**
    * Operators' bulk load (`trustrank import`): bureau-signed, free of the age limit, `source` kept
    * with every row. One result per row, never all-or-nothing; rejects only as a whole when the

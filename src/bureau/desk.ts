@@ -2,7 +2,7 @@
 // timer, randomness), all handed in so that a test or a replay can fix them.
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { OutcomeIds } from "./outcome-ids.ts";
 import type { ProvenanceAssessor } from "./provenance.ts";
 import type { VerdictTimes } from "./timestamp.ts";
@@ -20,6 +20,8 @@ export interface BureauEnvironment {
 export interface BureauOptions {
   readonly engine: EngineReader;
   readonly ledger: Ledger;
+  /** Takes signed batches; defaults to a log that takes none. */
+  readonly events?: Pick<EventLog, "appendEvidence">;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly environment: BureauEnvironment;

@@ -17,14 +17,32 @@ export async function recordOutcome(
   request: OutcomeRequest,
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
-  const nowMs = desk.clock();
-  const settledAtMs = request.settled_at ?? nowMs;
-  const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
-  if (fault !== undefined) throw fault;
-  const record = recordOf(desk, request, call, settledAtMs, nowMs);
+  const { signed } = call;
+  signed?.assertReporter(request.reporter);
+  const record = acceptableOutcome(desk, request, call, desk.clock());
+  if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= headerKey(call);
   record.body = call.body;
+  if (signed !== undefined) {
+    signed.assertFresh();
+    await signed.prove();
+    const { kid, jti, protectedText, signature } = signed.jws;
+    record.signature = "reporter";
+    record.proof = { kind: "own", kid, jti, protectedText, signature };
+  }
   return desk.ledger.append(record);
+}
+
+/** The record of an outcome that came through the API, not yet signed for; or why it is none. */
+export function acceptableOutcome(
+  desk: Desk,
+  request: OutcomeRequest,
+  call: CallContext,
+  nowMs: number,
+): OutcomeRecord | ServiceFault {
+  const settledAtMs = request.settled_at ?? nowMs;
+  const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
+  return fault ?? recordOf(desk, request, call, settledAtMs, nowMs);
 }
 
 /** One result per row, order kept. Rejects only when the journal takes no evidence at all. */

@@ -3,7 +3,7 @@
 import { describeBadLine, importOutcomeFile, requireReadable } from "./import-outcomes.ts";
 import type { ImportOptions, ImportSink, ImportSummary } from "./import-outcomes.ts";
 import { bureauSink, serverSink } from "./import-sinks.ts";
-import { openEvidence } from "../main.ts";
+import { openEvidence } from "../evidence.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure, EXIT_SYNC_FAILED } from "./failure.ts";

@@ -86,21 +86,30 @@ function readLeg(words: Float64Array, reading: Reading): Reading {
 }
 
 class WasmReader implements EngineReader {
-  readonly #exports: EngineExports;
-  readonly #memory: WebAssembly.Memory;
+  #exports!: EngineExports;
+  #memory!: WebAssembly.Memory;
   readonly #slot: number;
-  readonly #scratch: Uint8Array;
-  readonly #legA: Float64Array;
-  readonly #legB: Float64Array;
+  #scratch!: Uint8Array;
+  #legA!: Float64Array;
+  #legB!: Float64Array;
   readonly #pair: readonly [Reading, Reading];
   readonly #single: Reading;
-  readonly #inputsA: Float64Array;
-  readonly #inputsB: Float64Array;
+  #inputsA!: Float64Array;
+  #inputsB!: Float64Array;
   readonly #versions = new Map<number, string>();
 
   constructor(memory: WebAssembly.Memory, slot: number) {
-    this.#memory = memory;
     this.#slot = slot;
+    this.#single = emptyReading();
+    this.#pair = [emptyReading(), emptyReading()];
+    this.rebind(memory);
+  }
+
+  /** Reads another table from now on: a re-fold makes one. Readings given before stay as they are. */
+  rebind(memory: WebAssembly.Memory): void {
+    const slot = this.#slot;
+    this.#memory = memory;
+    this.#versions.clear();
     this.#exports = instantiateEngine(memory);
     const base = SCRATCH_BASE + slot * SCRATCH_STRIDE;
     this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
@@ -108,8 +117,6 @@ class WasmReader implements EngineReader {
     this.#legB = new Float64Array(memory.buffer, base + SCRATCH_LEG_B, LEG_WORDS);
     this.#inputsA = this.#legA.subarray(LEG_INPUTS, LEG_INPUTS_END);
     this.#inputsB = this.#legB.subarray(LEG_INPUTS, LEG_INPUTS_END);
-    this.#single = emptyReading();
-    this.#pair = [emptyReading(), emptyReading()];
   }
 
   check(subject: string, stakes: number, nowMs: number): Reading {
@@ -206,7 +213,8 @@ class WasmReader implements EngineReader {
 }
 
 /** Everything one thread can read. */
-export type TableReader = EngineReader & Pick<WasmReader, "scoreRange" | "legWords" | "baseRate">;
+export type TableReader = EngineReader &
+  Pick<WasmReader, "scoreRange" | "rebind" | "legWords" | "baseRate">;
 
 /** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {

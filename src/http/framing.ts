@@ -32,6 +32,7 @@ export class HeadReader implements RequestHead {
   traceparent: string | undefined = undefined;
   deadlineMs: string | undefined = undefined;
   idempotencyKey: string | undefined = undefined;
+  signature: string | undefined = undefined;
   wantsTiming = false;
   /** Bytes announced; -1 without Content-Length. Meaningful once `framingFault` found nothing. */
   contentLength = -1;
@@ -92,6 +93,8 @@ export class HeadReader implements RequestHead {
       case 15:
         if (name === "idempotency-key") {
           this.idempotencyKey = this.#once(name, this.idempotencyKey, value);
+        } else if (name === "x-jws-signature") {
+          this.signature = this.#once(name, this.signature, value);
         } else if (name === "x-server-timing") this.wantsTiming = value === "1";
         return;
       case 17:

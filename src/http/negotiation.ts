@@ -22,10 +22,15 @@ export function bodyFormat(contentType: string | undefined): Format {
   throw unsupported("the body must be `application/json` or `application/msgpack`, UTF-8");
 }
 
+/** Whether the body says that it is one JSON value per line. */
+export function isNdjson(contentType: string | undefined): boolean {
+  const type = contentType === undefined ? undefined : mediaType(contentType);
+  return type !== undefined && NDJSON_TYPES.has(type);
+}
+
 /** Passes when the body is NDJSON, else ServiceFault `unsupported_media_type`. */
 export function requireNdjson(contentType: string | undefined): void {
-  const type = contentType === undefined ? undefined : mediaType(contentType);
-  if (type === undefined || !NDJSON_TYPES.has(type)) {
+  if (!isNdjson(contentType)) {
     throw unsupported("the body must be `application/x-ndjson`, UTF-8");
   }
 }

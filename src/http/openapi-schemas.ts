@@ -1,5 +1,6 @@
 // JSON Schemas (2020-12, as OpenAPI 3.1 takes them) of contract/messages.ts, with the bounds of
 // contract/limits.ts and the value sets of contract/vocabulary.ts. A test holds them to the parser.
+import { KAIZEN_SCHEMAS } from "./openapi-kaizen.ts";
 import { FAULTS } from "../contract/faults.ts";
 import {
   AGENT_ID_BYTES_MAX,
@@ -22,6 +23,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../contract/vocabulary.ts";
+import { REPORTER_SCHEMAS } from "./openapi-reporters.ts";
 import { AUTHZEN_SCHEMAS } from "./openapi-authzen.ts";
 import { DECISION_SCHEMAS } from "./openapi-decisions.ts";
 import { EVIDENCE_SCHEMAS } from "./openapi-evidence.ts";
@@ -229,7 +231,7 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
       }),
     ),
   }),
-  Health: object({ status: { const: "ok" }, version: text }),
+  Health: object({ status: { const: "ok" }, version: text }, { service_id: text }),
   Readiness: object({ ready: flag, reasons: texts }),
   OpenApi: { type: "object" },
   FieldError: object({ pointer: text, code: text, detail: text }),
@@ -251,8 +253,10 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...SCORE_SCHEMAS,
   ...AUTHZEN_SCHEMAS,
+  ...REPORTER_SCHEMAS,
   ...EVIDENCE_SCHEMAS,
   ...OUTCOME_SCHEMAS,
+  ...KAIZEN_SCHEMAS,
   ...DECISION_SCHEMAS,
   ...SERVICE_SCHEMAS,
 };

@@ -14,6 +14,7 @@ const DESCRIPTION = [
   "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else a UUIDv7.",
   "`X-Deadline-Ms` asks for an answer within so many milliseconds or a 503 at once.",
   "`X-Server-Timing: 1` asks for a `Server-Timing` header.",
+  "`X-JWS-Signature` signs a reported outcome: a detached JWS (`b64:false`) over the raw body.",
   "`Idempotency-Key` (or the member `id`) makes reporting an outcome repeatable.",
   "A refused handshake is a 403 whose body is the verdict, as `application/json`; a 403 that is an",
   "error is `application/problem+json`, as every error is.",
@@ -72,10 +73,10 @@ function parameters(route: Route): Json[] {
 
 function requestBody(body: RouteBody): Json {
   const schema = reference(body.schema);
+  const lines = { "application/x-ndjson": { schema } };
+  const documents = { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
   const content =
-    body.kind === "ndjson"
-      ? { "application/x-ndjson": { schema } }
-      : { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
+    body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
   return { required: true, description: `At most ${body.bytesMax} bytes`, content };
 }
 

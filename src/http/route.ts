@@ -12,7 +12,10 @@ export interface Route {
   /** Operation id and metrics label. */
   readonly name: string;
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-  /** Exact path, or a prefix and one trailing `{parameter}` that may hold slashes. */
+  /**
+   * Exact path, or a prefix and one `{parameter}`: the last part, where it may hold slashes, or
+   * followed by more, where they must be percent-encoded.
+   */
   readonly path: string;
   readonly summary: string;
   readonly access: Access;
@@ -32,7 +35,8 @@ export interface Route {
 }
 
 export interface RouteBody {
-  readonly kind: "document" | "ndjson";
+  /** `batch`: a document that is an array, or lines. */
+  readonly kind: "document" | "ndjson" | "batch";
   readonly bytesMax: number;
   /** Name of the schema in the OpenAPI document. */
   readonly schema: string;
@@ -64,7 +68,7 @@ export interface Match {
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #exact = new Map<string, Match>();
-  readonly #prefixes: { prefix: string; methods: Methods }[] = [];
+  readonly #prefixes: { prefix: string; suffix: string; methods: Methods }[] = [];
 
   constructor(routes: readonly Route[]) {
     this.routes = routes;
@@ -72,17 +76,25 @@ export class RouteTable {
       const methods = methodsOf(routes, path);
       const brace = path.indexOf("{");
       if (brace < 0) this.#exact.set(path, { methods, parameter: "" });
-      else this.#prefixes.push({ prefix: path.slice(0, brace), methods });
+      else {
+        const suffix = path.slice(path.indexOf("}") + 1);
+        this.#prefixes.push({ prefix: path.slice(0, brace), suffix, methods });
+      }
     }
+    // The longer suffix is the closer match; without one the parameter takes all that is left.
+    this.#prefixes.sort((left, right) => right.suffix.length - left.suffix.length);
   }
 
   match(path: string): Match | undefined {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return exact;
-    for (const { prefix, methods } of this.#prefixes) {
-      if (path.length > prefix.length && path.startsWith(prefix)) {
-        return { methods, parameter: path.slice(prefix.length) };
-      }
+    for (const { prefix, suffix, methods } of this.#prefixes) {
+      if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+      const end = path.length - suffix.length;
+      if (end <= prefix.length) continue;
+      const parameter = path.slice(prefix.length, end);
+      // Before a suffix the parameter is one segment: an agent may be called `agent://a/b/keys`.
+      if (suffix === "" || !parameter.includes("/")) return { methods, parameter };
     }
     return undefined;
   }

@@ -4,17 +4,22 @@ import { ServiceFault } from "../contract/faults.ts";
 import { isPlainText, isToken } from "../contract/identifiers.ts";
 import {
   BATCH_BODY_BYTES_MAX,
+  BATCH_ITEMS_MAX,
   IMPORT_SOURCE_LENGTH_MAX,
+  OUTCOME_BATCH_BYTES_MAX,
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
 } from "../contract/limits.ts";
-import type { ImportReport, OutcomeRequest } from "../contract/messages.ts";
+import type { ImportReport, OutcomeReceipt, OutcomeRequest } from "../contract/messages.ts";
 import { parseJson } from "../contract/parse-json.ts";
 import { parseOutcomeRequest } from "../contract/parse-requests.ts";
+import type { SignedBody } from "../bureau/signed-body.ts";
 import type { Exchange } from "./exchange.ts";
-import { requireNdjson } from "./negotiation.ts";
+import { isNdjson, requireNdjson } from "./negotiation.ts";
+import { problemOf } from "./reply.ts";
 import { parseTraceparent } from "./request-id.ts";
 import type { Route } from "./route.ts";
+import { reportersOf } from "./routes-reporters.ts";
 import type { Reply } from "./server-port.ts";
 
 const NEWLINE = 0x0a;
@@ -38,6 +43,19 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     handle: reportOutcome,
   },
   {
+    name: "report_outcomes",
+    method: "POST",
+    path: "/v1/outcomes/batch",
+    summary: "Reports up to 1,000 outcomes, as an array or as lines; one signature over all of it",
+    access: "outcomes:write",
+    rateClass: "outcomes",
+    body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },
+    responses: { 200: { description: "One item per outcome", schema: "OutcomeBatchResponse" } },
+    isSynchronous: false,
+    deadlineMs: 10_000,
+    handle: reportOutcomes,
+  },
+  {
     name: "import_outcomes",
     method: "POST",
     path: "/v1/outcomes/import",
@@ -58,15 +76,81 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
     const detail = `\`idempotency-key\` must be 1 to ${OUTCOME_ID_LENGTH_MAX} token characters`;
     throw new ServiceFault("invalid_parameter", detail);
   }
+  const signed = signedBody(exchange);
   const request = parseOutcomeRequest(exchange.readDocument());
   const receipt = await exchange.services.bureau.recordOutcome(request, {
     ...exchange.call(),
     body: exchange.body,
     idempotencyKey,
     traceparent: parseTraceparent(traceparent),
+    signed,
   });
   exchange.services.usage.countOutcomes(exchange.principal, 1);
   return exchange.document(receipt.duplicate ? 200 : 201, receipt);
+}
+
+/** The signature of the body, its cheap checks passed; undefined for an unsigned one. */
+function signedBody(exchange: Exchange): SignedBody | undefined {
+  const { signature } = exchange.head;
+  const { reporters } = exchange.services;
+  if (signature !== undefined) return reportersOf(exchange).signedBody(signature, exchange.body);
+  if (reporters?.isSignatureRequired === true) {
+    throw new ServiceFault("signature_required", "send `x-jws-signature`");
+  }
+  return undefined;
+}
+
+async function reportOutcomes(exchange: Exchange): Promise<Reply> {
+  const signed = signedBody(exchange);
+  const rows = outcomeRows(exchange);
+  const items = await exchange.services.bureau.recordOutcomeBatch(rows, {
+    ...exchange.call(),
+    body: exchange.body,
+    idempotencyKey: undefined,
+    traceparent: parseTraceparent(exchange.head.traceparent),
+    signed,
+  });
+  const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
+  exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
+  return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
+}
+
+function itemOf(exchange: Exchange, item: OutcomeReceipt | ServiceFault) {
+  if (!(item instanceof ServiceFault)) {
+    return { status: item.duplicate ? 200 : 201, result: item };
+  }
+  const { code, detail, errors } = item;
+  const problem = problemOf(code, detail, exchange.head.path, exchange.requestId, errors);
+  return { status: problem.status, problem };
+}
+
+/** The rows of a JSON array or of lines; a row that is no outcome stands as its fault. */
+function outcomeRows(exchange: Exchange): (OutcomeRequest | ServiceFault)[] {
+  const rows: (OutcomeRequest | ServiceFault)[] = [];
+  if (isNdjson(exchange.head.contentType)) {
+    readLines(exchange.body, (_line, bytes) => {
+      rows.push(orFault(() => parseOutcomeRequest(parseJson(bytes))));
+    });
+  } else {
+    const values = exchange.readDocument();
+    if (!Array.isArray(values)) {
+      throw new ServiceFault("invalid_request", "the body must be an array or lines of outcomes");
+    }
+    for (const value of values) rows.push(orFault(() => parseOutcomeRequest(value)));
+  }
+  if (rows.length === 0 || rows.length > BATCH_ITEMS_MAX) {
+    throw new ServiceFault("invalid_request", `a batch holds 1 to ${BATCH_ITEMS_MAX} outcomes`);
+  }
+  return rows;
+}
+
+function orFault(parse: () => OutcomeRequest): OutcomeRequest | ServiceFault {
+  try {
+    return parse();
+  } catch (thrown) {
+    if (thrown instanceof ServiceFault) return thrown;
+    throw thrown;
+  }
 }
 
 async function importOutcomes(exchange: Exchange): Promise<Reply> {

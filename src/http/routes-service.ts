@@ -17,8 +17,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     responses: { 200: { description: "Alive", schema: "Health" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) =>
-      exchange.document(200, { status: "ok", version: exchange.services.version }),
+    handle: identity,
   },
   {
     name: "readyz",
@@ -56,6 +55,13 @@ export const SERVICE_ROUTES: readonly Route[] = [
     handle: describe,
   },
 ];
+
+/** Who we are, for those that sign for us: `aud` of every signature is the service id. */
+function identity(exchange: Exchange): Reply {
+  const { version, reporters } = exchange.services;
+  const known = reporters === undefined ? {} : { service_id: reporters.serviceId };
+  return exchange.document(200, { status: "ok", version, ...known });
+}
 
 function readiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;

@@ -19,6 +19,8 @@ export interface RequestHead {
   readonly traceparent: string | undefined;
   readonly deadlineMs: string | undefined;
   readonly idempotencyKey: string | undefined;
+  /** `X-JWS-Signature`: a detached JWS over the raw body. */
+  readonly signature: string | undefined;
   readonly wantsTiming: boolean;
   readonly host: string | undefined;
   /** What a gateway says of the request it asks about; only on the paths that read it. */

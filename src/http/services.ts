@@ -1,8 +1,10 @@
 // What the HTTP room is given by the composition root, and what its handlers may use of it.
 import type { Bureau } from "../bureau/bureau.ts";
+import type { ReporterDesk } from "../bureau/reporter-desk.ts";
 import type { EvidenceVault } from "../contract/evidence.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
+import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Keyring } from "./keys.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
@@ -48,6 +50,10 @@ export interface HttpDependencies {
   monotonic?: () => number;
   rateLimits?: RateLimits;
   scorer?: BatchScorer;
+  /** Re-fits and promotions; without it their routes answer `not_found`. */
+  kaizen?: Kaizen;
+  /** Reporters' keys and signatures; without it their routes answer `not_found`. */
+  reporters?: ReporterDesk;
   /** The evidence vault, where there is one. */
   vault?: EvidenceVault;
 }

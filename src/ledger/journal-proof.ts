@@ -91,9 +91,16 @@ export function signedIdentity(bytes: Buffer): Buffer | undefined {
   return bytes[0] === TYPE_OWN ? bytes.subarray(KID_AT, SIGNER_END) : undefined;
 }
 
-/** The evidence id of signed bytes: the first half of their SHA-256. */
-export function evidenceIdOf(signingInput: Uint8Array): string {
-  return formatUuid(hash("sha256", signingInput, "buffer").subarray(0, ID_BYTES));
+/** The evidence with its id: the first half of the SHA-256 of the signed bytes. */
+export function identified(evidence: Omit<BatchEvidence, "evidenceId">): BatchEvidence {
+  const input = signingInput(evidence.protectedText, evidence.body);
+  const evidenceId = formatUuid(hash("sha256", input, "buffer").subarray(0, ID_BYTES));
+  return { ...evidence, evidenceId };
+}
+
+/** What a reporter signed (RFC 7797 §3): the protected header, a dot, the body as it is. */
+export function signingInput(protectedText: string, body: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`${protectedText}.`, "latin1"), body]);
 }
 
 export function encodeEvidence(evidence: BatchEvidence): Buffer {

@@ -2,7 +2,7 @@
 // tests. Every call is one or more commits; nothing is queued.
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { FRAME_KINDS } from "./journal-format.ts";
-import { encodeEvidence } from "./journal-proof.ts";
+import { encodeEvidence, identified } from "./journal-proof.ts";
 import type { EventLog, Ledger, OutcomeRecord } from "./ledger.ts";
 import type { LedgerCore } from "./ledger-core.ts";
 import { receiptOf } from "./ledger-receipt.ts";
@@ -41,7 +41,9 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger &
       }),
     appendEvidence: (evidence) =>
       new Promise((resolve) => {
-        resolve(commitEvent(FRAME_KINDS.evidence, encodeEvidence(evidence)));
+        const whole = identified(evidence);
+        commitEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+        resolve(whole.evidenceId);
       }),
     append: (record) =>
       new Promise((resolve) => {

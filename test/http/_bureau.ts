@@ -103,6 +103,19 @@ export class MemoryBureau implements Bureau {
     return receipt;
   }
 
+  async recordOutcomeBatch(
+    rows: readonly (OutcomeRequest | ServiceFault)[],
+    call: OutcomeContext,
+  ): Promise<ImportResult[]> {
+    const keyless = { ...call, idempotencyKey: undefined };
+    return Promise.all(
+      rows.map(async (row) => {
+        if (row instanceof ServiceFault) return row;
+        return this.recordOutcome(row, keyless).catch((fault: unknown) => fault as ServiceFault);
+      }),
+    );
+  }
+
   async importOutcomes(
     requests: readonly OutcomeRequest[],
     source: string,

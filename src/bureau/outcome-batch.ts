@@ -1,0 +1,60 @@
+// The use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
+// signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
+import { ServiceFault } from "../contract/faults.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../contract/messages.ts";
+import type { OutcomeContext } from "./bureau.ts";
+import type { Desk } from "./desk.ts";
+import { acceptableOutcome } from "./outcomes.ts";
+import type { SignedBody } from "./signed-body.ts";
+
+/** A row's receipt, or why it was not taken. */
+export type BatchItem = OutcomeReceipt | ServiceFault;
+
+/**
+ * One item per row, order kept; a row that could not be read is given as its fault and handed on.
+ * Rejects as a whole when the signature does not hold or the journal takes no evidence.
+ */
+export async function recordOutcomeBatch(
+  desk: Desk,
+  rows: readonly (OutcomeRequest | ServiceFault)[],
+  call: OutcomeContext,
+): Promise<BatchItem[]> {
+  const { signed } = call;
+  const nowMs = desk.clock();
+  const records = rows.map((row) => {
+    if (row instanceof ServiceFault) return row;
+    const fault = signed?.reporterFault(row.reporter);
+    return fault ?? acceptableOutcome(desk, row, call, nowMs);
+  });
+  let evidenceId = "";
+  if (signed !== undefined) {
+    signed.assertFresh();
+    await signed.prove();
+    const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
+    if (isWorthKeeping) evidenceId = await keepEvidence(desk, signed, nowMs);
+  }
+  return Promise.all(
+    records.map(async (record, index) => {
+      if (record instanceof ServiceFault) return record;
+      if (signed !== undefined) {
+        const { kid, jti } = signed.jws;
+        record.signature = "reporter";
+        record.proof = { kind: "batch", kid, jti, evidenceId, index };
+        record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
+      }
+      return desk.ledger.append(record).catch(conflictOrThrow);
+    }),
+  );
+}
+
+function keepEvidence(desk: Desk, signed: SignedBody, recordedAtMs: number): Promise<string> {
+  const { kid, jti, protectedText, signature } = signed.jws;
+  const { body } = signed;
+  return desk.events.appendEvidence({ kid, jti, protectedText, signature, recordedAtMs, body });
+}
+
+/** Whatever cannot be laid to one row ends the batch: nothing was acknowledged of it. */
+function conflictOrThrow(error: unknown): ServiceFault {
+  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+  throw error;
+}

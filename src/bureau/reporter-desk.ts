@@ -1,0 +1,45 @@
+// Reporters' keys and signatures as the transports see them. The constructor is the composition
+// root's; everything else asks through this port.
+import type { Principal } from "../contract/messages.ts";
+import type {
+  KeyNonce,
+  ReporterKeyDescription,
+  ReporterKeyRequest,
+  ReporterKeyRevocation,
+} from "../contract/reporter-keys.ts";
+import { Reporters, type ReportersOptions } from "./reporters.ts";
+import { SignedBody } from "./signed-body.ts";
+
+/** Changes reject with ServiceFault; they resolve once durable. */
+export interface ReporterDesk {
+  /** What signatures must name as `aud`. */
+  readonly serviceId: string;
+  readonly isSignatureRequired: boolean;
+  /** The cheap checks of a signature; throws ServiceFault, see SignedBody. */
+  signedBody(header: string, body: Uint8Array): SignedBody;
+  nonce(agent: string, principal: Principal): KeyNonce;
+  list(agent: string): ReporterKeyDescription[];
+  register(
+    agent: string,
+    request: ReporterKeyRequest,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription>;
+  revoke(
+    agent: string,
+    request: ReporterKeyRevocation,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription>;
+}
+
+export function openReporterDesk(options: ReportersOptions): ReporterDesk {
+  const reporters = new Reporters(options);
+  return {
+    serviceId: reporters.serviceId,
+    isSignatureRequired: reporters.isSignatureRequired,
+    signedBody: (header, body) => new SignedBody(reporters, header, body),
+    nonce: (agent, principal) => reporters.nonce(agent, principal),
+    list: (agent) => reporters.list(agent),
+    register: (agent, request, principal) => reporters.register(agent, request, principal),
+    revoke: (agent, request, principal) => reporters.revoke(agent, request, principal),
+  };
+}

@@ -1,0 +1,80 @@
+// One request body with its `X-JWS-Signature` (evidence design §1.2): the checks in their order,
+// cheap ones first, the signature itself last. Each refusal has a code of its own. What the replay
+// guard knows of the signed id is asked behind all of them, in the ledger: only who proved that the
+// reporter signed is told of an earlier receipt or puts a contradiction on record.
+import { ServiceFault } from "../contract/faults.ts";
+import { type DetachedJws, parseDetachedJws } from "../contract/jws.ts";
+import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../contract/limits.ts";
+import { keyStateAt, type ReporterKey } from "./key-registry.ts";
+import type { Reporters } from "./reporters.ts";
+
+export class SignedBody {
+  readonly jws: DetachedJws;
+  readonly body: Uint8Array;
+  readonly #key: ReporterKey;
+  readonly #reporters: Reporters;
+
+  /**
+   * Throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
+   * `signature_key_revoked` or `signature_key_inactive`.
+   */
+  constructor(reporters: Reporters, header: string, body: Uint8Array) {
+    const jws = parseDetachedJws(header);
+    if (jws.audience !== reporters.serviceId) {
+      throw new ServiceFault("signature_audience", "`aud` is not this service");
+    }
+    const key = reporters.registry.find(jws.kid);
+    if (key === undefined) {
+      throw new ServiceFault("signature_key_unknown", "no agent has registered the key `kid`");
+    }
+    assertInForce(key, jws.issuedAtMs, reporters.options.clock());
+    this.jws = jws;
+    this.body = body;
+    this.#key = key;
+    this.#reporters = reporters;
+  }
+
+  /** Throws ServiceFault `signature_key_mismatch` when the key speaks for somebody else. */
+  assertReporter(reporter: string): void {
+    const fault = this.reporterFault(reporter);
+    if (fault !== undefined) throw fault;
+  }
+
+  reporterFault(reporter: string): ServiceFault | undefined {
+    if (reporter === this.#key.agent) return undefined;
+    return new ServiceFault("signature_key_mismatch", "the key `kid` is not the reporter's");
+  }
+
+  /** Throws ServiceFault `signature_stale`. Both times are signed; the id keeps its own. */
+  assertFresh(): void {
+    const nowMs = this.#reporters.options.clock();
+    for (const timeMs of [this.jws.issuedAtMs, this.jws.jtiMs]) {
+      if (timeMs > nowMs + OUTCOME_SKEW_MS_MAX) {
+        throw new ServiceFault("signature_stale", "it was signed ahead of the clock");
+      }
+      if (nowMs - timeMs > OUTCOME_AGE_MS_MAX) {
+        throw new ServiceFault("signature_stale", "it was signed more than 7 days ago");
+      }
+    }
+  }
+
+  /** Rejects with ServiceFault `signature_invalid`, or `overloaded` when too many wait. */
+  async prove(): Promise<void> {
+    const { protectedText, signature } = this.jws;
+    const message = Buffer.concat([Buffer.from(`${protectedText}.`, "latin1"), this.body]);
+    if (await this.#reporters.options.verify(this.#key.raw, signature, message)) return;
+    throw new ServiceFault("signature_invalid", "the signature is not valid for these bytes");
+  }
+}
+
+/** In force when it was used, and now: a retired key must not sign for the past. */
+function assertInForce(key: ReporterKey, issuedAtMs: number, nowMs: number): void {
+  const state = keyStateAt(key, nowMs);
+  if (state === "revoked") {
+    throw new ServiceFault("signature_key_revoked", "the key `kid` was revoked");
+  }
+  const isBefore = issuedAtMs < key.notBeforeMs - OUTCOME_SKEW_MS_MAX;
+  if (state !== "retired" && state !== "pending" && !isBefore) return;
+  const why = state === "retired" ? "has been retired" : "was not in force yet";
+  throw new ServiceFault("signature_key_inactive", `the key \`kid\` ${why}`);
+}

@@ -1,0 +1,28 @@
+// The name of this deployment in signatures (`aud`): made once, kept in the data directory, so that
+// what was signed for it stays good and what was signed for another is refused.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { AUDIENCE_LENGTH_MAX } from "../contract/limits.ts";
+import type { DataPaths } from "./data-directory.ts";
+import { nodeFiles, replaceFile } from "./journal-files.ts";
+
+const FILE = "service-id";
+const SERVICE_ID = /^[\x21-\x7e]+$/;
+
+/** Visible ASCII, bounded: it stands in every signature. */
+export function isServiceId(text: string): boolean {
+  return SERVICE_ID.test(text) && text.length <= AUDIENCE_LENGTH_MAX;
+}
+
+/** The kept id; `make` gives the first one. Throws when the file holds something else. */
+export function loadServiceId(paths: DataPaths, make: () => string): string {
+  const path = join(paths.root, FILE);
+  if (fs.existsSync(path)) {
+    const text = fs.readFileSync(path, "utf8").trim();
+    if (isServiceId(text)) return text;
+    throw new Error(`\`${path}\` does not hold a service id`);
+  }
+  const made = make();
+  replaceFile(nodeFiles, paths.root, FILE, Buffer.from(`${made}\n`));
+  return made;
+}
