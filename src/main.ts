@@ -107,6 +107,7 @@ async function openService(
   const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
   scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
+  const reporters = reporting.desk;
   const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen };
   const server = await listen(config, log, parts).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
