@@ -124,3 +124,19 @@ function readJson<T>(path: string): T | undefined {
     throw error;
   }
 }
+
+/** A run as it ended: the state file says what became of it, its own file only what it found. */
+export function withFate<R extends RunSummary>(
+  run: R,
+  promotion: Promotion | undefined,
+  isUnderWay: boolean,
+): R {
+  if (promotion === undefined) {
+    if (run.state !== "running" || isUnderWay) return run;
+    return { ...run, state: "failed", reason: "the process ended during the run" };
+  }
+  const { rolled_back } = promotion;
+  if (rolled_back === undefined) return { ...run, state: "promoted" };
+  const at = new Date(rolled_back.at_ms).toISOString();
+  return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
+}

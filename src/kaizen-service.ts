@@ -4,11 +4,10 @@
 import { canonicalJson, defaultConfig } from "./engine/config.ts";
 import type { ScoringConfig } from "./engine/config.ts";
 import { assertConfig } from "./engine/config-words.ts";
-import { openPool } from "./engine/pool.ts";
-import { KaizenFiles, runIdOf, versionOf } from "./kaizen-files.ts";
+import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
 import type { KaizenState, Promotion } from "./kaizen-files.ts";
-import { STAGES } from "./kaizen-worker.ts";
-import type { KaizenResult, KaizenTask, KaizenWorkerData } from "./kaizen-worker.ts";
+import { KAIZEN_STAGES, runOnPool } from "./kaizen-pool.ts";
+import type { KaizenResult, KaizenTask } from "./kaizen-worker.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "./kaizen/kaizen.ts";
 import { COOL_DOWN_RUNS, WATCH_DAYS } from "./kaizen/monitor.ts";
 import { reportPage } from "./kaizen/report.ts";
@@ -17,7 +16,6 @@ import type { Findings } from "./kaizen/run.ts";
 import type { Log } from "./log.ts";
 
 const DAY_MS = 86_400_000;
-const WORKER = new URL("kaizen-worker.ts", import.meta.url).href;
 
 /** What a promotion needs of the ledger. */
 export interface ConfigWriter {
@@ -35,17 +33,6 @@ export interface KaizenOptions {
   log: Log;
   /** Another task runner than the pool; tests break it on purpose. */
   runTask?: (task: KaizenTask, progress: Int32Array) => Promise<KaizenResult>;
-}
-
-/** One thread for one run: its memory goes with it. */
-async function runOnPool(task: KaizenTask, progress: Int32Array): Promise<KaizenResult> {
-  const workerData: KaizenWorkerData = { progress };
-  const pool = openPool({ filename: WORKER, workerData, threads: 1 });
-  try {
-    return await pool.run<KaizenTask, KaizenResult>(task);
-  } finally {
-    await pool.close();
-  }
 }
 
 export class KaizenService implements Kaizen {
@@ -89,6 +76,26 @@ export class KaizenService implements Kaizen {
     return this.#running;
   }
 
+  /**
+   * Looks at what settled since the newest promotion and takes it back when the watch says so.
+   * Nothing happens while a run is under way: it looks itself.
+   */
+  async watch(): Promise<void> {
+    const nowMs = this.#options.clock();
+    const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
+    const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
+    if (this.#running !== undefined || task.watch === undefined) return;
+    const live = this.#live()?.version;
+    try {
+      const runTask = this.#options.runTask ?? runOnPool;
+      const { watch } = await runTask({ ...task, isWatchOnly: true }, this.#progress);
+      if (watch?.isRollbackDue !== true || this.#live()?.version !== live) return;
+      await this.rollback(watch.sentence);
+    } catch (error) {
+      this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
+    }
+  }
+
   /** Waits for the run under way, if any. */
   async close(): Promise<void> {
     await this.#running?.done;
@@ -100,7 +107,7 @@ export class KaizenService implements Kaizen {
 
   status(): KaizenStatus {
     const last = this.#live();
-    const stage = STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
+    const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
     const share = Atomics.load(this.#progress, 1) / 1000;
     return {
       config_version: this.#state.champion,
@@ -164,18 +171,9 @@ export class KaizenService implements Kaizen {
     return config;
   }
 
-  /** The state file says what became of a run; its own file only what it found. */
   #withFate<R extends RunSummary>(run: R): R {
     const promotion = this.#state.promotions.find((each) => each.run_id === run.run_id);
-    if (promotion === undefined) {
-      const isOver = run.state === "running" && this.#running?.id !== run.run_id;
-      if (!isOver) return run;
-      return { ...run, state: "failed", reason: "the process ended during the run" };
-    }
-    const { rolled_back } = promotion;
-    if (rolled_back === undefined) return { ...run, state: "promoted" };
-    const at = new Date(rolled_back.at_ms).toISOString();
-    return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
+    return withFate(run, promotion, this.#running?.id === run.run_id);
   }
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
@@ -195,7 +193,8 @@ export class KaizenService implements Kaizen {
       const runTask = this.#options.runTask ?? runOnPool;
       const { findings, rows, watch } = await runTask(task, this.#progress);
       Object.assign(run, { findings, rows, reason: findings.reason });
-      if (watch?.isRollbackDue === true && this.#live()?.version === run.champion_version) {
+      const isDue = watch?.isRollbackDue === true && !request.isDryRun;
+      if (isDue && this.#live()?.version === run.champion_version) {
         await this.rollback(watch.sentence);
         Object.assign(run, { state: "kept", reason: `rolled back: ${watch.sentence}` });
       } else await this.#decide(run, request, findings, nowMs);

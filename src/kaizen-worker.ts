@@ -4,10 +4,12 @@ import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import type { ScoringConfig } from "./engine/config.ts";
+import { KAIZEN_STAGES } from "./kaizen-pool.ts";
 import { replayJournal } from "./kaizen-replay.ts";
 import type { Replayed } from "./kaizen-replay.ts";
 import { playAttacks } from "./kaizen/attacks.ts";
 import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
+import { GATE_POLICY } from "./kaizen/gate.ts";
 import { watchSince } from "./kaizen/monitor.ts";
 import type { WatchResult } from "./kaizen/monitor.ts";
 import { kaizenRun, SIDES } from "./kaizen/run.ts";
@@ -27,6 +29,8 @@ export interface KaizenTask {
   options: Omit<RunOptions, "gapMs" | "isPilot">;
   /** A promotion still watched: when it was, and the config it replaced. */
   watch?: { sinceMs: number; parent: ScoringConfig };
+  /** No challenge, only the watch. */
+  isWatchOnly?: boolean;
 }
 
 export interface KaizenResult {
@@ -35,7 +39,6 @@ export interface KaizenResult {
   watch?: WatchResult;
 }
 
-export const STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
 /** From so many signed outcomes on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;
 /** Below every other thread of the process: a run may take longer, an answer may not. */
@@ -43,8 +46,8 @@ const NICENESS = 10;
 
 const { progress } = workerData as KaizenWorkerData;
 
-function enter(stage: (typeof STAGES)[number], share = 0): void {
-  Atomics.store(progress, 0, STAGES.indexOf(stage));
+function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
+  Atomics.store(progress, 0, KAIZEN_STAGES.indexOf(stage));
   Atomics.store(progress, 1, Math.round(share * 1000));
 }
 
@@ -97,9 +100,15 @@ export default function run(task: KaizenTask): KaizenResult {
   const { journal, uptoLsn, champion, options } = task;
   enter("replay");
   const replayed = replayJournal(journal, uptoLsn, champion, (share) => enter("replay", share));
+  const watch = watchBoth(replayed, task);
+  const rows = replayed.evidence.check.rows.count;
+  const watched = watch === undefined ? {} : { watch };
+  if (task.isWatchOnly === true) {
+    const findings = { sides: [], reason: "watched", policy: GATE_POLICY };
+    return { findings, rows, ...watched };
+  }
   enter("attacks");
   const attacks = attackBoth(replayed);
-  const rows = replayed.evidence.check.rows.count;
   const findings = kaizenRun(
     replayed.evidence,
     attacks ?? {},
@@ -107,7 +116,6 @@ export default function run(task: KaizenTask): KaizenResult {
     { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS },
     (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
   );
-  const watch = watchBoth(replayed, task);
   enter("waiting");
-  return { findings, rows, ...(watch === undefined ? {} : { watch }) };
+  return { findings, rows, ...watched };
 }

@@ -167,6 +167,17 @@ export function attackLifts(
   >;
 }
 
+/** Honest agents that only the slander gets refused. */
+function refusedBySlander(rows: AttackRows, model: ScoringModel, config: ScoringConfig): number {
+  const { before, after } = rows.bad_mouthing;
+  let refused = 0;
+  for (let row = 0; row < after.count; row++) {
+    const wasRefused = isRefused(before, row, model, config);
+    if (!wasRefused && isRefused(after, row, model, config)) refused++;
+  }
+  return refused;
+}
+
 /**
  * G9: what invented agents can buy under the challenger. Above the limit it may still pass when the
  * champion sells for no less: without verified seeds no weights can tell voices apart.
@@ -180,15 +191,14 @@ export function attackGate(
 ): GateResult {
   const own = attackLifts(rows, challenger, config);
   const other = attackLifts(rows, champion, config);
-  const { before, after } = rows.bad_mouthing;
-  let refused = 0;
-  for (let row = 0; row < after.count; row++) {
-    const isNew = !isRefused(before, row, challenger, config);
-    if (isNew && isRefused(after, row, challenger, config)) refused++;
-  }
+  const refused = refusedBySlander(rows, challenger, config);
+  const refusedNow = refusedBySlander(rows, champion, config);
   const isFew = own.sybil_20x5 <= Math.max(policy.lift_20x5_max, other.sybil_20x5);
   const isMany = own.sybil_200x20 <= Math.max(policy.lift_200x20_max, other.sybil_200x20);
-  const numbers: Record<string, number> = { refused_by_slander: refused };
+  const numbers: Record<string, number> = {
+    refused_by_slander: refused,
+    champion_refused_by_slander: refusedNow,
+  };
   for (const script of ATTACK_SCRIPTS) {
     numbers[script] = own[script];
     numbers[`champion_${script}`] = other[script];
@@ -196,6 +206,7 @@ export function attackGate(
   const sentence =
     `20 x 5 invented reports lift a fraud by ${show(own.sybil_20x5, 1)} points (champion ` +
     `${show(other.sybil_20x5, 1)}), 200 x 20 by ${show(own.sybil_200x20, 1)} (champion ` +
-    `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander alone`;
-  return { id: "G9", name: "attacks", passed: isFew && isMany && refused === 0, numbers, sentence };
+    `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander alone (champion ${refusedNow})`;
+  const passed = isFew && isMany && refused <= refusedNow;
+  return { id: "G9", name: "attacks", passed, numbers, sentence };
 }

@@ -19,6 +19,7 @@ describe("settings of serve", () => {
       isSampleWanted: true,
       adminKey: undefined,
       isReservedEnabled: true,
+      isKaizenScheduled: true,
       scoring: "auto",
       snapshotOutcomes: 500_000,
       decisionsKeptDays: 90,

@@ -1,0 +1,213 @@
+// `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works on
+// the files when no server holds them: a promotion is then live at the next start.
+import { writeFileSync } from "node:fs";
+import { KaizenService } from "../kaizen-service.ts";
+import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
+import { dataPaths } from "../ledger/data-directory.ts";
+import { makeLog } from "../log.ts";
+import { openEvidence } from "../evidence.ts";
+import { withData } from "./data-access.ts";
+import type { DataAccess } from "./data-access.ts";
+import { CommandFailure } from "./failure.ts";
+import { formatTable, note, print, printJson } from "./output.ts";
+import { Progress } from "./progress.ts";
+import type { ServerClient } from "./server-client.ts";
+
+const POLL_MS = 500;
+const STAGE_SHARES: Readonly<Record<string, number>> = {
+  waiting: 0,
+  replay: 0,
+  attacks: 0.5,
+  check: 0.6,
+  handshake: 0.8,
+};
+
+export interface KaizenFlags {
+  readonly json?: boolean;
+}
+
+type Status = KaizenStatus & { runs: RunSummary[] };
+
+/** Opens kaizen on the files for the time of `work`. */
+async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  let isBroken = false;
+  const evidence = await openEvidence({
+    dataDir,
+    isReservedEnabled: false,
+    onFatal: () => (isBroken = true),
+    log,
+  });
+  try {
+    const kaizen = new KaizenService({
+      dataDir,
+      journal: dataPaths(dataDir).journal,
+      ledger: evidence.ledger,
+      clock: Date.now,
+      log: { ...log, info: () => undefined },
+    });
+    await kaizen.open();
+    const result = await work(kaizen);
+    if (isBroken) throw new CommandFailure("the journal could not be written");
+    return result;
+  } finally {
+    await evidence.ledger.close();
+  }
+}
+
+/** How far a run is, 0 to 100; stages take their usual share of it. */
+function percentOf(running: KaizenStatus["running"]): number {
+  if (running === undefined) return 100;
+  const from = STAGE_SHARES[running.stage] ?? 0;
+  return Math.round(100 * (running.stage === "replay" ? running.share / 2 : from));
+}
+
+async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>): Promise<T> {
+  const progress = new Progress("kaizen", 100);
+  const timer = setInterval(() => {
+    void status().then(({ running }) => progress.update(percentOf(running)));
+  }, POLL_MS);
+  try {
+    return await done;
+  } finally {
+    clearInterval(timer);
+    progress.stop();
+  }
+}
+
+/** Starts a run, follows it and prints what it found. */
+export async function runKaizen(
+  access: DataAccess,
+  flags: KaizenFlags & { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
+): Promise<void> {
+  const run = await withData<RunRecord>(
+    access,
+    (dataDir) => onFiles(dataDir, (kaizen) => runHere(kaizen, flags)),
+    (client) => runThere(client, flags),
+  );
+  if (flags.json === true) printJson(run);
+  else printRun(run);
+}
+
+function runHere(
+  kaizen: Kaizen,
+  flags: { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
+) {
+  const started = kaizen.start({
+    isDryRun: flags.dryRun === true,
+    isSignedOff: flags.signOff === true,
+    startedBy: "command",
+    ...(flags.holdoutDays === undefined ? {} : { holdoutDays: flags.holdoutDays }),
+  });
+  if (started === undefined) throw new CommandFailure("a run is under way");
+  return follow(started.done, async () => kaizen.status());
+}
+
+async function runThere(
+  client: ServerClient,
+  flags: { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
+): Promise<RunRecord> {
+  const started = await client.sendJson<{ run_id: string }>("POST", "/v1/kaizen/run", {
+    wait: false,
+    dry_run: flags.dryRun === true,
+    sign_off: flags.signOff === true,
+    ...(flags.holdoutDays === undefined ? {} : { holdout_days: flags.holdoutDays }),
+  });
+  const path = `/v1/kaizen/runs/${started.run_id}`;
+  const status = () => client.sendJson<Status>("GET", "/v1/kaizen/runs");
+  const ended = async () => {
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      const run = await client.sendJson<RunRecord>("GET", path);
+      if (run.state !== "running") return run;
+    }
+  };
+  return follow(ended(), status);
+}
+
+/** What is live and every run, newest first. */
+export async function showStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
+  const status = await withData<Status>(
+    access,
+    (dataDir) => onFiles(dataDir, async (kaizen) => ({ ...kaizen.status(), runs: kaizen.runs() })),
+    (client) => client.sendJson("GET", "/v1/kaizen/runs"),
+  );
+  if (flags.json === true) {
+    printJson(status);
+    return;
+  }
+  const by = status.promoted_by === undefined ? "as shipped" : `promoted by ${status.promoted_by}`;
+  note(`live: ${status.config_version}, ${by}`);
+  const rows = status.runs.map((run) => [
+    run.run_id,
+    run.rolled_back === undefined ? run.state : "rolled back",
+    run.rows,
+    run.reason,
+  ]);
+  for (const line of formatTable(["run", "state", "rows", "reason"], rows)) print(line);
+}
+
+/** One run; its page goes to a file when asked for. */
+export async function showRun(
+  access: DataAccess,
+  id: string,
+  flags: KaizenFlags & { report?: string },
+): Promise<void> {
+  const { run, page } = await withData<{ run?: RunRecord; page?: string }>(
+    access,
+    (dataDir) => onFiles(dataDir, async (kaizen) => found(kaizen.find(id), kaizen.report(id))),
+    async (client) => {
+      const path = encodeURIComponent(id);
+      const there = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
+      const html = await client.send({ method: "GET", path: `/v1/kaizen/reports/${path}` });
+      return found(there, html);
+    },
+  );
+  if (run === undefined || page === undefined)
+    throw new CommandFailure(`there is no run \`${id}\``);
+  if (flags.report !== undefined) {
+    writeFileSync(flags.report, page);
+    note(`wrote ${flags.report}`);
+  }
+  if (flags.json === true) printJson(run);
+  else printRun(run);
+}
+
+function found(run: RunRecord | undefined, page: string | undefined) {
+  return {
+    ...(run === undefined ? {} : { run }),
+    ...(page === undefined ? {} : { page }),
+  };
+}
+
+/** Takes the newest promotion back. */
+export async function rollBack(
+  access: DataAccess,
+  flags: KaizenFlags & { reason?: string },
+): Promise<void> {
+  const reason = flags.reason ?? "by command";
+  const done = await withData<{ config_version: string; run_id: string } | undefined>(
+    access,
+    (dataDir) => onFiles(dataDir, (kaizen) => kaizen.rollback(reason)),
+    (client) => client.sendJson("POST", "/v1/kaizen/rollback", { reason }),
+  );
+  if (done === undefined) throw new CommandFailure("there is no promotion to take back");
+  if (flags.json === true) printJson(done);
+  else print(`live again: ${done.config_version} (took back ${done.run_id})`);
+}
+
+function printRun(run: RunRecord): void {
+  print(
+    `${run.run_id} ${run.rolled_back === undefined ? run.state : "rolled back"}: ${run.reason}`,
+  );
+  for (const side of run.findings?.sides ?? []) {
+    print(`\n${side.side}: ${side.passed ? "passed" : "not promoted"}`);
+    const rows = side.gates.map((gate) => [
+      gate.id,
+      gate.name,
+      gate.passed ? "pass" : "FAIL",
+      gate.sentence,
+    ]);
+    for (const line of formatTable(["gate", "name", "", "found"], rows)) print(line);
+  }
+}

@@ -1,0 +1,20 @@
+// The pool thread of one kaizen run: opened for it and closed behind it, so that a gigabyte of
+// evidence does not stay with the service.
+import { openPool } from "./engine/pool.ts";
+import type { KaizenResult, KaizenTask, KaizenWorkerData } from "./kaizen-worker.ts";
+
+const WORKER = new URL("kaizen-worker.ts", import.meta.url).href;
+
+/** What the worker is at, by number. */
+export const KAIZEN_STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
+
+/** One thread for one run. Rejects with what the worker threw. */
+export async function runOnPool(task: KaizenTask, progress: Int32Array): Promise<KaizenResult> {
+  const workerData: KaizenWorkerData = { progress };
+  const pool = openPool({ filename: WORKER, workerData, threads: 1 });
+  try {
+    return await pool.run<KaizenTask, KaizenResult>(task);
+  } finally {
+    await pool.close();
+  }
+}
