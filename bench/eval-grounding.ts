@@ -1,7 +1,7 @@
 // eval:grounding: how well the grounding score tells supported texts from unsupported ones on
-// labelled rows, by the real module. Rows whose source the shipped numbers were fitted on are scored
-// by numbers refitted without their fold (idf, weights and thresholds), split by source; all other
-// rows by the shipped numbers as they are. One JSON object on the last line of stdout.
+// labelled rows, by the real module. Rows whose source the shipped numbers were fitted on are
+// scored by numbers refitted without their fold (idf, weights and thresholds), split by source; all
+// other rows by the shipped numbers as they are. One JSON object on the last line of stdout.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 

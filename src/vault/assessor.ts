@@ -245,10 +245,8 @@ function unsupported(
 ): Finding {
   const { unsupportedKind, unsupportedStart, unsupportedEnd, worstNumber } = reading;
   const what = unsupportedKind === 1 ? "number" : "name";
-  const gap =
-    unsupportedKind === 0
-      ? ""
-      : `; the first ${what} missing there is ${quote(content.slice(unsupportedStart, unsupportedEnd))}`;
+  const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
+  const gap = unsupportedKind === 0 ? "" : `; the first ${what} missing there is ${missing}`;
   return finding({
     code: "UNSUPPORTED_CONTENT",
     reason: `Sentence ${worstNumber + 1} is not supported by the cited sources${gap}.`,

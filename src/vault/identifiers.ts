@@ -92,7 +92,7 @@ export function isArxiv(text: string, nowMs: number): boolean {
   return at >= began && number.length === (at < 2015 * 12 ? 4 : 5);
 }
 
-/** WHATWG URL with http(s) and a public host; a DOI or arXiv link is checked as what it links to. */
+/** WHATWG URL with http(s) and a public host; a DOI or arXiv link is checked as its target. */
 function checkUrl(text: string, nowMs: number): IdentifierFinding {
   if (!URL.canParse(text)) return { scheme: "url", standing: "malformed" };
   const url = new URL(text);

@@ -33,7 +33,7 @@ export function createMinHashMemory(): MinHashMemory {
   };
 }
 
-/** Multipliers and offsets of the hash family: fixed, so that a signature means the same for ever. */
+/** Multipliers and offsets of the hash family: fixed, so that signatures keep their meaning. */
 const FAMILY = Uint32Array.from({ length: HASHES * 2 }, (_, at) => hashWord(`minhash ${at}`) | 1);
 
 /** Signature of a text; undefined when it has fewer than five words. */

@@ -22,8 +22,9 @@ const windowOf = (text: string, document: number) => {
 };
 
 describe("keyword stuffing", () => {
-  it("caught: rare words of the source around an invention leave the invention standing out", () => {
-    const stuffed = `Bradfield bridge harbour labourers pounds loan. ${INVENTED} Bridge railway lanes.`;
+  it("caught: rare words of the source around an invention leave it standing out", () => {
+    const rare = ["Bradfield bridge harbour labourers pounds loan.", "Bridge railway lanes."];
+    const stuffed = rare.join(` ${INVENTED} `);
     expect(riskOf(stuffed)).toBeGreaterThan(riskOf(HONEST));
     expect(riskOf(stuffed)).toBeGreaterThan(kinds.prose.tau_lo);
   });

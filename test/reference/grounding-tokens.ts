@@ -90,7 +90,7 @@ interface Unit {
   end: number;
 }
 
-/** Characters as the scan sees them; a pair outside the first plane counts if it is mathematical. */
+/** Characters as the scan sees them; a surrogate pair counts if it is mathematical. */
 function unitsOf(text: string): Unit[] {
   const units: Unit[] = [];
   for (let at = 0; at < text.length; at++) {

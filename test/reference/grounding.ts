@@ -190,7 +190,7 @@ export class ReferenceScorer {
     return { features, z: (sum >> 10) + bias, unsupported, sentence, start, end };
   }
 
-  /** Of the weight of distinct stems: found in the best two neighbouring sentences, and anywhere. */
+  /** Of the weight of distinct stems: found in the best two neighbours, and anywhere. */
   private support(
     own: Token[],
     documents: ReferenceEvidence[],

@@ -38,8 +38,9 @@ export function openVault() {
   return { vault, payloads, assessor: new VaultAssessor(vault.memory, () => NOW) };
 }
 
-export const BRIDGE =
-  "The Harbour Bridge was opened on 19 March 1932 after eight years of work. It is 1,149 metres " +
-  "long and 134 metres high. The engineer John Bradfield led the project, and about 1,400 " +
-  "labourers built it. Sixteen of them died. The bridge cost 6.25 million pounds and the loan was " +
-  "paid back in 1988. Today eight lanes of road traffic and two railway lines cross the water.";
+export const BRIDGE = [
+  "The Harbour Bridge was opened on 19 March 1932 after eight years of work. It is 1,149 metres",
+  "long and 134 metres high. The engineer John Bradfield led the project, and about 1,400",
+  "labourers built it. Sixteen of them died. The bridge cost 6.25 million pounds and the loan",
+  "was paid back in 1988. Today eight lanes of road traffic and two railway lines cross the water.",
+].join(" ");

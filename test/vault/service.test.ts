@@ -97,7 +97,7 @@ describe("evidence over HTTP", () => {
     );
   });
 
-  it("scores a large text on its own thread, and never guesses when that is not ready", async () => {
+  it("scores a large text on its own thread, and never guesses before that is ready", async () => {
     const content = `${TRUE_CLAIM.content} ${OTHER.content} `.repeat(400);
     const cited_sources = ["bridge", "a/1", "https://example.com/p?q=1"];
     const seen = new Set<unknown>();

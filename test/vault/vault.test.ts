@@ -9,7 +9,7 @@ import { ACME, ADMIN, BRIDGE, itemOf, openVault, RIVAL } from "./_setup.ts";
 const bytesOf = (name: string) => Buffer.from(name.slice("sha256:".length), "hex");
 
 describe("the vault", () => {
-  it("registers a source once; a repeat changes nothing, another text is a new version", async () => {
+  it("registers a source once; a repeat changes nothing, another text is a version", async () => {
     const { vault, payloads } = openVault();
     const [first] = await vault.register([itemOf("report-1", "one two three")], ACME);
     const [repeat] = await vault.register([itemOf("report-1", "one two three")], ACME);
