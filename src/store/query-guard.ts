@@ -97,6 +97,10 @@ function assertHarmless(statements: unknown[]): void {
     if (typeof name === "string" && FORBIDDEN.has(name.toLowerCase())) {
       throw queryRejected(`function \`${name}\` is not allowed in an expression`);
     }
+    // A file by its path reads like a table. Exports lie where the engine may read for a moment.
+    if (type === "BASE_TABLE" && String(members["table_name"]).includes("/")) {
+      throw queryRejected("files cannot be read");
+    }
     if (type === "TABLE_FUNCTION") {
       // The call itself is judged here, by another list; only its arguments are expressions.
       pending.push(argumentsOf(members["function"]));

@@ -23,7 +23,10 @@ export function principalOf(tenant: string, isShadow = false): Principal {
 }
 
 /** A bureau over a table with a good agent, a bad one and one that looks. */
-export function openTable(decisions: DecisionLog): { bureau: Bureau; writer: TableWriter } {
+export function openTable(
+  decisions: DecisionLog,
+  nowMs = NOW_MS,
+): { bureau: Bureau; writer: TableWriter } {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
   for (let n = 0; n < 60; n++) {
@@ -38,7 +41,7 @@ export function openTable(decisions: DecisionLog): { bureau: Bureau; writer: Tab
         stakes: 40,
         gradeIndex: 3,
         signatureIndex: 1,
-        settledAtMs: NOW_MS - (60 - n) * 7_200_000,
+        settledAtMs: nowMs - (60 - n) * 7_200_000,
       });
     }
   }
@@ -50,7 +53,7 @@ export function openTable(decisions: DecisionLog): { bureau: Bureau; writer: Tab
       pendingCount: 0,
       close: () => Promise.resolve(),
     },
-    clock: () => NOW_MS,
+    clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),
       fillRandom: () => undefined,

@@ -1,0 +1,78 @@
+// Every SQL block of README.md, run as it stands there against the sample history and a few
+// decisions on it.
+import * as fs from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readOutcomes } from "../../src/cli/read-outcomes.ts";
+import type { OutcomeRequest } from "../../src/contract/messages.ts";
+import { GRADES } from "../../src/contract/vocabulary.ts";
+import { createDecisionRing } from "../../src/store/decision-layout.ts";
+import { DecisionRing } from "../../src/store/decision-ring.ts";
+import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
+import { openTable, principalOf } from "./_decisions.ts";
+import { LIMITS, openJournal } from "./_fixtures.ts";
+
+const README = readFileFromRoot("README.md");
+const SAMPLE = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
+
+function readFileFromRoot(name: string): string {
+  return fs.readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
+}
+
+/** One statement per block; blocks of other languages are none of ours. */
+const blocks = [...README.matchAll(/^```sql\n([^]*?)^```/gm)].map(([, sql]) => sql as string);
+
+let store: OpenStore;
+
+beforeAll(async () => {
+  const dataDir = temporaryDirectory();
+  const rows = [...readOutcomes(SAMPLE, "ndjson", "")].map((row) => row.outcome as OutcomeRequest);
+  const newestMs = Math.max(...rows.map((row) => row.settled_at ?? 0));
+  const records = rows.map((row, index) =>
+    recordOf(index, {
+      subject: row.subject,
+      reporter: row.reporter,
+      outcome: row.outcome,
+      stakes: row.stakes,
+      gradeIndex: GRADES.indexOf(row.grade),
+      settledAtMs: (row.settled_at ?? 0) + Date.now() - newestMs,
+      action: row.action ?? "",
+      // Some settle a verdict, as outcomes of the service do.
+      requestId: index % 100 === 0 ? `request-${index % 5}` : "",
+    }),
+  );
+  const journal = openJournal(dataDir);
+  for (let at = 0; at < records.length; at += 500) {
+    journal.commit([runOf(records.slice(at, at + 500))], Date.now());
+  }
+  journal.close();
+  const ring = createDecisionRing();
+  store = await startStore({ dataDir, isStandalone: true, rings: [ring] });
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), Date.now());
+  for (const [index, level] of (["L0", "L1", "L2", "L3", "L3"] as const).entries()) {
+    const agent = index % 2 === 0 ? "agent://shop/bad" : "agent://shop/good";
+    const request = { agent_id: agent, action: "order.place", tool_level: level, context: {} };
+    await bureau.verify(request, { requestId: `request-${index}`, principal: principalOf("acme") });
+  }
+});
+
+afterAll(() => store.close());
+
+test("README has no SQL that does not run", async () => {
+  for (const sql of blocks) {
+    const { columns, rows } = await store.query(sql, LIMITS).catch((error: unknown) => {
+      throw new Error(`README.md: ${sql}\n${String(error)}`, { cause: error });
+    });
+    expect(columns.length, sql).toBeGreaterThan(0);
+    expect(rows.length, sql).toBeGreaterThan(0);
+  }
+});
+
+test("every view says what it is", async () => {
+  const { rows } = await store.query(
+    `SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL`,
+    LIMITS,
+  );
+  expect(rows).toEqual([]);
+});
