@@ -226,6 +226,7 @@ for (const add of [
   addImport,
   addEvidenceCommands,
   addQuery,
+  addExport,
   addKaizen,
   addDoctor,
 ])
