@@ -41,8 +41,11 @@ function crossValidate(bench: RowBench, rows: readonly LabelledRow[]): Judged[] 
   });
 }
 
+/** A task that was never fitted is judged at the mean of the others' thresholds. */
 function judge(scored: readonly Scored[], f1At: Record<string, number>): Judged[] {
-  return scored.map((each) => ({ ...each, threshold: f1At[each.row.task] ?? 0 }));
+  const known = Object.values(f1At);
+  const mean = known.reduce((sum, each) => sum + each, 0) / Math.max(1, known.length);
+  return scored.map((each) => ({ ...each, threshold: f1At[each.row.task] ?? mean }));
 }
 
 function shipped(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
