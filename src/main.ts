@@ -95,8 +95,7 @@ async function openService(
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());
   closers.push(() => evidence.sources.close());
-  const { serviceId, isSignatureRequired } = config;
-  const reporting = openReporting({ paths, ledger, serviceId, isSignatureRequired });
+  const reporting = openReporting({ ...config, paths, ledger });
   closers.push(() => reporting.close());
   const kaizen = await openKaizen(
     { dataDir: paths.root, journal: paths.journal, ledger, clock: Date.now, log },

@@ -1,0 +1,208 @@
+// A service for signed outcomes: real server, real ledger thread, real verification pool, a clock
+// the test moves, and reporters that sign with WebCrypto through the client library or jose.
+import { generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { CompactSign, FlattenedSign } from "jose";
+import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openReporterDesk } from "../../src/bureau/reporter-desk.ts";
+import { thumbprint } from "../../src/contract/public-key.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineReader, type TableReader } from "../../src/engine/reader.ts";
+import { startHttpServer } from "../../src/http/http-server.ts";
+import { type Keyring, openKeyring } from "../../src/http/keys.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
+import { SignaturePool } from "../../src/signature-pool.ts";
+import { RowStore } from "./_setup.ts";
+
+export const SERVICE_ID = "trustrank:test";
+export const NOW_MS = Date.UTC(2026, 2, 1, 12);
+export const AGENT = "agent://shop/buyer";
+export const SUBJECT = "agent://market/seller";
+const ADMIN = "an-admin-secret-of-the-operator-0123456789";
+
+export interface Pair {
+  privateKey: KeyObject;
+  jwk: { kty: "OKP"; crv: "Ed25519"; x: string };
+  kid: string;
+}
+
+export function newPair(): Pair {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const { x } = publicKey.export({ format: "jwk" });
+  return { privateKey, jwk: { kty: "OKP", crv: "Ed25519", x: x! }, kid: thumbprint(x!) };
+}
+
+let jtiCount = 0;
+
+/** A UUIDv7 of `timeMs`, another at every call. */
+export function jtiAt(timeMs: number): string {
+  const time = timeMs.toString(16).padStart(12, "0");
+  const last = (jtiCount += 1).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${last}`;
+}
+
+/** `X-JWS-Signature` as jose makes it; `changes` replace members of the protected header. */
+export async function joseSignature(
+  pair: Pair,
+  body: string,
+  changes: Record<string, unknown> = {},
+  nowMs = NOW_MS,
+): Promise<string> {
+  const header = {
+    alg: "Ed25519",
+    kid: pair.kid,
+    typ: "outcome+jws",
+    b64: false,
+    crit: ["b64"],
+    iat: Math.floor(nowMs / 1000),
+    jti: jtiAt(nowMs),
+    aud: SERVICE_ID,
+    ...changes,
+  };
+  const jws = await new FlattenedSign(Buffer.from(body))
+    .setProtectedHeader(header as never)
+    .sign(pair.privateKey);
+  return `${jws.protected}..${jws.signature}`;
+}
+
+export function outcome(changes: Record<string, unknown> = {}): string {
+  const body = { subject: SUBJECT, reporter: AGENT, outcome: 1, stakes: 9, grade: "counterparty" };
+  return JSON.stringify({ ...body, ...changes });
+}
+
+export interface Reply {
+  status: number;
+  // What a route answers is what the tests are about: they look into it freely.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  json: any;
+}
+
+export interface SigningService {
+  readonly dataDir: string;
+  readonly clock: { nowMs: number };
+  readonly base: string;
+  readonly keyring: Keyring;
+  readonly ledger: OpenLedger;
+  readonly engine: TableReader;
+  /** Tables that took over since the start. */
+  tables: number;
+  call(method: string, route: string, body?: unknown, key?: string): Promise<Reply>;
+  /** Posts raw text with an optional signature. */
+  post(route: string, body: string, signature?: string, type?: string): Promise<Reply>;
+  register(pair: Pair, agent?: string, more?: Record<string, unknown>): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+const open: SigningService[] = [];
+const directories: string[] = [];
+
+/** Closes what a test has left open and removes its directories. */
+export async function closeServices(): Promise<void> {
+  for (const service of open.splice(0)) await service.close();
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+}
+
+export async function openService(
+  options: { dataDir?: string; nowMs?: number; isSignatureRequired?: boolean } = {},
+): Promise<SigningService> {
+  const dataDir = options.dataDir ?? mkdtempSync(path.join(tmpdir(), "trustrank-signing-"));
+  if (options.dataDir === undefined) directories.push(dataDir);
+  const clock = { nowMs: options.nowMs ?? NOW_MS };
+  const now = () => clock.nowMs;
+  const onTable = (memory: WebAssembly.Memory) => {
+    service.engine.rebind(memory);
+    service.tables += 1;
+  };
+  const ledger = await startLedger({
+    dataDir,
+    engineMemory: createEngineMemory(),
+    engineSettings: { seed: 1n },
+    onTable: (memory) => onTable(memory),
+    onFatal: () => undefined,
+    clock: now,
+  });
+  const engine = openEngineReader(ledger.engineMemory, 1);
+  const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
+  const environment = { delay: () => Promise.resolve(), fillRandom, isReservedEnabled: false };
+  const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
+  const pool = new SignaturePool();
+  const reporters = openReporterDesk({
+    serviceId: SERVICE_ID,
+    events: ledger,
+    keyEvents: ledger.keyEvents,
+    verify: (key, signature, message) => pool.verify(key, signature, message),
+    clock: now,
+    fillRandom,
+    isSignatureRequired: options.isSignatureRequired ?? false,
+  });
+  const keyring = await openKeyring({ dataDir, now });
+  keyring.installAdminKey(ADMIN);
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+  const server = await startHttpServer({
+    adapter: "auto",
+    host: "127.0.0.1",
+    port: 0,
+    bureau,
+    keyring,
+    store: new RowStore(),
+    reporters,
+    clock: now,
+    logger: quiet,
+    health: { isReady: () => ({ ready: true, reasons: [] }) },
+    version: "0.0.0-test",
+  });
+  const base = `http://127.0.0.1:${server.port}`;
+  const send = async (route: string, init: RequestInit): Promise<Reply> => {
+    const response = await fetch(base + route, init);
+    return { status: response.status, json: await response.json() };
+  };
+  const service: SigningService = {
+    dataDir,
+    clock,
+    base,
+    keyring,
+    ledger,
+    engine,
+    tables: 0,
+    call: (method, route, body, key = ADMIN) =>
+      send(route, {
+        method,
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    post: (route, body, signature, type = "application/json") =>
+      send(route, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${ADMIN}`,
+          "content-type": type,
+          ...(signature === undefined ? {} : { "x-jws-signature": signature }),
+        },
+        body,
+      }),
+    async register(pair, agent = AGENT, more = {}) {
+      const route = `/v1/agents/${encodeURIComponent(agent)}/keys`;
+      const { json } = await service.call("POST", `${route}/nonce`, {});
+      const proof = await proofOf(pair, json.nonce, json.audience);
+      return service.call("PUT", route, { jwk: pair.jwk, proof, ...more });
+    },
+    async close() {
+      const at = open.indexOf(service);
+      if (at >= 0) open.splice(at, 1);
+      await server.close(1000);
+      await ledger.close();
+      await pool.close();
+    },
+  };
+  open.push(service);
+  return service;
+}
+
+/** A compact JWS over the nonce. */
+export function proofOf(pair: Pair, nonce: string, audience: string): Promise<string> {
+  return new CompactSign(Buffer.from(nonce))
+    .setProtectedHeader({ alg: "Ed25519", kid: pair.kid, typ: "key-proof+jws", aud: audience })
+    .sign(pair.privateKey);
+}
