@@ -1,7 +1,7 @@
 // What the vault says of one request's content and citations (provenance.md 4 and 5). Exact
 // findings come first and may be hard failures; the grounding score can only raise doubt. Runs in
 // the callback of the reply: no waiting, bounded work, one finding out.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { ONE } from "../../assembly/grounding/layout.ts";
 import type { VerifyContext } from "../contract/messages.ts";
@@ -101,9 +101,9 @@ export class VaultAssessor {
   }
 
   #cite(id: string, tenant: string): Cited {
-    const { standing } = checkIdentifier(id, this.#clock());
     const number = this.#catalogue.find(tenant, id);
     if (number === NOT_FOUND) {
+      const { standing } = checkIdentifier(id, this.#clock());
       return { id, status: UNREGISTERED[standing], number };
     }
     // What someone registered exists, whatever its name looks like.
@@ -286,5 +286,5 @@ function verified(
 }
 
 function sha256Hex(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  return hash("sha256", text, "hex");
 }

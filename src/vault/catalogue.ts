@@ -5,7 +5,7 @@
 //
 // INVARIANT (publication): an entry is complete before a slot names it. State and document are the
 // only words that change later, each by one atomic store.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { EVIDENCE_STATES } from "../contract/evidence.ts";
 import type { EvidenceState } from "../contract/evidence.ts";
@@ -66,7 +66,7 @@ export interface CatalogueEntry {
 
 function keyOf(tenant: string, sourceId: string): Uint32Array {
   // Tenants hold no line break, so no id can reach into another tenant.
-  const digest = createHash("sha256").update(`${tenant}\n${sourceId}`).digest();
+  const digest = hash("sha256", `${tenant}\n${sourceId}`, "buffer");
   return new Uint32Array(digest.buffer.slice(digest.byteOffset, digest.byteOffset + 16));
 }
 
