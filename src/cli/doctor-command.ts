@@ -126,7 +126,8 @@ function journalFinding(paths: DataPaths): Finding {
   const part = "journal";
   if (!existsSync(paths.journal)) return sound(part, "empty");
   try {
-    const { records, bytes, tornBytes, gaps, damage } = verifyJournal(nodeFiles, paths.journal);
+    const report = verifyJournal(nodeFiles, paths.journal);
+    const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
     if (damage !== undefined) {
       const { reason, segment, offset, afterLsn } = damage;
       const advice =
@@ -134,10 +135,16 @@ function journalFinding(paths: DataPaths): Finding {
       const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
       return wrong(part, `${reason} in ${place}`, advice);
     }
+    if (forged.length > 0) {
+      const places = forged.slice(0, 5).join(", ");
+      const detail = `${forged.length} records are not what their reporters signed (${places})`;
+      return wrong(part, detail, "somebody with the bureau's key wrote them: restore a backup");
+    }
     const torn =
       tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
     const lost = gaps.length === 0 ? "" : `; ${gaps.length} gaps of an earlier repair`;
-    return sound(part, `${records} records in ${bytes} bytes verify${torn}${lost}`);
+    const signed = signatures === 0 ? "" : `, ${signatures} signatures of reporters with them`;
+    return sound(part, `${records} records in ${bytes} bytes verify${signed}${torn}${lost}`);
   } catch (error) {
     return wrong(part, (error as Error).message, "the journal's files must be readable");
   }

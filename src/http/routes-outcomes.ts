@@ -15,7 +15,7 @@ import { parseJson } from "../contract/parse-json.ts";
 import { parseOutcomeRequest } from "../contract/parse-requests.ts";
 import type { SignedBody } from "../bureau/signed-body.ts";
 import type { Exchange } from "./exchange.ts";
-import { isNdjson, requireNdjson } from "./negotiation.ts";
+import { bodyFormat, isNdjson, requireNdjson } from "./negotiation.ts";
 import { problemOf } from "./reply.ts";
 import { parseTraceparent } from "./request-id.ts";
 import type { Route } from "./route.ts";
@@ -91,9 +91,15 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
 
 /** The signature of the body, its cheap checks passed; undefined for an unsigned one. */
 function signedBody(exchange: Exchange): SignedBody | undefined {
-  const { signature } = exchange.head;
+  const { signature, contentType } = exchange.head;
   const { reporters } = exchange.services;
-  if (signature !== undefined) return reportersOf(exchange).signedBody(signature, exchange.body);
+  if (signature !== undefined) {
+    // The media type is not signed: bytes that are JSON must not be read as anything else.
+    if (!isNdjson(contentType) && bodyFormat(contentType) !== "json") {
+      throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
+    }
+    return reportersOf(exchange).signedBody(signature, exchange.body);
+  }
   if (reporters?.isSignatureRequired === true) {
     throw new ServiceFault("signature_required", "send `x-jws-signature`");
   }

@@ -1,5 +1,6 @@
 // Full verification of a stopped journal for `doctor`: chain, checksums and every signature, of
 // commits and of the gaps an earlier repair declared. Reads only.
+import { EvidenceCheck } from "./evidence-verify.ts";
 import { verifyWithRawKey } from "./bureau-key.ts";
 import { type JournalDamage, JournalDamaged } from "./journal-faults.ts";
 import { type FileLayer, readWhole } from "./journal-files.ts";
@@ -19,6 +20,7 @@ import {
   segmentsOf,
 } from "./journal-format.ts";
 import { recoverJournal } from "./journal-recovery.ts";
+import type { RecordVisitor } from "./journal-scan.ts";
 
 export interface JournalReport {
   records: number;
@@ -31,6 +33,9 @@ export interface JournalReport {
   gaps: { firstLost: number; lastLost: number; bytesLost: number }[];
   /** Hex of every key that signed commits, oldest first. */
   publicKeys: string[];
+  /** Reporters' signatures that hold, and positions of records that are not what was signed. */
+  signatures: number;
+  forged: readonly number[];
   /** Undefined when everything verifies. */
   damage: JournalDamage | undefined;
 }
@@ -45,11 +50,20 @@ export function verifyJournal(files: FileLayer, directory: string): JournalRepor
     commits: 0,
     gaps: [],
     publicKeys: [],
+    signatures: 0,
+    forged: [],
     damage: undefined,
   };
   try {
     const isReadOnly = true;
-    const recovery = recoverJournal(files, directory, () => report.records++, { isReadOnly });
+    const evidence = new EvidenceCheck();
+    const visit: RecordVisitor = (bytes, at, lsn) => {
+      report.records++;
+      evidence.visit(bytes, at, lsn);
+    };
+    const recovery = recoverJournal(files, directory, visit, { isReadOnly });
+    report.signatures = evidence.signatures;
+    report.forged = evidence.invalid;
     report.lsn = recovery.tail.lsn;
     report.bytes = recovery.bytes;
     report.tornBytes = recovery.truncatedBytes;

@@ -47,6 +47,7 @@ export interface Pending {
 
 /** No tenant is called so: tenants hold no control characters. */
 const SIGNED_SCOPE = Buffer.from("\u0001jws");
+const BATCH_CONTENT = Buffer.from("batch\n");
 const NOBODY: readonly GuardedIdentity[] = [];
 
 /** By which identities the record in the frame at `at` is known again. */
@@ -55,7 +56,8 @@ export function identitiesOf(bytes: Buffer, at: number): readonly GuardedIdentit
   if (kind === FRAME_KINDS.evidence) {
     const batch = decodeEvidence(bytes, at);
     if (batch === undefined) return NOBODY;
-    return [signed(batch.identity, Buffer.from(batch.body))];
+    // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
+    return [signed(batch.identity, Buffer.concat([BATCH_CONTENT, batch.body]))];
   }
   if (kind !== FRAME_KINDS.outcome) return NOBODY;
   const parts = outcomeReplayParts(bytes, at);

@@ -1,13 +1,14 @@
 // A service for signed outcomes: real server, real ledger thread, real verification pool, a clock
 // the test moves, and reporters that sign with WebCrypto through the client library or jose.
-import { generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
+import { createHash, generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { CompactSign, FlattenedSign } from "jose";
+import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open-bureau.ts";
 import { openReporterDesk } from "../../src/bureau/reporter-desk.ts";
 import { thumbprint } from "../../src/contract/public-key.ts";
+import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader, type TableReader } from "../../src/engine/reader.ts";
 import { startHttpServer } from "../../src/http/http-server.ts";
@@ -50,7 +51,7 @@ export async function joseSignature(
   changes: Record<string, unknown> = {},
   nowMs = NOW_MS,
 ): Promise<string> {
-  const header = {
+  const header: CompactJWSHeaderParameters = {
     alg: "Ed25519",
     kid: pair.kid,
     typ: "outcome+jws",
@@ -62,7 +63,7 @@ export async function joseSignature(
     ...changes,
   };
   const jws = await new FlattenedSign(Buffer.from(body))
-    .setProtectedHeader(header as never)
+    .setProtectedHeader(header)
     .sign(pair.privateKey);
   return `${jws.protected}..${jws.signature}`;
 }
@@ -86,6 +87,8 @@ export interface SigningService {
   readonly keyring: Keyring;
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
+  /** SHA-256 of the agent table. */
+  digest(): string;
   /** Tables that took over since the start. */
   tables: number;
   call(method: string, route: string, body?: unknown, key?: string): Promise<Reply>;
@@ -111,7 +114,8 @@ export async function openService(
   if (options.dataDir === undefined) directories.push(dataDir);
   const clock = { nowMs: options.nowMs ?? NOW_MS };
   const now = () => clock.nowMs;
-  const onTable = (memory: WebAssembly.Memory) => {
+  const onTable = (fresh: WebAssembly.Memory) => {
+    memory = fresh;
     service.engine.rebind(memory);
     service.tables += 1;
   };
@@ -119,11 +123,12 @@ export async function openService(
     dataDir,
     engineMemory: createEngineMemory(),
     engineSettings: { seed: 1n },
-    onTable: (memory) => onTable(memory),
+    onTable: (fresh) => onTable(fresh),
     onFatal: () => undefined,
     clock: now,
   });
-  const engine = openEngineReader(ledger.engineMemory, 1);
+  let memory = ledger.engineMemory;
+  const engine = openEngineReader(memory, 1);
   const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
   const environment = { delay: () => Promise.resolve(), fillRandom, isReservedEnabled: false };
   const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
@@ -166,6 +171,11 @@ export async function openService(
     ledger,
     engine,
     tables: 0,
+    digest() {
+      const digest = createHash("sha256");
+      for (const part of tableImage(memory).parts()) digest.update(part);
+      return digest.digest("hex");
+    },
     call: (method, route, body, key = ADMIN) =>
       send(route, {
         method,

@@ -77,7 +77,7 @@ describe("a reporter key", () => {
       "ff".repeat(32),
     ];
     const weak = [
-      ...points.map((point) => ({ ...pair.jwk, x: hex(point) })),
+      ...points.map((point) => ({ kty: "OKP", crv: "Ed25519", x: hex(point) })),
       { ...pair.jwk, d: pair.jwk.x },
       { ...pair.jwk, crv: "X25519" },
       { ...pair.jwk, x: `${pair.jwk.x}=` },
@@ -189,11 +189,14 @@ describe("a revocation", () => {
     expect(await send(service, good, last)).toBe("reporter");
     const after = look(service);
     expect(after.outcomes).toBe(expected.outcomes + 1);
+    const digest = service.digest();
     const { dataDir } = service;
     await service.close();
 
     const next = await openService({ dataDir });
     expect(look(next)).toEqual(after);
+    // The same log gives the same bytes, whenever the revocation was heard of.
+    expect(next.digest()).toBe(digest);
     expect(await send(next, doubtful, outcome())).toBe("signature_key_revoked");
   });
 });

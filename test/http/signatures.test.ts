@@ -180,6 +180,23 @@ describe("a batch under one signature", () => {
     expect(refused).toMatchObject({ status: 409, json: { code: "signature_replayed" } });
   });
 
+  it("is not an outcome alone: neither can be sent as the other", async () => {
+    const service = await openService();
+    const pair = newPair();
+    await service.register(pair);
+    const alone = await joseSignature(pair, outcome());
+    expect((await service.post("/v1/outcomes", outcome(), alone)).status).toBe(201);
+    const type = "application/x-ndjson";
+    const asBatch = await service.post("/v1/outcomes/batch", outcome(), alone, type);
+    expect(asBatch).toMatchObject({ status: 409, json: { code: "signature_replayed" } });
+    const line = await joseSignature(pair, outcome());
+    expect((await service.post("/v1/outcomes/batch", outcome(), line, type)).status).toBe(200);
+    const asOne = await service.post("/v1/outcomes", outcome(), line);
+    expect(asOne).toMatchObject({ status: 409, json: { code: "signature_replayed" } });
+    const packed = await service.post("/v1/outcomes", outcome(), line, "application/msgpack");
+    expect(packed.json.code).toBe("unsupported_media_type");
+  });
+
   it("may be unsigned, and is bounded", async () => {
     const service = await openService();
     const reply = await service.post("/v1/outcomes/batch", JSON.stringify(rows(3)));
