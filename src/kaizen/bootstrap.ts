@@ -4,6 +4,7 @@
 import type { Holdout } from "./holdout.ts";
 import { refusalsOf } from "./holdout.ts";
 import { seededRandom } from "./random.ts";
+import type { Random } from "./random.ts";
 
 /** Resamples, and rows times resamples that one run may spend. */
 const RESAMPLES = 999;
@@ -50,6 +51,15 @@ function interval(differences: number[], isBetter: (x: number) => boolean): Boot
   return { low: at(0.05), high: at(0.95), p: (1 + not) / (differences.length + 1) };
 }
 
+/** Room for every agent number that occurs. */
+function sizeOf(ids: Uint32Array): number {
+  return ids.reduce((most, id) => Math.max(most, id), 0) + 1;
+}
+
+function draw(weights: Uint8Array, random: Random): void {
+  for (let i = 0; i < weights.length; i++) weights[i] = random.poisson();
+}
+
 /** Resamples the holdout; the seed makes it the same on every machine. */
 export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const { champion, challenger, failures, subjects, reporters, config } = holdout;
@@ -62,17 +72,14 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const loss: number[] = [];
   const refused: number[] = [];
   const weights = new Float64Array(n);
+  const bySubject = new Uint8Array(sizeOf(subjects));
+  const byReporter = new Uint8Array(sizeOf(reporters));
   for (let b = 0; b < resamples; b++) {
-    const bySubject = new Map<number, number>();
-    const byReporter = new Map<number, number>();
-    const draw = (drawn: Map<number, number>, id: number) => {
-      let k = drawn.get(id);
-      if (k === undefined) drawn.set(id, (k = random.poisson()));
-      return k;
-    };
+    draw(bySubject, random);
+    draw(byReporter, random);
     let [total, gain, goods, more] = [0, 0, 0, 0];
     for (let i = 0; i < n; i++) {
-      const w = draw(bySubject, subjects[i]!) * draw(byReporter, reporters[i]!);
+      const w = bySubject[subjects[i]!]! * byReporter[reporters[i]!]!;
       weights[i] = w;
       total += w;
       gain += w * (challenger.losses[i]! - champion.losses[i]!);

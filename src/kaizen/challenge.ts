@@ -22,6 +22,8 @@ import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./scor
 const LAMBDAS = [1, 5, 25] as const;
 /** Last part of the training rows on which lambda is chosen. */
 const INNER_SHARE = 0.2;
+/** The newest of the other rows suffice to tell three lambdas apart. */
+const INNER_ROWS_MAX = 200_000;
 const TRAIN_ROWS_MIN = 500;
 const TRAIN_FAILURES_MIN = 40;
 /** No reporter above about 2 % of the weight of a test (kaizen 6.3). */
@@ -116,12 +118,12 @@ function fitChallenger(evidence: Evidence, config: ScoringConfig, options: Chall
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
   const weights = trainingWeights(evidence, trainTo);
-  const fitOn = (to: number, lambda: number) =>
-    fitScorecard(rows, failures, [0, to], champion, usable, lambda, weights);
+  const fitOn = (to: number, lambda: number, from = 0) =>
+    fitScorecard(rows, failures, [from, to], champion, usable, lambda, weights);
   const inner = Math.floor(trainTo * (1 - INNER_SHARE));
   let best: { lambda: number; loss: number } | undefined;
   for (const lambda of LAMBDAS) {
-    const fit = fitOn(inner, lambda);
+    const fit = fitOn(inner, lambda, Math.max(0, inner - INNER_ROWS_MAX));
     if (fit === null) continue;
     const loss = lossOn(evidence, inner, trainTo, fit);
     if (best === undefined || loss < best.loss) best = { lambda, loss };

@@ -29,6 +29,7 @@ export interface Fit {
 
 const ITERATIONS_MAX = 50;
 const STEP_TOLERANCE = 1e-8;
+const LOSS_ROUNDING = 1e-12;
 
 /** Solves A x = b for symmetric positive definite A, in place of nothing. Null when A is not. */
 export function solveCholesky(a: Float64Array, b: Float64Array): Float64Array | null {
@@ -121,7 +122,8 @@ function newton(design: Design, active: readonly number[], options: FitOptions) 
       active.forEach((j, i) => (next[j]! += scale * step[i]!));
       tried = momentsAt(design, next, active, options);
       scale /= 2;
-    } while (!(tried.loss <= moments.loss + 1e-9) && scale > 1e-6);
+      // Rounding of a sum of a million losses must not look like a step uphill.
+    } while (!(tried.loss <= moments.loss * (1 + LOSS_ROUNDING) + 1e-9) && scale > 1e-6);
     beta.set(next);
     moments = tried;
     if (Math.max(...step.map(Math.abs)) < STEP_TOLERANCE) break;

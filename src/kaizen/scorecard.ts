@@ -96,9 +96,22 @@ export function rowLogit(rows: ScorecardRows, row: number, beta: Float64Array): 
   return eta;
 }
 
+/** Columns that hold anything but zeros in rows [from, to), of those that may be used. */
+function liveColumns(
+  rows: ScorecardRows,
+  [from, to]: readonly [number, number],
+  usable: readonly boolean[],
+): number[] {
+  const isLive = usable.map(() => false);
+  for (let at = from * COLUMNS; at < to * COLUMNS; at++) {
+    if (rows.values[at] !== 0) isLive[at % COLUMNS] = true;
+  }
+  return [...isLive.keys()].filter((j) => usable[j] && isLive[j]);
+}
+
 /**
- * Fits the columns named in `usable` on rows [from, to), pulled towards `champion`. Null when the
- * fit breaks; then the champion stays.
+ * Fits the columns named in `usable` on rows [from, to), pulled towards `champion`; a column of
+ * zeros keeps the champion's weight. Null when the fit breaks; then the champion stays.
  */
 export function fitScorecard(
   rows: ScorecardRows,
@@ -110,13 +123,24 @@ export function fitScorecard(
   weights?: Float64Array,
 ): Fit | null {
   const [from, to] = range;
-  const values = rows.values.slice(from * COLUMNS, to * COLUMNS);
-  for (let at = 0; at < values.length; at += COLUMNS) {
-    for (let j = 0; j < COLUMNS; j++) if (!usable[j]) values[at + j] = 0;
+  const before = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
+  const live = liveColumns(rows, range, usable);
+  const columns = live.length;
+  const values = new Float64Array((to - from) * columns);
+  for (let row = from; row < to; row++) {
+    const at = (row - from) * columns;
+    for (let i = 0; i < columns; i++) values[at + i] = rows.values[row * COLUMNS + live[i]!]!;
   }
-  const prior = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
-  const design = { columns: COLUMNS, values, failures: failures.subarray(from, to) };
+  const design = { columns, values, failures: failures.subarray(from, to) };
   const weighted =
     weights === undefined ? design : { ...design, weights: weights.subarray(from, to) };
-  return fitLogistic(weighted, { lambda, prior, signs: COLUMN_SIGNS });
+  const fit = fitLogistic(weighted, {
+    lambda,
+    prior: Float64Array.from(live, (j) => before[j]!),
+    signs: live.map((j) => COLUMN_SIGNS[j]!),
+  });
+  if (fit === null) return null;
+  const coefficients = Float64Array.from(before);
+  live.forEach((j, i) => (coefficients[j] = fit.coefficients[i]!));
+  return { ...fit, coefficients };
 }
