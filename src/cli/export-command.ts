@@ -1,5 +1,5 @@
-// `trustrank export --to DIR`: outcomes and decisions as Parquet, one file a day, in the layout that
-// DuckDB, pandas and Spark read as partitions: DIR/outcomes/day=2026-01-31/data.parquet.
+// `trustrank export --to DIR`: outcomes and decisions as Parquet, one file a day, in the layout
+// that DuckDB, pandas and Spark read as partitions: DIR/outcomes/day=2026-01-31/data.parquet.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { EXPORT_VIEWS } from "../store/store.ts";

@@ -107,7 +107,8 @@ export class DecisionRing implements DecisionLog {
     this.#ring.words[at / 4] = length;
     // The store is what makes the bytes before it visible to the reader.
     Atomics.store(this.#control, HEAD, (head + length) >>> 0);
-    Atomics.add(this.#control, RECORDED, 1);
+    // Only this thread writes it: a torn read of a counter does no harm.
+    this.#control[RECORDED]! += 1;
   }
 
   /** Back-pressure: a denial that cannot be kept is not given. */
@@ -162,7 +163,10 @@ function bytesMaxOf(entry: DecisionEntry): number {
   units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
   units += entry.configVersion.length + entry.principal.tenant.length;
   units += entry.principal.keyId.length;
-  for (const code of entry.reasonCodes) units += code.length + 1;
+  const { reasonCodes } = entry;
+  for (let index = 0; index < reasonCodes.length; index += 1) {
+    units += reasonCodes[index]!.length + 1;
+  }
   return (OFFSET_TEXTS + 3 * units + 7) & ~7;
 }
 
@@ -237,9 +241,9 @@ const COMMA = 0x2c;
 
 function writeCodes(bytes: Uint8Array, at: number, codes: readonly string[]): number {
   let to = at;
-  for (const code of codes) {
-    if (to > at) bytes[to++] = COMMA;
-    to += writeText(bytes, to, code);
+  for (let index = 0; index < codes.length; index += 1) {
+    if (index > 0) bytes[to++] = COMMA;
+    to += writeText(bytes, to, codes[index]!);
   }
   return to - at;
 }

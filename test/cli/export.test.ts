@@ -1,5 +1,5 @@
-// A running server, its decision log over HTTP, and `trustrank export` beside it: the files are read
-// by another DuckDB, which is how analysts take them home.
+// A running server, its decision log over HTTP, and `trustrank export` beside it: the files are
+// read by another DuckDB, which is how analysts take them home.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -23,14 +23,19 @@ afterAll(async () => {
   fs.rmSync(directory, { recursive: true });
 });
 
-async function ask(path: string, body?: unknown) {
+interface Answer {
+  status: number;
+  // The tests look into the answers freely.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  json: any;
+}
+
+async function ask(path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(url + path, {
     headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
   });
-  // The tests look into the answers freely.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  return { status: response.status, json: (await response.json()) as any };
+  return { status: response.status, json: await response.json() };
 }
 
 async function rowsOf(sql: string): Promise<unknown[]> {
@@ -42,7 +47,7 @@ async function rowsOf(sql: string): Promise<unknown[]> {
   return rows;
 }
 
-it("logs every door's decisions, replays them to the bit, exports and survives a stop", async () => {
+it("logs every door's decisions, replays, exports and keeps them over a stop", async () => {
   const agent = "agent://globex/price-scout";
   const request = { agent_id: agent, action: "order.place", tool_level: "L2", context: {} };
   const verdict = await ask("/v1/trust/verify", request);

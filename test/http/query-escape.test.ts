@@ -69,7 +69,7 @@ const ESCAPES = (): string[] => [
 
 const OVERLOADS = [
   "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t",
-  "SELECT count(*) FROM outcomes a, outcomes b, range(10000000) c WHERE hash(a.stakes + c.range) = 1",
+  "SELECT count(*) FROM outcomes a, outcomes, range(9999999) c WHERE hash(a.stakes + c.range) = 1",
   "SELECT list(a.range) FROM range(100000000) a, range(100) b",
   "SELECT string_agg(a.subject || b.subject, ',') FROM outcomes a, outcomes b, outcomes c",
 ];
