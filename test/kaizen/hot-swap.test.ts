@@ -22,8 +22,9 @@ const BUREAU = 1;
 
 const outcomes = outcomesOf(2, 4000);
 const configs: ScoringConfig[] = [0, -0.4, 0.3].map((shift) => {
-  const shipped = defaultConfig();
-  return { ...shipped, check: { ...shipped.check, intercept: shift } };
+  const config = defaultConfig();
+  config.check.intercept = shift;
+  return config;
 });
 
 interface Answer {
