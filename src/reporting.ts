@@ -27,6 +27,7 @@ export function openReporting(options: ReportingOptions): Reporting {
     serviceId: serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`),
     events: ledger,
     keyEvents: ledger.keyEvents,
+    rememberedSinceMs: () => ledger.rememberedSinceMs,
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock: Date.now,
     fillRandom: (bytes) => {

@@ -1,5 +1,5 @@
-// Reporters' signatures on their way to a pool thread, in micro-batches: what comes in while a batch
-// is being verified leaves as the next one, so that load makes batches larger, not queues longer.
+// Reporters' signatures on their way to a pool thread, in micro-batches: what comes in while one is
+// being verified leaves as the next one, so that load makes batches larger, not queues longer.
 import { ServiceFault } from "./contract/faults.ts";
 import { openPool, type Pool, PoolBusy } from "./engine/pool.ts";
 import { KEY_BYTES, SIGNATURE_BYTES, type SignatureTask } from "./signature-batch.ts";
@@ -8,7 +8,7 @@ import { KEY_BYTES, SIGNATURE_BYTES, type SignatureTask } from "./signature-batc
 const BATCH_MAX = 64;
 /** Signatures waiting: beyond this a second's work is queued and new ones are refused. */
 const WAITING_MAX = 10_000;
-const WORKER = new URL("signature-worker.ts", import.meta.url).href;
+const WORKER = new URL("./signature-worker.ts", import.meta.url).href;
 
 interface Waiting {
   key: Uint8Array;

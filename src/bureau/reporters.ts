@@ -35,6 +35,8 @@ export interface ReportersOptions {
   /** Payloads of the key events so far, in order. */
   readonly keyEvents: readonly Uint8Array[];
   readonly verify: SignatureVerifier;
+  /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
+  readonly rememberedSinceMs?: () => number;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly fillRandom: (bytes: Uint8Array) => void;

@@ -56,6 +56,15 @@ export class SignedBody {
         throw new ServiceFault("signature_stale", "it was signed more than 7 days ago");
       }
     }
+    // Nothing is recorded before it is signed: what is older than the guard's memory may be a
+    // repeat, and counting it twice is worse than not counting it.
+    const rememberedSinceMs = this.#reporters.options.rememberedSinceMs?.() ?? 0;
+    if (this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs) {
+      throw new ServiceFault(
+        "signature_stale",
+        "`jti` is older than what can be told from repeats",
+      );
+    }
   }
 
   /** Rejects with ServiceFault `signature_invalid`, or `overloaded` when too many wait. */

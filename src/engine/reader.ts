@@ -105,7 +105,7 @@ class WasmReader implements EngineReader {
     this.rebind(memory);
   }
 
-  /** Reads another table from now on: a re-fold makes one. Readings given before stay as they are. */
+  /** Reads another table from now on: a re-fold makes one. */
   rebind(memory: WebAssembly.Memory): void {
     const slot = this.#slot;
     this.#memory = memory;

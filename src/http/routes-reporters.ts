@@ -1,4 +1,4 @@
-// Routes of reporters' signing keys (evidence design §1.5): a nonce to sign, registration, the list,
+// Routes of reporters' signing keys (evidence design §1.5): a nonce to sign, registration, list and
 // revocation. The agent identifier stands percent-encoded in the path.
 import type { ReporterDesk } from "../bureau/reporter-desk.ts";
 import { ServiceFault } from "../contract/faults.ts";

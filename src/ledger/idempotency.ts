@@ -133,6 +133,8 @@ export class ReplayTable {
     this.oldest = 0;
     this.count = count;
     for (let slot = 0; slot < count; slot++) this.link(slot);
+    // A full table has forgotten, and up to where is not among the copied entries.
+    if (count === this.entriesMax) this.forgottenMs = this.entries.readDoubleLE(RECORDED_AT);
   }
 
   private evictBefore(recordedAtMs: number): void {

@@ -108,11 +108,16 @@ export async function closeServices(): Promise<void> {
 }
 
 export async function openService(
-  options: { dataDir?: string; nowMs?: number; isSignatureRequired?: boolean } = {},
+  options: {
+    dataDir?: string;
+    isSignatureRequired?: boolean;
+    /** As if the replay guard had forgotten what was recorded before. */
+    rememberedSinceMs?: number;
+  } = {},
 ): Promise<SigningService> {
   const dataDir = options.dataDir ?? mkdtempSync(path.join(tmpdir(), "trustrank-signing-"));
   if (options.dataDir === undefined) directories.push(dataDir);
-  const clock = { nowMs: options.nowMs ?? NOW_MS };
+  const clock = { nowMs: NOW_MS };
   const now = () => clock.nowMs;
   const onTable = (fresh: WebAssembly.Memory) => {
     memory = fresh;
@@ -137,6 +142,7 @@ export async function openService(
     serviceId: SERVICE_ID,
     events: ledger,
     keyEvents: ledger.keyEvents,
+    rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock: now,
     fillRandom,

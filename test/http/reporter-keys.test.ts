@@ -160,7 +160,7 @@ describe("a revocation", () => {
     return { failureProbability, scoreInternal, outcomes: evidence.outcomeCount };
   };
 
-  it("folds out what the key signed since it was compromised, now and after a restart", async () => {
+  it("folds out what the key signed since then, now and after a restart", async () => {
     const [good, doubtful] = [newPair(), newPair()];
     const reference = await openService();
     await reference.register(good, "agent://shop/other");

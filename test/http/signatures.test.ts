@@ -20,7 +20,7 @@ afterEach(closeServices);
 const DAY_MS = 86_400_000;
 
 describe("a signed outcome", () => {
-  it("is taken from jose and from the client, and jose verifies what the client signs", async () => {
+  it("is taken from jose and from the client; jose verifies what the client signs", async () => {
     const service = await openService();
     expect((await service.call("GET", "/healthz")).json.service_id).toBe(SERVICE_ID);
     const pair = newPair();
@@ -129,6 +129,21 @@ describe("a signed outcome", () => {
     expect(late).toMatchObject({ status: 200, json: { outcome_id: first.json.outcome_id } });
     const stillConflict = await next.post("/v1/outcomes", changed, second);
     expect(stillConflict.json.code).toBe("signature_replayed");
+  });
+});
+
+describe("the replay guard", () => {
+  it("refuses what is older than it remembers, rather than count it twice", async () => {
+    const rememberedSinceMs = NOW_MS - 3600_000;
+    const service = await openService({ rememberedSinceMs });
+    const pair = newPair();
+    await service.register(pair, AGENT, { not_before: NOW_MS - DAY_MS });
+    const send = async (jti: string) => {
+      const signature = await joseSignature(pair, outcome(), { jti });
+      return service.post("/v1/outcomes", outcome(), signature);
+    };
+    expect((await send(jtiAt(rememberedSinceMs + 60_000))).status).toBe(201);
+    expect((await send(jtiAt(rememberedSinceMs + 59_999))).json.code).toBe("signature_stale");
   });
 });
 
