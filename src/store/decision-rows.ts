@@ -139,6 +139,8 @@ function flag(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
+export const DECISION_TABLES = ["decision_rows", "decision_day_rows"];
+
 /** Table, view and comments. Daily counts stay when the rows they were made from are pruned. */
 export function decisionStatements(): string[] {
   const columns = TABLE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`).join(", ");

@@ -76,6 +76,9 @@ const TABLES: Readonly<Record<EventTable, string>> = {
   kaizen_runs: "kaizen_run_rows",
 };
 
+/** The tables behind the views. */
+export const EVENT_TABLES: readonly string[] = Object.values(TABLES);
+
 function newest(table: string, identity: string): string {
   return `FROM ${table} QUALIFY
     row_number() OVER (PARTITION BY ${identity} ORDER BY recorded_at DESC) = 1`;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { ServiceFault } from "../contract/faults.ts";
 import { JournalDamaged } from "../ledger/journal-faults.ts";
 import type { JournalReader } from "../ledger/journal-reader.ts";
+import { restoreRows, saveRows } from "./carry-over.ts";
 import { type Connection, type Database, openDatabase } from "./duckdb.ts";
 import {
   type Applied,
@@ -176,9 +177,9 @@ export class StoreCore {
       if (isThere && applied === undefined) throw new Error("rows and position disagree");
       this.applied = applied ?? (await this.createSchema());
     } catch (error) {
+      if (isThere) return this.rebuild(String(error));
       this.disconnect();
-      if (!isThere) throw error;
-      await this.rebuild(String(error));
+      throw error;
     }
   }
 
@@ -255,6 +256,7 @@ export class StoreCore {
 
   /** Moves the files aside, starts from nothing. Never opens them: that would drop their locks. */
   private async rebuild(reason: string): Promise<void> {
+    const saved = await this.saveRows();
     this.disconnect();
     const { directory, log } = this.options;
     const aside = nextAside(directory);
@@ -269,10 +271,24 @@ export class StoreCore {
     try {
       await this.connect(join(directory, DATABASE_FILE));
       await this.createSchema();
+      await restoreRows(this.writer as unknown as Connection, this.exportDirectory, saved);
     } catch (error) {
       this.disconnect();
       throw error;
     }
+  }
+
+  /** What the journal cannot give back, as far as the old database still opens. */
+  private async saveRows(): Promise<string[]> {
+    if (this.writer === undefined) return [];
+    const { saved, lost } = await saveRows(this.writer, this.exportDirectory);
+    if (lost.length > 0) {
+      this.options.log(
+        "store_rows_lost",
+        `not readable, left in the old files: ${lost.join(", ")}`,
+      );
+    }
+    return saved;
   }
 }
 

@@ -2,6 +2,7 @@
 // may be, the same numbers, one tenant's to itself, judged again by the same engine.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createDecisionRing } from "../../src/store/decision-layout.ts";
@@ -266,5 +267,34 @@ test("a day is exported as Parquet that is whole, and nothing is left behind", a
   expect(bytes.subarray(0, 4).toString()).toBe("PAR1");
   expect(bytes.subarray(-4).toString()).toBe("PAR1");
   const { dataDir } = opened[0]!;
+  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
+});
+
+test("a rebuild from the journal takes decisions and events along", async () => {
+  const dataDir = temporary();
+  const ring = createDecisionRing();
+  const first = await startStore({
+    dataDir,
+    isStandalone: true,
+    rings: [ring],
+    decisionsKeptDays: KEPT_DAYS,
+  });
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 50; n++) writer.record(entryOf(n, n % 2 === 0));
+  const review = { tenant: "acme", request_id: "request-1", note: null, key_id: "key-acme" };
+  await first.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
+  await first.close();
+  // An outcome that no journal holds: rows and position disagree.
+  const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
+  const connection = await instance.connect();
+  await connection.run("INSERT INTO applied VALUES ('', 0, 9, 7, 0, 1)");
+  connection.closeSync();
+  instance.closeSync();
+  const second = await openWith([], dataDir);
+  expect(second.status().rebuildCount).toBe(1);
+  expect(logged.splice(0)).toEqual([expect.stringContaining("store_rebuild")]);
+  expect(await second.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
+  const { rows } = await second.query("SELECT count(*) FROM review_rows", LIMITS);
+  expect(rows).toEqual([[1]]);
   expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
 });
