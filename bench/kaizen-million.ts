@@ -11,6 +11,7 @@ import { dataPaths } from "../src/ledger/data-directory.ts";
 import { startLedger } from "../src/ledger/ledger-client.ts";
 import type { OpenLedger } from "../src/ledger/ledger-client.ts";
 import type { OutcomeRecord } from "../src/ledger/ledger.ts";
+import { measureUnderLoad } from "./kaizen-load.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 365;
@@ -63,7 +64,12 @@ async function fill(ledger: OpenLedger, count: number, nowMs: number): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { rows: { type: "string", default: "1000000" } } });
+  const { values } = parseArgs({
+    options: {
+      rows: { type: "string", default: "1000000" },
+      seconds: { type: "string", default: "8" },
+    },
+  });
   const nowMs = Date.parse("2026-06-01T00:00:00Z");
   const dataDir = mkdtempSync(join(tmpdir(), "kaizen-bench-"));
   const ledger = await startLedger({
@@ -88,11 +94,15 @@ async function main(): Promise<void> {
     const startedAt = performance.now();
     const request = { isDryRun: true, isSignedOff: false, startedBy: "bench" };
     const run = await kaizen.start(request)!.done;
+    const elapsedMs = performance.now() - startedAt;
     clearInterval(timer);
+    await ledger.close();
+    process.stderr.write("verify under load, without a run and during one\n");
+    const load = await measureUnderLoad(dataDir, Number(values.seconds));
     const report = {
       rows: run.rows,
       state: run.state,
-      seconds: (performance.now() - startedAt) / 1000,
+      seconds: elapsedMs / 1000,
       peak_rss_mib: Math.round(peak / 2 ** 20),
       rss_before_mib: Math.round(before / 2 ** 20),
       reason: run.reason,
@@ -101,6 +111,7 @@ async function main(): Promise<void> {
         rows,
         gates: gates.length,
       })),
+      load,
     };
     process.stdout.write(`${JSON.stringify(report)}\n`);
   } finally {
