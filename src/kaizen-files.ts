@@ -1,5 +1,5 @@
-// What kaizen keeps in the data directory: configs by their content, runs by their id, and one state
-// file that says which config is live. Replacing that file is the commit point of a promotion.
+// What kaizen keeps in the data directory: configs by their content, runs by their id, and one
+// state file that says which config is live. Replacing it is the commit point of a promotion.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { canonicalJson, configDigest, configName } from "./engine/config.ts";

@@ -1,5 +1,5 @@
-// `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works on
-// the files when no server holds them: a promotion is then live at the next start.
+// `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works
+// on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { KaizenService } from "../kaizen-service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";

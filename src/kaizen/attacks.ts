@@ -206,7 +206,8 @@ export function attackGate(
   const sentence =
     `20 x 5 invented reports lift a fraud by ${show(own.sybil_20x5, 1)} points (champion ` +
     `${show(other.sybil_20x5, 1)}), 200 x 20 by ${show(own.sybil_200x20, 1)} (champion ` +
-    `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander alone (champion ${refusedNow})`;
+    `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander ` +
+    `alone (champion ${refusedNow})`;
   const passed = isFew && isMany && refused <= refusedNow;
   return { id: "G9", name: "attacks", passed, numbers, sentence };
 }

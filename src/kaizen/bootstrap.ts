@@ -25,7 +25,7 @@ export interface Bootstrap {
   false_positive_rate: BootstrapInterval;
 }
 
-/** Weighted AUC by one pass over rows in order of score; ties are rare in logits and kept in order. */
+/** Weighted AUC by one pass over rows in order of score; rare ties stay in order of the rows. */
 function weightedAuc(order: Uint32Array, weights: Float64Array, failures: Uint8Array): number {
   let goodsBelow = 0;
   let pairs = 0;

@@ -32,7 +32,7 @@ export const GATE_POLICY = {
   rank_correlation_min: 0.95,
   coefficient_step: 0.25,
   coefficient_floor: 0.1,
-  /** What a structural change must show (one-sided 2 %) to be promoted without a person's sign-off. */
+  /** What a structural change must show (one-sided 2 %) without a person's sign-off. */
   z_min_structural: 2.054,
   lift_20x5_max: 30,
   lift_200x20_max: 35,

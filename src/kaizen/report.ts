@@ -25,7 +25,8 @@ svg{width:100%;height:auto}svg text{fill:var(--soft);font-size:11px}
 .frame{fill:none;stroke:var(--rule)}.axis{stroke:var(--soft)}
 .perfect{stroke:var(--soft);stroke-dasharray:4 4}
 .line{fill:none;stroke-width:2}.champion{stroke:var(--old)}.challenger{stroke:var(--new)}
-.line.champion{stroke-dasharray:6 3}circle.champion{fill:var(--old)}circle.challenger{fill:var(--new)}
+.line.champion{stroke-dasharray:6 3}
+circle.champion{fill:var(--old)}circle.challenger{fill:var(--new)}
 .key{display:inline-block;width:1.6em;border-top:3px solid;vertical-align:middle;margin:0 .4em}
 .key.old{border-color:var(--old);border-top-style:dashed}.key.new{border-color:var(--new)}
 h1{line-height:1.2}`;
