@@ -19,8 +19,8 @@ const COUNTERPARTY = 3;
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
- * A year of outcomes of a world where an agent's own quality is all that counts: the shipped weights
- * ask too much of viewers and recency there, so a re-fit has something to find.
+ * A year of outcomes of a world where an agent's own quality is all that counts: the shipped
+ * weights ask too much of viewers and recency there, so a re-fit has something to find.
  */
 export function outcomesOf(seed: number, count: number): OutcomeRecord[] {
   const random = seededRandom(seed);
