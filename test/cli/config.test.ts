@@ -20,10 +20,20 @@ describe("settings of serve", () => {
       adminKey: undefined,
       isReservedEnabled: true,
       isKaizenScheduled: true,
+      serviceId: undefined,
+      isSignatureRequired: false,
       scoring: "auto",
       snapshotOutcomes: 500_000,
       decisionsKeptDays: 90,
     });
+  });
+
+  it("say who signatures are for, and whether they must be there", () => {
+    const environment = { TRUSTRANK_SERVICE_ID: "bureau.example", OUTCOMES_REQUIRE_SIGNATURE: "1" };
+    const expected = { serviceId: "bureau.example", isSignatureRequired: true };
+    expect(serveConfigOf(flags, environment)).toMatchObject(expected);
+    const spaced = { TRUSTRANK_SERVICE_ID: "two words" };
+    expect(() => serveConfigOf(flags, spaced)).toThrow(InvalidSetting);
   });
 
   it("come from flags before the environment, and an empty variable is unset", () => {
