@@ -74,7 +74,7 @@ describe("a run in the service", () => {
 });
 
 describe("promotion and rollback", () => {
-  it("serves the promoted config with the next read and after a restart, until rolled back", async () => {
+  it("serves the promoted config with the next read, until rolled back", async () => {
     stage = await openStage(undefined, { runTask: () => Promise.resolve(winning()) });
     const run = await stage.kaizen.start(ASKED)!.done;
     expect(run.state).toBe("promoted");
