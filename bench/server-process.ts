@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,8 @@ export const ADMIN_KEY = "bench-admin-key-0123456789abcdefghijklmnopqrstuv";
 export interface ServerProcess {
   url: string;
   pid: number;
+  /** Empty for a server that keeps nothing. */
+  dataDir: string;
   /** User plus system seconds the process has used; NaN where the kernel does not tell. */
   cpuSeconds(): number;
   /** Sends SIGTERM and resolves with the exit code. */
@@ -34,10 +36,16 @@ function cpuSeconds(pid: number): number {
   }
 }
 
-function wrap(child: ChildProcess, url: string, cleanUp: () => void): ServerProcess {
+function wrap(
+  child: ChildProcess,
+  url: string,
+  dataDir: string,
+  cleanUp: () => void,
+): ServerProcess {
   return {
     url,
     pid: child.pid!,
+    dataDir,
     cpuSeconds: () => cpuSeconds(child.pid!),
     async stop() {
       if (child.exitCode === null) {
@@ -60,7 +68,7 @@ export async function startFloor(kind: "uws" | "fastify"): Promise<ServerProcess
   const lines = createInterface({ input: child.stdout });
   const [line] = (await once(lines, "line")) as [string];
   const { port } = JSON.parse(line) as { port: number };
-  return wrap(child, `http://127.0.0.1:${port}`, () => lines.close());
+  return wrap(child, `http://127.0.0.1:${port}`, "", () => lines.close());
 }
 
 /** Starts the real service on a fresh data directory with the sample history. */
@@ -73,7 +81,7 @@ export async function startService(...flags: string[]): Promise<ServerProcess> {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const url = await announcedUrl(child, dataDir);
-  return wrap(child, url, () => rmSync(dataDir, { recursive: true, force: true }));
+  return wrap(child, url, dataDir, () => rmSync(dataDir, { recursive: true, force: true }));
 }
 
 /** The service writes `server.json` into its data directory once it listens. */
@@ -94,4 +102,11 @@ async function announcedUrl(child: ChildProcess, dataDir: string): Promise<strin
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`the service did not start (exit code ${child.exitCode})`);
+}
+
+/** What a figure was measured on. */
+export function machine(): string {
+  const memory = /MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "utf8"))?.[1] ?? "0";
+  const gibibytes = Math.round(Number(memory) / 1_000_000);
+  return `${cpus().length} x ${cpus()[0]?.model}, ${gibibytes} GB, node ${process.version}`;
 }

@@ -60,3 +60,17 @@ test("bench:http", async () => {
   expect(report["verify_rps"]).toBeGreaterThan(0);
   expect(report["open_loop"]).toMatchObject({ errors: 0 });
 }, 120_000);
+
+test("bench:ledger", async () => {
+  const report = await lastLine("bench/ledger.ts", "--smoke");
+  expect(report).toMatchObject({ refused: 0, offered_refused: 0 });
+  for (const member of ["outcomes_per_second", "ack_p99_ms", "verify_p99_ms_busy", "fsyncs"]) {
+    expect(report[member], member).toBeGreaterThan(0);
+  }
+}, 120_000);
+
+test("bench:start", async () => {
+  const report = await lastLine("bench/start.ts", "--smoke");
+  expect(report).toMatchObject({ outcomes: 20_000, same_bytes: true });
+  expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
+});

@@ -1,0 +1,166 @@
+// bench:start: how long the ledger takes to start over a long history, by full replay and from a
+// snapshot, and how long the ledger stands still while a snapshot is taken. Generates the journal
+// itself. `--agents`, `--outcomes`, `--tail` (recorded after the snapshot), `--smoke`.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { tableImage } from "../src/engine/image.ts";
+import { createEngineMemory } from "../src/engine/memory.ts";
+import { loadBureauKey } from "../src/ledger/bureau-key.ts";
+import { dataPaths } from "../src/ledger/data-directory.ts";
+import { nodeFiles } from "../src/ledger/journal-files.ts";
+import { type OpenLedger, startLedger } from "../src/ledger/ledger-client.ts";
+import { openLedgerCore } from "../src/ledger/ledger-core.ts";
+import type { OutcomeRecord } from "../src/ledger/ledger.ts";
+import { COMMIT_RECORDS_MAX, OutcomeBatch } from "../src/ledger/outcome-batch.ts";
+import { machine } from "./server-process.ts";
+
+const NOW_MS = Date.UTC(2026, 5, 1);
+const REPORTERS = 5000;
+const SPREAD_MS = 90 * 86_400_000;
+
+/** Record `index` of the history: the same on every run. */
+function recordOf(index: number, agents: number, outcomes: number): OutcomeRecord {
+  // Multipliers without a common factor: every agent comes up, in no order a cache would like.
+  const subject = (index * 7_919_317) % agents;
+  const settledAtMs = Math.floor(NOW_MS - SPREAD_MS + (SPREAD_MS * index) / outcomes);
+  const hex = index.toString(16).padStart(12, "0");
+  return {
+    outcomeId: `00000000-0000-7000-8000-${hex}`,
+    idempotencyKey: `id\nbench\n${hex}`,
+    subject: `agent://bench/${subject}`,
+    reporter: `agent://bench/r${(index * 104_729) % REPORTERS}`,
+    outcome: index % 11 === 0 ? 0 : 1,
+    stakes: 1 + (index % 900),
+    gradeIndex: 3,
+    signature: "none",
+    settledAtMs,
+    recordedAtMs: settledAtMs,
+    isAgentFault: true,
+    tenant: "bench",
+    action: "",
+    requestId: "",
+    source: "api",
+    body: Buffer.from(`{"subject":"agent://bench/${subject}","outcome":1,"stakes":25}`),
+  };
+}
+
+/** Writes a journal as the ledger would, without folding it. */
+function writeHistory(dataDir: string, agents: number, outcomes: number, upTo: number): void {
+  const paths = dataPaths(dataDir);
+  const core = openLedgerCore({
+    files: nodeFiles,
+    directory: paths.journal,
+    key: loadBureauKey(paths.bureauKey),
+    epoch: 1,
+    fold: () => undefined,
+    nowMs: NOW_MS,
+  });
+  const batch = new OutcomeBatch();
+  for (let index = 0; index < upTo; index++) {
+    batch.add(recordOf(index, agents, outcomes));
+    if (batch.count === COMMIT_RECORDS_MAX || index === upTo - 1) {
+      core.commit([batch.take()], NOW_MS);
+    }
+    if (index % 1_000_000 === 0) process.stderr.write(`written ${index}\n`);
+  }
+  core.close();
+}
+
+interface Start {
+  ledger: OpenLedger;
+  memory: WebAssembly.Memory;
+  seconds: number;
+  notes: string[];
+}
+
+async function start(dataDir: string, snapshotOutcomes: number): Promise<Start> {
+  const memory = createEngineMemory();
+  const notes: string[] = [];
+  const startedAt = performance.now();
+  const ledger = await startLedger({
+    dataDir,
+    engineMemory: memory,
+    onFatal: (exitCode) => process.exit(exitCode),
+    clock: () => NOW_MS,
+    snapshotPace: { outcomes: snapshotOutcomes, ms: Infinity, outcomesMin: Infinity },
+    log: (event, detail) => notes.push(`${event} ${detail}`),
+  });
+  const seconds = (performance.now() - startedAt) / 1000;
+  process.stderr.write(`started in ${seconds.toFixed(2)} s\n`);
+  return { ledger, memory, seconds, notes };
+}
+
+/** Records the tail while the snapshot is taken, as live traffic would. */
+async function recordTail(
+  { ledger, notes }: Start,
+  agents: number,
+  outcomes: number,
+  from: number,
+): Promise<number> {
+  let longestMs = 0;
+  const isWritten = () => notes.some((note) => note.startsWith("snapshot_written"));
+  for (let index = from; index < outcomes || !isWritten();) {
+    const records: OutcomeRecord[] = [];
+    for (; records.length < 200 && index < outcomes; index++) {
+      records.push(recordOf(index, agents, outcomes));
+    }
+    const sentAt = performance.now();
+    if (records.length > 0) await ledger.appendBatch(records);
+    else await new Promise((resolve) => setTimeout(resolve, 20));
+    if (records.length > 0) longestMs = Math.max(longestMs, performance.now() - sentAt);
+  }
+  return longestMs;
+}
+
+function fixed(value: number): number {
+  return Number(value.toFixed(2));
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      agents: { type: "string", default: "1000000" },
+      outcomes: { type: "string", default: "10000000" },
+      tail: { type: "string", default: "500000" },
+      smoke: { type: "boolean", default: false },
+    },
+  });
+  const agents = values.smoke ? 2000 : Number(values.agents);
+  const outcomes = values.smoke ? 20_000 : Number(values.outcomes);
+  const tail = values.smoke ? 2000 : Number(values.tail);
+  const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-start-"));
+  try {
+    writeHistory(dataDir, agents, outcomes, outcomes - tail);
+    const first = await start(dataDir, outcomes - tail);
+    const slowestAckMs = await recordTail(first, agents, outcomes, outcomes - tail);
+    await first.ledger.close();
+    const second = await start(dataDir, Infinity);
+    const { snapshotLsn } = second.ledger.replay;
+    await second.ledger.close();
+    rmSync(dataPaths(dataDir).snapshots, { recursive: true });
+    const third = await start(dataDir, Infinity);
+    await third.ledger.close();
+    const [one, other] = [second, third].map(({ memory }) => tableImage(memory).parts());
+    const isEqual = one!.every((part, at) => Buffer.compare(part, other![at]!) === 0);
+    const copied = first.notes.find((note) => note.startsWith("snapshot_copied")) ?? "";
+    const report = {
+      agents,
+      outcomes,
+      start_seconds_snapshot: fixed(second.seconds),
+      start_seconds_replay: fixed(third.seconds),
+      replayed_after_snapshot: outcomes - (snapshotLsn ?? 0),
+      same_bytes: isEqual,
+      snapshot_bytes: Number(/ (\d+) bytes/.exec(copied)?.[1] ?? Number.NaN),
+      snapshot_pause_ms: Number(/ in ([\d.]+) ms/.exec(copied)?.[1] ?? Number.NaN),
+      slowest_ack_ms: fixed(slowestAckMs),
+      machine: machine(),
+    };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await main();
