@@ -30,9 +30,9 @@ interface Scale {
 }
 
 const FULL: Scale = {
-  batched: 400_000,
-  single: 120_000,
-  signed: 60_000,
+  batched: 150_000,
+  single: 30_000,
+  signed: 20_000,
   seconds: 8,
   offered: OFFERED_OUTCOMES,
 };
