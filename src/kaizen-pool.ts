@@ -8,12 +8,16 @@ const WORKER = new URL("kaizen-worker.ts", import.meta.url).href;
 /** What the worker is at, by number. */
 export const KAIZEN_STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
 
-/** One thread for one run. Rejects with what the worker threw. */
-export async function runOnPool(task: KaizenTask, progress: Int32Array): Promise<KaizenResult> {
+/** One thread for one run. Rejects with what the worker threw, or at once on `signal`. */
+export async function runOnPool(
+  task: KaizenTask,
+  progress: Int32Array,
+  signal: AbortSignal,
+): Promise<KaizenResult> {
   const workerData: KaizenWorkerData = { progress };
   const pool = openPool({ filename: WORKER, workerData, threads: 1 });
   try {
-    return await pool.run<KaizenTask, KaizenResult>(task);
+    return await pool.run<KaizenTask, KaizenResult>(task, [], signal);
   } finally {
     await pool.close();
   }

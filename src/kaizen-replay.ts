@@ -11,8 +11,9 @@ import { createEngineMemory } from "./engine/memory.ts";
 import type { AttackCast } from "./kaizen/attacks.ts";
 import type { Evidence } from "./kaizen/holdout.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
+import { Exclusions } from "./ledger/exclusions.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
-import { FRAME_KINDS, frameKind } from "./ledger/journal-format.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journal-format.ts";
 import { decodeFold, outcomeRecordedAtMs } from "./ledger/journal-outcome.ts";
 import type { FoldedOutcome } from "./ledger/journal-outcome.ts";
 import { openJournalReader } from "./ledger/journal-reader.ts";
@@ -47,6 +48,22 @@ export interface Replayed {
   cast: AttackCast;
 }
 
+/** Whose keys turned out to be compromised: what they signed teaches nothing (as in the fold). */
+function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
+  const exclusions = new Exclusions();
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
+      if (frameKind(bytes, offset) !== FRAME_KINDS.key) return;
+      const start = offset + FRAME_BYTES;
+      exclusions.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
+    });
+  } finally {
+    reader.close();
+  }
+  return exclusions;
+}
+
 function readHistory(
   directory: string,
   uptoLsn: number,
@@ -79,11 +96,13 @@ function readHistory(
     signatureIndex: 0,
     settledAtMs: 0,
   };
+  const exclusions = exclusionsOf(directory, uptoLsn);
   const reader = openJournalReader(nodeFiles, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
         if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        if (exclusions.excludes(bytes, offset)) return;
         if (!decodeFold(bytes, offset, folded)) return;
         history.subjects.push(numberOf(folded.subject));
         history.reporters.push(numberOf(folded.reporter));

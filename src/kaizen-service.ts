@@ -7,7 +7,7 @@ import { assertConfig } from "./engine/config-words.ts";
 import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
 import type { KaizenState, Promotion } from "./kaizen-files.ts";
 import { KAIZEN_STAGES, runOnPool } from "./kaizen-pool.ts";
-import type { KaizenResult, KaizenTask } from "./kaizen-worker.ts";
+import type { KaizenTask } from "./kaizen-worker.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "./kaizen/kaizen.ts";
 import { COOL_DOWN_RUNS, WATCH_DAYS } from "./kaizen/monitor.ts";
 import { reportPage } from "./kaizen/report.ts";
@@ -28,11 +28,10 @@ export interface KaizenOptions {
   dataDir: string;
   journal: string;
   ledger: ConfigWriter;
-  /** Epoch ms. */
   clock: () => number;
   log: Log;
   /** Another task runner than the pool; tests break it on purpose. */
-  runTask?: (task: KaizenTask, progress: Int32Array) => Promise<KaizenResult>;
+  runTask?: typeof runOnPool;
 }
 
 export class KaizenService implements Kaizen {
@@ -43,6 +42,7 @@ export class KaizenService implements Kaizen {
   #state: KaizenState;
   #running: { id: string; done: Promise<RunRecord> } | undefined;
   #lastId = "";
+  readonly #stop = new AbortController();
   /** When the schedule runs next; told by the schedule. */
   nextRunMs: number | undefined;
 
@@ -88,7 +88,8 @@ export class KaizenService implements Kaizen {
     const live = this.#live()?.version;
     try {
       const runTask = this.#options.runTask ?? runOnPool;
-      const { watch } = await runTask({ ...task, isWatchOnly: true }, this.#progress);
+      const watchTask = { ...task, isWatchOnly: true };
+      const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
       if (watch?.isRollbackDue !== true || this.#live()?.version !== live) return;
       await this.rollback(watch.sentence);
     } catch (error) {
@@ -96,8 +97,9 @@ export class KaizenService implements Kaizen {
     }
   }
 
-  /** Waits for the run under way, if any. */
+  /** Breaks off the run under way, if any: the champion stays, the next schedule runs again. */
   async close(): Promise<void> {
+    this.#stop.abort();
     await this.#running?.done;
   }
 
@@ -155,7 +157,6 @@ export class KaizenService implements Kaizen {
     return { config_version: last.parent, run_id: last.run_id };
   }
 
-  /** The promotion that is live, if any. */
   #live(): Promotion | undefined {
     return this.#state.promotions.findLast((each) => each.rolled_back === undefined);
   }
@@ -191,7 +192,7 @@ export class KaizenService implements Kaizen {
       this.#files.saveRun(run);
       const task = this.#taskOf(id, request, nowMs, run.position);
       const runTask = this.#options.runTask ?? runOnPool;
-      const { findings, rows, watch } = await runTask(task, this.#progress);
+      const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
       Object.assign(run, { findings, rows, reason: findings.reason });
       const isDue = watch?.isRollbackDue === true && !request.isDryRun;
       if (isDue && this.#live()?.version === run.champion_version) {

@@ -116,6 +116,17 @@ describe("promotion and rollback", () => {
 });
 
 describe("whatever breaks", () => {
+  it("ends with the service: a run under way is broken off, nothing waits for it", async () => {
+    stage = await openStage();
+    await stage.ledger.appendBatch(outcomes);
+    const { done, id } = stage.kaizen.start(ASKED)!;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await stage.kaizen.close();
+    expect((await done).state).toBe("failed");
+    expect(stage.kaizen.find(id)!.reason).toMatch(/champion stays/);
+    expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
+  });
+
   it("keeps the champion when the run throws", async () => {
     const broken = () => Promise.reject(new Error("out of memory"));
     stage = await openStage(undefined, { runTask: broken });
