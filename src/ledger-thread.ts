@@ -19,7 +19,9 @@ import { tableSeed } from "./ledger/snapshot-format.ts";
 import { startFromSnapshot } from "./ledger/snapshot-start.ts";
 import { SNAPSHOT_PACE, SnapshotTaker } from "./ledger/snapshot-taker.ts";
 
-/** `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default. */
+/**
+ * `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default.
+ */
 export interface EngineSettings {
   config?: ScoringConfig;
   seed?: bigint;

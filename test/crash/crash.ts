@@ -1,5 +1,6 @@
 // `npm run crash`: kills and damages the real service in every way we know and prints what it did
-// and what survived. `--rounds N` kills, `--seed N` to repeat a run. Exit code 1 when a promise broke.
+// and what survived. `--rounds N` kills, `--seed N` to repeat a run. Exit code 1 when a promise
+// broke.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { thumbprint } from "../../src/contract/public-key.ts";
 import { nodeFiles } from "../../src/ledger/journal-files.ts";
 import { verifyJournal } from "../../src/ledger/journal-verify.ts";
-import { openLocalLedger } from "../../src/ledger/ledger-local.ts";
+import { openLocalLedger } from "./_local-ledger.ts";
 import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
 import { newKey, NOW_MS, openCore, recordOf, temporaryDirectory } from "./_fixtures.ts";
 

@@ -7,7 +7,7 @@ import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
 } from "../../src/ledger/replay-guard.ts";
-import { openLocalLedger } from "../../src/ledger/ledger-local.ts";
+import { openLocalLedger } from "./_local-ledger.ts";
 import {
   newKey,
   NOW_MS,

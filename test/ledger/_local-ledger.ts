@@ -1,13 +1,13 @@
 // The ledger in the caller's own thread, over the same core: for imports without a server and for
 // tests. Every call is one or more commits; nothing is queued.
-import type { OutcomeReceipt } from "../contract/messages.ts";
-import { FRAME_KINDS } from "./journal-format.ts";
-import { encodeEvidence, identified } from "./journal-proof.ts";
-import type { EventLog, Ledger, OutcomeRecord } from "./ledger.ts";
-import type { LedgerCore } from "./ledger-core.ts";
-import { receiptOf } from "./ledger-receipt.ts";
-import { OutcomeBatch } from "./outcome-batch.ts";
-import type { CommitResult } from "./replay-guard.ts";
+import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import { FRAME_KINDS } from "../../src/ledger/journal-format.ts";
+import { encodeEvidence, identified } from "../../src/ledger/journal-proof.ts";
+import type { EventLog, Ledger, OutcomeRecord } from "../../src/ledger/ledger.ts";
+import type { LedgerCore } from "../../src/ledger/ledger-core.ts";
+import { receiptOf } from "../../src/ledger/ledger-receipt.ts";
+import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+import type { CommitResult } from "../../src/ledger/replay-guard.ts";
 
 /** Wraps an open core; `close` closes it. `clock` is epoch ms. */
 export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger & EventLog {
