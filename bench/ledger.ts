@@ -13,7 +13,10 @@ import { ADMIN_KEY, machine, startService } from "./server-process.ts";
 import { registerReporter, type Reporter } from "./reporter.ts";
 
 const BATCH_OUTCOMES = 500;
-/** Connections; each waits for its answer before it sends the next (answers of outcomes are not pipelined). */
+/**
+ * Connections; each waits for its answer before it sends the next (answers of outcomes are not
+ * pipelined).
+ */
 const BATCH_LANES = 8;
 const SINGLE_LANES = 128;
 const OFFERED_OUTCOMES = 5000;

@@ -140,7 +140,9 @@ export async function closedLoop(
   return { ...tally, perSecond: tally.accepted / seconds };
 }
 
-/** Offers requests at a fixed rate whatever the answers do; latency counts from when each was due. */
+/**
+ * Offers requests at a fixed rate whatever the answers do; latency counts from when each was due.
+ */
 export async function openLoop(
   url: URL,
   request: (index: number) => BuiltRequest,
