@@ -15,16 +15,20 @@ const OFFERED_RPS = 10_000;
 const OUTCOMES_RPS = 500;
 const MS_PER_S = 1000;
 
-const VERIFY_BODY = JSON.stringify({
-  agent_id: "agent://acme/procurement-bot",
-  action: "payments.transfer",
-  tool_level: "L3",
-  context: {
-    content_hash: `sha256:${"ab".repeat(32)}`,
-    cited_sources: ["doc:quarterly-report", "doc:price-list"],
-    session_duration_sec: 318,
-  },
-});
+/** Of the sample history: `ledger-sync` is allowed at L2, an agent nobody knows is not at L3. */
+const verifyBody = (agent: string, level: string): string =>
+  JSON.stringify({
+    agent_id: agent,
+    action: "payments.transfer",
+    tool_level: level,
+    context: {
+      content_hash: `sha256:${"ab".repeat(32)}`,
+      cited_sources: ["doc:quarterly-report", "doc:price-list"],
+      session_duration_sec: 318,
+    },
+  });
+const VERIFY_BODY = verifyBody("agent://acme/ledger-sync", "L2");
+const DENIED_BODY = verifyBody("agent://acme/unknown-bot", "L3");
 const OUTCOME_BODY = JSON.stringify({
   subject: "agent://acme/procurement-bot",
   reporter: "agent://globex/settlement",
@@ -91,13 +95,14 @@ interface Servers {
 
 /** Closed loop: the three servers take turns, so that a drift of the machine hits all alike. */
 async function closedLoop({ floor, service, fastify }: Servers, seconds: number) {
-  const rounds: { floor: Load; verify: Load; pipelined: Load; fastify: Load }[] = [];
+  const rounds: Record<"floor" | "verify" | "denied" | "pipelined" | "fastify", Load>[] = [];
   for (const server of [floor, service, fastify]) await load(server, { seconds: 1 });
   for (let round = 0; round < ROUNDS; round++) {
     process.stderr.write(`round ${round + 1} of ${ROUNDS}\n`);
     rounds.push({
       floor: await load(floor, { seconds }),
       verify: await load(service, { seconds }),
+      denied: await load(service, { seconds, body: DENIED_BODY }),
       pipelined: await load(service, { seconds, pipelining: PIPELINING }),
       fastify: await load(fastify, { seconds }),
     });
@@ -110,11 +115,16 @@ async function closedLoop({ floor, service, fastify }: Servers, seconds: number)
     floor_cpu_us: rounded(of((r) => r.floor.cpuMicroseconds)),
     verify_cpu_us: rounded(of((r) => r.verify.cpuMicroseconds)),
     cpu_ratio: rounded(of((r) => r.verify.cpuMicroseconds / r.floor.cpuMicroseconds)),
+    denied_rps: Math.round(of((r) => r.denied.requestsPerSecond)),
+    denied_cpu_us: rounded(of((r) => r.denied.cpuMicroseconds)),
     verify_p99_ms: of((r) => r.verify.p99Ms),
     pipelined_rps: Math.round(of((r) => r.pipelined.requestsPerSecond)),
     fastify_rps: Math.round(of((r) => r.fastify.requestsPerSecond)),
     fastify_cpu_us: rounded(of((r) => r.fastify.cpuMicroseconds)),
-    errors: rounds.reduce((sum, r) => sum + r.verify.errors + r.pipelined.errors, 0),
+    errors: rounds.reduce(
+      (sum, r) => sum + r.verify.errors + r.denied.errors + r.pipelined.errors,
+      0,
+    ),
   };
 }
 

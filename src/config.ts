@@ -1,5 +1,6 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/main.ts and the commands this is the only reader of the environment.
+import { LET_THROUGH_PER_SECOND } from "./store/decision-ring.ts";
 import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
 import { isServiceId } from "./ledger/service-id.ts";
 import { SCORING_MODES } from "./scoring-pool.ts";
@@ -28,6 +29,8 @@ export interface ServeConfig {
   readonly snapshotOutcomes: number;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
+  /** Answers that let through, logged per second; denials always are. */
+  readonly decisionsPerSecond: number;
 }
 
 /** How a command reaches a running server, as far as it was told. */
@@ -70,6 +73,7 @@ export function serveConfigOf(
     isKaizenScheduled: environment["TRUSTRANK_KAIZEN"] !== "off",
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
     decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
+    decisionsPerSecond: rateOf(filled(environment["TRUSTRANK_DECISIONS_PER_SECOND"])),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:
       testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
@@ -112,6 +116,12 @@ function daysOf(text: string | undefined): number {
   if (text === undefined) return DECISIONS_KEPT_DAYS;
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new InvalidSetting(`\`${text}\` is not a number of days (1 to 99999)`);
+}
+
+function rateOf(text: string | undefined): number {
+  if (text === undefined) return LET_THROUGH_PER_SECOND;
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw new InvalidSetting(`\`${text}\` is not a number of decisions per second`);
 }
 
 function serviceIdOf(text: string | undefined): string | undefined {

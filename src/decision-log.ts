@@ -17,11 +17,11 @@ export interface OpenDecisionLog {
 }
 
 /** `poolThreads` may be 0. */
-export function openDecisionLog(poolThreads: number): OpenDecisionLog {
+export function openDecisionLog(poolThreads: number, letThroughPerSecond: number): OpenDecisionLog {
   const own = createDecisionRing();
   const poolRings = Array.from({ length: poolThreads }, () => createDecisionRing());
   const rings = [own, ...poolRings];
-  const log = new DecisionRing(own, { waitMs: 0 });
+  const log = new DecisionRing(own, { waitMs: 0, letThroughPerSecond });
   return {
     log,
     poolRings,

@@ -77,7 +77,10 @@ async function openService(
   const { paths } = claim;
   const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openDecisionLog(config.scoring === "inline" ? 0 : defaultThreads());
+  const decisions = openDecisionLog(
+    config.scoring === "inline" ? 0 : defaultThreads(),
+    config.decisionsPerSecond,
+  );
   const store = await openStore(config, log, decisions);
   closers.push(() => store.close());
   closers.push(() => decisions.flush());

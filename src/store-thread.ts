@@ -1,5 +1,6 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
 // Composition only; the work is in store/store-loop.ts and store/store-core.ts.
+import { join } from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { openJournalReader } from "./ledger/journal-reader.ts";
@@ -27,6 +28,7 @@ function main(port: MessagePort, data: ThreadData): void {
     core,
     rings: data.rings,
     exportDirectory: core.exportDirectory,
+    spoolDirectory: join(data.store, "spool"),
     decisionsKeptDays: data.decisionsKeptDays,
   });
   serveStore({

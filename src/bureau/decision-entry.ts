@@ -23,7 +23,7 @@ export const LEG_BACKWARD = DECISION_LEGS.indexOf("b_to_a");
 const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
 
 /** For a bureau whose decisions nobody keeps. */
-export const withoutLog: DecisionLog = { record: () => undefined };
+export const withoutLog: DecisionLog = { mayRecord: () => false, record: () => undefined };
 
 const NOBODY: Principal = {
   keyId: "",
@@ -100,13 +100,15 @@ export function logVerify(
   response: VerifyResponse,
   isReserved: boolean,
 ): void {
+  const isLetThrough = ruling.verdictIndex === 0;
+  if (isLetThrough && !ruling.isFlagged && !desk.decisions.mayRecord(desk.nowMs)) return;
   const entry = fill(desk, call, reading, isReserved);
   entry.kindIndex = KIND_VERIFY;
   entry.legIndex = LEG_FORWARD;
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
-  entry.isLetThrough = ruling.verdictIndex === 0;
+  entry.isLetThrough = isLetThrough;
   // What is held back waits for a person as much as what is marked (SPEC §8.2).
   entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
   entry.subject = request.agent_id;
@@ -138,13 +140,15 @@ export interface AnsweredLeg {
 
 /** Logs one leg of a check or a handshake. */
 export function logLeg(desk: Desk, call: CallContext, reading: Reading, leg: AnsweredLeg): void {
+  const isLetThrough = leg.decisionIndex <= OPEN_MAX;
+  if (isLetThrough && !desk.decisions.mayRecord(desk.nowMs)) return;
   const entry = fill(desk, call, reading, leg.isReserved);
   entry.kindIndex = leg.kindIndex;
   entry.legIndex = leg.legIndex;
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
-  entry.isLetThrough = leg.decisionIndex <= OPEN_MAX;
+  entry.isLetThrough = isLetThrough;
   // SPEC §8.2: a connection that waits for a person is theirs to look at.
   entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
   entry.subject = leg.subject;

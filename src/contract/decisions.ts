@@ -62,6 +62,11 @@ export interface DecisionEntry {
 /** Where decisions go. */
 export interface DecisionLog {
   /**
+   * Whether a leg that lets through may be recorded at `nowMs`: so many a second. One that may not
+   * is counted as dropped, before anything was spent on it.
+   */
+  mayRecord(nowMs: number): boolean;
+  /**
    * Takes one leg; returns at once. What lets through may be dropped (and is counted) when the log
    * cannot keep up; anything else is kept, or ServiceFault `overloaded` is thrown.
    */

@@ -4,7 +4,6 @@
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
 // test/contract/parse-verify-plain.test.ts holds it on generated and damaged bodies.
-import { isAscii } from "node:buffer";
 import { isAction } from "./identifiers.ts";
 import {
   ACTION_LENGTH_MAX,
@@ -58,7 +57,7 @@ let at = 0;
 
 /** The request in a plain body, or undefined: ask the general parser. */
 export function parsePlainVerify(body: Buffer): VerifyRequest | undefined {
-  if (!isAscii(body)) return undefined;
+  // Read as Latin-1 it is right for ASCII; a byte beyond has no class and declines.
   bytes = body;
   text = body.toString("latin1");
   at = 0;
@@ -102,14 +101,13 @@ function readString(classes: number, lengthMax: number): string | undefined {
   const start = at + 1;
   let end = start;
   const source = bytes;
+  const stop = source.length;
   let shared = classes;
-  let code = source[end] ?? END;
-  while (code !== QUOTE) {
-    shared &= CLASSES[code]!;
-    if (shared === 0) return undefined;
+  while (end < stop && source[end] !== QUOTE) {
+    shared &= CLASSES[source[end]!]!;
     end += 1;
-    code = source[end] ?? END;
   }
+  if (shared === 0 || end === stop) return undefined;
   if (end === start || end - start > lengthMax) return undefined;
   at = end + 1;
   return text.substring(start, end);
@@ -121,11 +119,12 @@ function readContentHash(): string | undefined {
   const start = at + 1;
   const end = start + HASH_LENGTH;
   const source = bytes;
+  if (end >= source.length || source[end] !== QUOTE) return undefined;
   let shared = HEX;
   for (let index = at + HASH_PREFIX.length; index < end; index += 1) {
-    shared &= CLASSES[source[index] ?? END]!;
+    shared &= CLASSES[source[index]!]!;
   }
-  if (shared === 0 || source[end] !== QUOTE) return undefined;
+  if (shared === 0) return undefined;
   at = end + 1;
   return text.substring(start, end);
 }

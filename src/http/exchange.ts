@@ -31,6 +31,8 @@ export class Exchange implements Admission {
   body: Buffer = EMPTY;
   bodyBytesMax = 0;
   keepsBody = false;
+  /** True once the answer had to be waited for. */
+  isDelayed = false;
   refusal: Reply | undefined = undefined;
   /** Extra header lines of the reply: rate standing, timing. */
   extraHeaders: readonly string[] | undefined = undefined;

@@ -85,6 +85,7 @@ function verify(exchange: Exchange): Reply | Promise<Reply> {
     exchange.plainJson(parsePlainVerify) ?? parseVerifyRequest(exchange.readDocument());
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
+    exchange.isDelayed = true;
     return response.then((settled) => verifyReply(exchange, settled));
   }
   return verifyReply(exchange, response);
@@ -139,6 +140,7 @@ function check(exchange: Exchange): Reply | Promise<Reply> {
   const request = parseCheckRequest(exchange.readDocument());
   const response = exchange.services.bureau.check(request, exchange.call());
   if (response instanceof Promise) {
+    exchange.isDelayed = true;
     return response.then((settled) => checkReply(exchange, settled));
   }
   return checkReply(exchange, response);
@@ -154,6 +156,7 @@ function handshake(exchange: Exchange): Reply | Promise<Reply> {
   const request = parseHandshakeRequest(exchange.readDocument());
   const response = exchange.services.bureau.handshake(request, exchange.call());
   if (response instanceof Promise) {
+    exchange.isDelayed = true;
     return response.then((settled) => handshakeReply(exchange, settled));
   }
   return handshakeReply(exchange, response);
@@ -181,7 +184,10 @@ function verdictReply<Response extends { expires_at: string }>(
   response: Response,
   write: (response: Response) => string,
 ): Reply {
-  const remainingMs = expiryMs(response.expires_at) - exchange.services.clock();
+  // A verdict given at once has all its life before it; only one that was waited for has less.
+  const remainingMs = exchange.isDelayed
+    ? expiryMs(response.expires_at) - exchange.services.clock()
+    : VERDICT_TTL_MS;
   const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
   return new VerdictReply(status, exchange, maxAgeSec(remainingMs), body);
 }

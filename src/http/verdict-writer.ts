@@ -18,7 +18,8 @@ export function writeVerify(response: VerifyResponse): string {
     provenance.sources === undefined ? "" : `,"sources":${sourceList(provenance.sources)}`;
   return (
     `{"request_id":"${response.request_id}","trust_evaluation":{` +
-    `${scoreMembers(response.trust_evaluation)}${provenance.is_hallucinated ? HALLUCINATED : SOUND}` +
+    scoreMembers(response.trust_evaluation) +
+    (provenance.is_hallucinated ? HALLUCINATED : SOUND) +
     `${provenance.source_verified},"reason":${quote(provenance.reason)}${sources}` +
     `},"policy_action":{"verdict":"${policy.verdict}","log_reason":"${policy.log_reason}"}` +
     `,"reason_codes":${wrapAll(response.reason_codes)},"enforced":${response.enforced}` +
@@ -173,12 +174,11 @@ function quote(text: string): string {
   return lastQuoted.quoted;
 }
 
+/** What JSON writes as it is: ASCII but for control characters, the quote and the backslash. */
+const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
+
 function escape(text: string): string {
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20 || code === 0x22 || code === 0x5c || code > 0x7e) return JSON.stringify(text);
-  }
-  return `"${text}"`;
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
 // Every member above, by name: a new member in messages.ts fails to compile here until it is

@@ -33,19 +33,52 @@ export function emptyColumns(): DecisionColumns {
   };
 }
 
+/** Adds the records of a stretch of bytes as `copy` gave it. */
+export function readRecords(columns: DecisionColumns, bytes: Buffer): void {
+  // Numbers are read in place: the copy must begin at a multiple of eight.
+  const aligned = new Uint8Array(new ArrayBuffer(bytes.length));
+  aligned.set(bytes);
+  const views = viewsOf(aligned.buffer, 0, aligned.length);
+  for (let at = 0; at < aligned.length; at += views.words[at / 4]!) readRecord(columns, views, at);
+}
+
+interface Views {
+  bytes: Buffer;
+  lengths: Uint16Array;
+  words: Uint32Array;
+  numbers: Float64Array;
+}
+
+function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views {
+  return {
+    bytes: Buffer.from(buffer as ArrayBuffer, offset, length),
+    lengths: new Uint16Array(buffer, offset, length / 2),
+    words: new Uint32Array(buffer, offset, length / 4),
+    numbers: new Float64Array(buffer, offset, length / 8),
+  };
+}
+
+function readRecord(columns: DecisionColumns, views: Views, at: number): void {
+  const { indexes, numbers, texts } = columns;
+  for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
+  const from = (at + OFFSET_NUMBERS) / 8;
+  for (let i = 0; i < numbers.length; i += 1) numbers[i]!.push(views.numbers[from + i]!);
+  let start = at + OFFSET_TEXTS;
+  for (let i = 0; i < TEXT_COUNT; i += 1) {
+    const end = start + views.lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
+    texts[i]!.push(end === start ? "" : views.bytes.toString("utf8", start, end));
+    start = end;
+  }
+  columns.count += 1;
+}
+
 export class DecisionReader {
   readonly #control: Int32Array;
-  readonly #bytes: Buffer;
-  readonly #lengths: Uint16Array;
-  readonly #words: Uint32Array;
-  readonly #numbers: Float64Array;
+  readonly #views: Views;
 
   constructor(ring: SharedArrayBuffer) {
     this.#control = new Int32Array(ring, 0, 4);
-    this.#bytes = Buffer.from(ring as unknown as ArrayBuffer, CONTROL_BYTES, RING_BYTES);
-    this.#lengths = new Uint16Array(ring, CONTROL_BYTES, RING_BYTES / 2);
-    this.#words = new Uint32Array(ring, CONTROL_BYTES, RING_BYTES / 4);
-    this.#numbers = new Float64Array(ring, CONTROL_BYTES, RING_BYTES / 8);
+    this.#views = viewsOf(ring, CONTROL_BYTES, RING_BYTES);
   }
 
   /** Bytes waiting to be read. */
@@ -55,16 +88,41 @@ export class DecisionReader {
 
   /** Adds up to `countMax` records to `columns`. Returns the position to release them with. */
   read(columns: DecisionColumns, countMax: number): number {
+    return this.#walk(countMax, (at) => readRecord(columns, this.#views, at));
+  }
+
+  /**
+   * Copies all whole records, as they are, into `parts`; at most two stretches, for the ring's end.
+   * Returns the position to release them with.
+   */
+  copy(parts: Uint8Array[]): number {
+    let from = -1;
+    let to = -1;
+    const flush = () => {
+      if (to > from) parts.push(new Uint8Array(this.#views.bytes.subarray(from, to)));
+    };
+    const position = this.#walk(Number.POSITIVE_INFINITY, (at, length) => {
+      if (at !== to) {
+        flush();
+        from = at;
+      }
+      to = at + length;
+    });
+    flush();
+    return position;
+  }
+
+  #walk(countMax: number, visit: (at: number, length: number) => void): number {
     const head = Atomics.load(this.#control, HEAD) >>> 0;
     let tail = Atomics.load(this.#control, TAIL) >>> 0;
     for (let count = 0; tail !== head && count < countMax;) {
       const at = tail & (RING_BYTES - 1);
-      const length = this.#words[at / 4]!;
+      const length = this.#views.words[at / 4]!;
       if (length === 0) {
         tail = (tail + RING_BYTES - at) >>> 0;
         continue;
       }
-      this.#readRecord(columns, at);
+      visit(at, length);
       tail = (tail + length) >>> 0;
       count += 1;
     }
@@ -75,20 +133,5 @@ export class DecisionReader {
   release(position: number): void {
     Atomics.store(this.#control, TAIL, position | 0);
     Atomics.notify(this.#control, TAIL);
-  }
-
-  #readRecord(columns: DecisionColumns, at: number): void {
-    const { indexes, numbers, texts } = columns;
-    for (let i = 0; i < INDEX_COUNT; i += 1)
-      indexes[i]!.push(this.#bytes[at + OFFSET_INDEXES + i]!);
-    const from = (at + OFFSET_NUMBERS) / 8;
-    for (let i = 0; i < numbers.length; i += 1) numbers[i]!.push(this.#numbers[from + i]!);
-    let start = at + OFFSET_TEXTS;
-    for (let i = 0; i < TEXT_COUNT; i += 1) {
-      const end = start + this.#lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
-      texts[i]!.push(end === start ? "" : this.#bytes.toString("utf8", start, end));
-      start = end;
-    }
-    columns.count += 1;
   }
 }

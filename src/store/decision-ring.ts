@@ -46,7 +46,12 @@ function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Targ
   };
 }
 
+/** Legs that let through, recorded per second and thread unless told otherwise. */
+export const LET_THROUGH_PER_SECOND = 1000;
+
 export interface DecisionRingOptions {
+  /** Legs that let through beyond so many in one second are dropped and counted. */
+  letThroughPerSecond?: number;
   /**
    * How long a denial may hold up the thread when the ring is full. 0 for a thread that serves:
    * there it waits in memory instead. A pool thread has no turns of an event loop to wait with.
@@ -60,6 +65,9 @@ export class DecisionRing implements DecisionLog {
   readonly #gate: Int32Array;
   readonly #ring: Target;
   readonly #waitMs: number;
+  readonly #perSecond: number;
+  #second = 0;
+  #letThrough = 0;
   #waiting: Uint8Array[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -68,6 +76,19 @@ export class DecisionRing implements DecisionLog {
     this.#gate = new Int32Array(ring, 0, 4);
     this.#ring = targetOf(ring, CONTROL_BYTES, RING_BYTES);
     this.#waitMs = options.waitMs;
+    this.#perSecond = options.letThroughPerSecond ?? LET_THROUGH_PER_SECOND;
+  }
+
+  mayRecord(nowMs: number): boolean {
+    const second = Math.trunc(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#letThrough = 0;
+    }
+    this.#letThrough += 1;
+    if (this.#letThrough <= this.#perSecond) return true;
+    this.#control[DROPPED]! += 1;
+    return false;
   }
 
   record(entry: DecisionEntry): void {
@@ -75,7 +96,7 @@ export class DecisionRing implements DecisionLog {
     const mayDrop = entry.isLetThrough && !entry.isFlagged;
     const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
     if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry));
-    else if (mayDrop) Atomics.add(this.#control, DROPPED, 1);
+    else if (mayDrop) this.#control[DROPPED]! += 1;
     else this.#keep(entry, bytesMax);
   }
 

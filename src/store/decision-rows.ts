@@ -139,7 +139,7 @@ function flag(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
-export const DECISION_TABLES = ["decision_rows", "decision_day_rows"];
+export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_taken"];
 
 /** Table, view and comments. Daily counts stay when the rows they were made from are pruned. */
 export function decisionStatements(): string[] {
@@ -150,6 +150,7 @@ export function decisionStatements(): string[] {
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
       kind VARCHAR NOT NULL, result VARCHAR NOT NULL, effective VARCHAR NOT NULL,
       decisions BIGINT NOT NULL, stakes_total DOUBLE NOT NULL)`,
+    `CREATE TABLE spool_taken (file BIGINT NOT NULL)`,
     `CREATE VIEW decisions AS SELECT ${shown}, ${NAMED_INPUTS.join(", ")} FROM decision_rows`,
     `CREATE VIEW decisions_daily AS SELECT day, tenant, kind, result, effective,
       CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
@@ -177,6 +178,17 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
   const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
+}
+
+/** The last file of the spool whose rows are in, 0 when there was none. */
+export async function spoolTaken(connection: Connection): Promise<number> {
+  const [row] = await connection.rows("SELECT coalesce(max(file), 0) FROM spool_taken");
+  return Number(row?.[0] ?? 0);
+}
+
+/** Notes a file of the spool, inside the transaction of its rows. */
+export function takeSpool(connection: Connection, file: number): Promise<void> {
+  return connection.run(`INSERT INTO spool_taken VALUES (${file})`);
 }
 
 const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);

@@ -74,6 +74,27 @@ class StoreLoop {
     }
   }
 
+  /** As a drain, but to the end of the spool; a failure is told and what is there is read. */
+  private async settle(): Promise<void> {
+    const { records, clock } = this.options;
+    this.draining ??= records
+      .settle(clock())
+      .catch((error: unknown) => {
+        this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+      })
+      .finally(() => {
+        this.draining = undefined;
+      });
+    await this.draining;
+  }
+
+  private async end(): Promise<void> {
+    const { records, clock } = this.options;
+    await records.close(clock()).catch((error: unknown) => {
+      this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+    });
+  }
+
   private take(message: ToStore): void {
     if (message.kind === "notify") this.hear(message.lsn);
     else if (message.kind === "call") void this.answer(message);
@@ -136,7 +157,7 @@ class StoreLoop {
     // Whoever reads sees what was decided before. One drain may be under way already: then the
     // next takes what came after it began.
     await this.draining;
-    await this.drain();
+    await this.settle();
     if (call.name === "query") return core.query(call.sql, call.limits);
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
@@ -155,7 +176,7 @@ class StoreLoop {
     clearInterval(this.looking);
     await this.applying;
     await this.draining;
-    await this.drain();
+    await this.end();
     await this.options.core.close();
     this.options.ledgerPort?.close();
     this.options.port.close();

@@ -4,8 +4,16 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import { DROP_BYTES } from "./decision-layout.ts";
-import { DecisionReader, emptyColumns } from "./decision-reader.ts";
-import { appendDecisions, pruneDecisions, readDecisions } from "./decision-rows.ts";
+import { DecisionReader, emptyColumns, readRecords } from "./decision-reader.ts";
+import type { DecisionColumns } from "./decision-reader.ts";
+import {
+  appendDecisions,
+  pruneDecisions,
+  readDecisions,
+  spoolTaken,
+  takeSpool,
+} from "./decision-rows.ts";
+import { DecisionSpool } from "./decision-spool.ts";
 import type { Connection } from "./duckdb.ts";
 import { insertEvent } from "./event-rows.ts";
 import type { StoreCore } from "./store-core.ts";
@@ -14,6 +22,15 @@ import type { ExportView, Review, StoreEvents } from "./store.ts";
 /** A drain at least this often while there is something: it also bounds what a crash can lose. */
 const DRAIN_INTERVAL_MS = 1000;
 const DRAIN_RECORDS_MAX = 50_000;
+/** A drain that finds more than this spools: some 1,000 decisions a second are busy enough. */
+const BUSY_BYTES = 512 * 1024;
+/** While busy the spool is left alone, but for a file this old; then it may take a tenth. */
+const SPOOL_AGE_MS_MAX = 5 * 60_000;
+const SPOOL_SHARE = 10;
+/** A spool this large takes no more: rings fill, and their own rules hold. */
+const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
+/** What a stop may still turn into rows; the rest waits for the next start. */
+const CLOSING_FILES_MAX = 4;
 const DAY_MS = 86_400_000;
 
 /** The column by which days are told apart. */
@@ -27,6 +44,8 @@ export interface StoreRecordsOptions {
   rings: readonly SharedArrayBuffer[];
   /** The only directory that DuckDB may write files to. */
   exportDirectory: string;
+  /** Where decisions wait while the service is busy. */
+  spoolDirectory: string;
   /** Rows of the decision log are kept this long; daily counts stay. */
   decisionsKeptDays: number;
 }
@@ -35,7 +54,11 @@ export class StoreRecords {
   private readonly core: StoreCore;
   private readonly readers: readonly DecisionReader[];
   private readonly options: StoreRecordsOptions;
+  private readonly spool: DecisionSpool;
   private drainedAtMs = 0;
+  private busyAtMs = 0;
+  private ingestAtMs = 0;
+  private isSpoolKnown = false;
   private prunedDay = 0;
   private exportCount = 0;
 
@@ -43,19 +66,57 @@ export class StoreRecords {
     this.options = options;
     this.core = options.core;
     this.readers = options.rings.map((ring) => new DecisionReader(ring));
+    this.spool = new DecisionSpool(options.spoolDirectory);
   }
 
   /** True when it is time to drain: something waits for long, or much does. */
   isDrainDue(nowMs: number): boolean {
     const used = Math.max(0, ...this.readers.map((reader) => reader.used));
-    if (used === 0) return false;
-    return nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS || used > DROP_BYTES;
+    if (used > DROP_BYTES / 2) return true;
+    if (used > 0 && nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS) return true;
+    return this.isIngestDue(nowMs);
   }
 
-  /** Moves what the rings hold into the database; their room is given back once it is committed. */
+  /**
+   * Empties the rings: into the database when little waits, into the spool when the service is
+   * busy. Then takes one file of the spool, if this is the time for it.
+   */
   async drain(nowMs: number): Promise<void> {
-    if (this.readers.every((reader) => reader.used === 0)) return;
-    this.drainedAtMs = nowMs;
+    const used = this.readers.reduce((sum, reader) => sum + reader.used, 0);
+    if (used > BUSY_BYTES) this.busyAtMs = nowMs;
+    if (used > 0) {
+      this.drainedAtMs = nowMs;
+      // Behind a spool everything queues: rows keep the order of the decisions.
+      const isDirect = used <= BUSY_BYTES && this.spool.fileCount === 0;
+      if (isDirect) await this.drainIntoRows();
+      else if (this.spool.bytes < SPOOL_BYTES_MAX) this.drainIntoSpool(nowMs);
+    }
+    if (this.isIngestDue(nowMs)) await this.ingestOne(nowMs);
+  }
+
+  /** Turns everything that waits into rows: for whoever reads, who sees all that was decided. */
+  async settle(nowMs: number): Promise<void> {
+    do await this.drain(nowMs);
+    while (this.readers.some((reader) => reader.used > BUSY_BYTES));
+    while (this.spool.fileCount > 0) await this.ingestOne(nowMs);
+  }
+
+  /** Before a stop: the rings are emptied, a long spool is left for the next start. */
+  async close(nowMs: number): Promise<void> {
+    await this.drain(nowMs);
+    for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
+      await this.ingestOne(nowMs);
+    }
+  }
+
+  /** Quiet: at once. Busy: only what is old, and then a share of the time. */
+  private isIngestDue(nowMs: number): boolean {
+    if (this.spool.fileCount === 0 || nowMs < this.ingestAtMs) return false;
+    if (nowMs - this.busyAtMs > 2 * DRAIN_INTERVAL_MS) return true;
+    return nowMs - this.spool.oldestMs > SPOOL_AGE_MS_MAX;
+  }
+
+  private async drainIntoRows(): Promise<void> {
     await this.core.write(async (writer) => {
       const columns = emptyColumns();
       const positions = this.readers.map((reader) => reader.read(columns, DRAIN_RECORDS_MAX));
@@ -63,6 +124,32 @@ export class StoreRecords {
       await inTransaction(writer, () => appendDecisions(writer, columns));
       for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
     });
+  }
+
+  private drainIntoSpool(nowMs: number): void {
+    const parts: Uint8Array[] = [];
+    const positions = this.readers.map((reader) => reader.copy(parts));
+    this.spool.put(parts, nowMs);
+    for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
+  }
+
+  private async ingestOne(nowMs: number): Promise<void> {
+    const startedAt = performance.now();
+    await this.core.write(async (writer) => {
+      if (!this.isSpoolKnown) this.spool.skipTo(await spoolTaken(writer));
+      this.isSpoolKnown = true;
+      const file = this.spool.oldest();
+      if (file === undefined) return;
+      const columns: DecisionColumns = emptyColumns();
+      readRecords(columns, file.bytes);
+      await inTransaction(writer, async () => {
+        await appendDecisions(writer, columns);
+        await takeSpool(writer, file.number);
+      });
+      this.spool.taken(nowMs);
+    });
+    const isBusy = nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
+    if (isBusy) this.ingestAtMs = nowMs + SPOOL_SHARE * (performance.now() - startedAt);
   }
 
   /** Commits one event. */

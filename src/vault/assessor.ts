@@ -84,9 +84,26 @@ export class VaultAssessor {
     if (cited_sources === undefined || cited_sources.length === 0) {
       return tainted ?? FINDINGS.noSources;
     }
+    if (this.#catalogue.size === 0) {
+      const unknown = this.#ofEmptyVault(cited_sources);
+      if (unknown !== undefined) return unknown;
+    }
     const cited = cited_sources.map((id) => this.#cite(id, tenant));
     const assessed = this.#weigh(context, cited, tenant, digest);
     return assessed.hardFailureCode !== "" || tainted === undefined ? assessed : tainted;
+  }
+
+  /**
+   * The short way for a bureau that registers nothing: sources whose names are beyond doubt are
+   * unknown, and nothing else can be said. Undefined when one is not: then the long way.
+   */
+  #ofEmptyVault(ids: readonly string[]): Finding | undefined {
+    const sources: { id: string; status: Status }[] = [];
+    for (const id of ids) {
+      if (checkIdentifier(id, this.#clock).standing !== "valid") return undefined;
+      sources.push({ id, status: "SOURCE_UNKNOWN" });
+    }
+    return unknownFinding(sources, false);
   }
 
   #taintOf(digest: string | undefined, content: string | undefined, tenant: string) {
@@ -103,7 +120,7 @@ export class VaultAssessor {
   #cite(id: string, tenant: string): Cited {
     const number = this.#catalogue.find(tenant, id);
     if (number === NOT_FOUND) {
-      const { standing } = checkIdentifier(id, this.#clock());
+      const { standing } = checkIdentifier(id, this.#clock);
       return { id, status: UNREGISTERED[standing], number };
     }
     // What someone registered exists, whatever its name looks like.
@@ -209,7 +226,11 @@ const SOURCE_REASONS: Readonly<Record<Status, string>> = {
 };
 
 function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
-  const count = cited.length;
+  return unknownFinding(linesOf(cited), isVaultInUse);
+}
+
+function unknownFinding(sources: ReturnType<typeof linesOf>, isVaultInUse: boolean): Finding {
+  const count = sources.length;
   return finding({
     code: "SOURCE_UNKNOWN",
     reason:
@@ -219,7 +240,7 @@ function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
     isHard: isVaultInUse,
     isDoubtful: false,
     isHallucinated: isVaultInUse,
-    sources: linesOf(cited),
+    sources,
   });
 }
 

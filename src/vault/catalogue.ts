@@ -64,7 +64,27 @@ export interface CatalogueEntry {
   isStructured: boolean;
 }
 
+/** Keys of ids asked for lately, by tenant: a digest costs more than all the rest of a look-up. */
+const KEPT_KEYS_MAX = 4096;
+const keptKeys = new Map<string, Map<string, Uint32Array>>();
+let keptCount = 0;
+
 function keyOf(tenant: string, sourceId: string): Uint32Array {
+  const kept = keptKeys.get(tenant)?.get(sourceId);
+  if (kept !== undefined) return kept;
+  const key = makeKey(tenant, sourceId);
+  if (keptCount >= KEPT_KEYS_MAX) {
+    keptKeys.clear();
+    keptCount = 0;
+  }
+  let ofTenant = keptKeys.get(tenant);
+  if (ofTenant === undefined) keptKeys.set(tenant, (ofTenant = new Map()));
+  ofTenant.set(sourceId, key);
+  keptCount += 1;
+  return key;
+}
+
+function makeKey(tenant: string, sourceId: string): Uint32Array {
   // Tenants hold no line break, so no id can reach into another tenant.
   const digest = hash("sha256", `${tenant}\n${sourceId}`, "buffer");
   return new Uint32Array(digest.buffer.slice(digest.byteOffset, digest.byteOffset + 16));
@@ -120,6 +140,7 @@ export class Catalogue {
 
   /** The source as this tenant sees it: its own first, else the public one. -1 when unknown. */
   find(tenant: string, sourceId: string): number {
+    if (this.size === 0) return NOT_FOUND;
     const own = this.#findKey(keyOf(tenant, sourceId));
     return own === NOT_FOUND ? this.#findKey(keyOf("", sourceId)) : own;
   }

@@ -24,9 +24,10 @@ const DIGEST_LENGTHS = new Map([
 
 /**
  * What a source id says of itself. An id without a known scheme is `other` and valid: vaults name
- * their documents as they like. `nowMs` bounds arXiv numbers, which carry their month.
+ * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month; it
+ * is asked for those alone.
  */
-export function checkIdentifier(id: string, nowMs: number): IdentifierFinding {
+export function checkIdentifier(id: string, now: () => number): IdentifierFinding {
   const colon = id.indexOf(":");
   const scheme = colon > 0 ? id.slice(0, colon).toLowerCase() : "";
   const rest = id.slice(colon + 1);
@@ -40,10 +41,10 @@ export function checkIdentifier(id: string, nowMs: number): IdentifierFinding {
     case "doi":
       return { scheme, standing: DOI.test(rest) ? "valid" : "doubtful" };
     case "arxiv":
-      return { scheme, standing: standingOf(isArxiv(rest, nowMs)) };
+      return { scheme, standing: standingOf(isArxiv(rest, now())) };
     case "http":
     case "https":
-      return checkUrl(id, nowMs);
+      return checkUrl(id, now);
     default: {
       const digits = DIGEST_LENGTHS.get(scheme);
       if (digits === undefined) return { scheme: "other", standing: "valid" };
@@ -93,16 +94,16 @@ export function isArxiv(text: string, nowMs: number): boolean {
 }
 
 /** WHATWG URL with http(s) and a public host; a DOI or arXiv link is checked as its target. */
-function checkUrl(text: string, nowMs: number): IdentifierFinding {
+function checkUrl(text: string, now: () => number): IdentifierFinding {
   if (!URL.canParse(text)) return { scheme: "url", standing: "malformed" };
   const url = new URL(text);
   // Sources inside an enterprise are real too; outside it, nobody can check them.
   if (!isPublicHost(url.hostname)) return { scheme: "url", standing: "doubtful" };
   const host = url.hostname.replace(/^(?:www|dx)\./, "");
-  if (host === "doi.org") return checkIdentifier(`doi:${decoded(url.pathname.slice(1))}`, nowMs);
+  if (host === "doi.org") return checkIdentifier(`doi:${decoded(url.pathname.slice(1))}`, now);
   const paper = /^\/(?:abs|pdf)\/(.+?)(?:\.pdf)?$/.exec(url.pathname);
-  if (host === "arxiv.org" && paper !== null) return checkIdentifier(`arxiv:${paper[1]}`, nowMs);
-  if (host === "orcid.org") return checkIdentifier(`orcid:${url.pathname.slice(1)}`, nowMs);
+  if (host === "arxiv.org" && paper !== null) return checkIdentifier(`arxiv:${paper[1]}`, now);
+  if (host === "orcid.org") return checkIdentifier(`orcid:${url.pathname.slice(1)}`, now);
   return { scheme: "url", standing: "valid" };
 }
 

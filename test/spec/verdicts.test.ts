@@ -97,7 +97,7 @@ describe.each([0, 1, 2])("door %i", (index) => {
     expect(failing.reason_codes).toContain("FAILURE_HISTORY");
   });
 
-  test("SPEC §4.4: an outcome is acknowledged with a receipt, a repeat with the first", async () => {
+  test("SPEC §4.4: an outcome gets a receipt, a repeat gets the first", async () => {
     const outcome = {
       subject: `agent://spec/reported-${index}`,
       reporter: AGENTS.viewer,

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { checkIdentifier, isIsbn, isIssn, isOrcid } from "../../src/vault/identifiers.ts";
 
 const NOW = Date.UTC(2026, 5, 15);
-const standing = (id: string) => checkIdentifier(id, NOW).standing;
+const standing = (id: string) => checkIdentifier(id, () => NOW).standing;
 
 describe("identifiers", () => {
   it.each([
