@@ -77,10 +77,7 @@ async function openService(
   const { paths } = claim;
   const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openDecisionLog(
-    config.scoring === "inline" ? 0 : defaultThreads(),
-    config.decisionsPerSecond,
-  );
+  const decisions = openDecisions(config);
   const store = await openStore(config, log, decisions);
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
@@ -130,6 +127,10 @@ async function openService(
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),
   };
+}
+
+function openDecisions({ scoring, decisionsPerSecond }: ServeConfig): OpenDecisionLog {
+  return openDecisionLog(scoring === "inline" ? 0 : defaultThreads(), decisionsPerSecond);
 }
 
 function openScorer(config: ServeConfig, evidence: Evidence, decisions: OpenDecisionLog) {

@@ -101,7 +101,8 @@ class Loop {
   }
 
   private receive(): ToLedger | undefined {
-    return (receiveMessageOnPort(this.options.port) as { message: ToLedger } | undefined)?.message;
+    const received: { message: ToLedger } | undefined = receiveMessageOnPort(this.options.port);
+    return received?.message;
   }
 
   private commit(messages: readonly AppendMessage[]): void {

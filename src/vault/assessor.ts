@@ -7,7 +7,7 @@ import { ONE } from "../../assembly/grounding/layout.ts";
 import type { VerifyContext } from "../contract/messages.ts";
 import { Catalogue, NOT_FOUND, tenantWord } from "./catalogue.ts";
 import { CitationMemory } from "./citation-memory.ts";
-import { finding, FINDINGS, quote } from "./findings.ts";
+import { finding, FINDINGS, quote, unknownFinding } from "./findings.ts";
 import type { Finding } from "./findings.ts";
 import { GroundingReader } from "./grounding.ts";
 import type { GroundingReading } from "./grounding.ts";
@@ -227,21 +227,6 @@ const SOURCE_REASONS: Readonly<Record<Status, string>> = {
 
 function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
   return unknownFinding(linesOf(cited), isVaultInUse);
-}
-
-function unknownFinding(sources: ReturnType<typeof linesOf>, isVaultInUse: boolean): Finding {
-  const count = sources.length;
-  return finding({
-    code: "SOURCE_UNKNOWN",
-    reason:
-      count === 1
-        ? "The cited source is not registered as evidence."
-        : `None of the ${count} cited sources is registered as evidence.`,
-    isHard: isVaultInUse,
-    isDoubtful: false,
-    isHallucinated: isVaultInUse,
-    sources,
-  });
 }
 
 function citationsChanged(cited: readonly Cited[], worst: Cited): Finding {

@@ -94,3 +94,25 @@ export const FINDINGS = {
     "soft",
   ),
 } as const;
+
+/**
+ * Not one source is known. In a bureau that registers nothing that says nothing of the caller; once
+ * the vault is in use it does.
+ */
+export function unknownFinding(
+  sources: { id: string; status: string }[],
+  isVaultInUse: boolean,
+): Finding {
+  const count = sources.length;
+  return finding({
+    code: "SOURCE_UNKNOWN",
+    reason:
+      count === 1
+        ? "The cited source is not registered as evidence."
+        : `None of the ${count} cited sources is registered as evidence.`,
+    isHard: isVaultInUse,
+    isDoubtful: false,
+    isHallucinated: isVaultInUse,
+    sources,
+  });
+}
