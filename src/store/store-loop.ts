@@ -79,6 +79,7 @@ class StoreLoop {
     const { records, clock } = this.options;
     this.draining ??= records
       .settle(clock())
+      .then(() => records.prune(clock()))
       .catch((error: unknown) => {
         this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
       })

@@ -175,6 +175,7 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["reporters"],
     ["review_rows"],
     ["reviews"],
+    ["spool_taken"],
   ]);
 });
 
