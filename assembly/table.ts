@@ -23,6 +23,8 @@ import {
 import { allocate, release, storeIdentifier } from "./memory.ts";
 
 export const ROW_ABSENT: u32 = 0xffffffff;
+/** Bytes that memory moves at once. */
+const CACHE_LINE: usize = 64;
 const CHUNK_MASK: u32 = (1 << CHUNK_ROWS_LOG2) - 1;
 /** A reader that meets a writer mid-row spins; far beyond any real write it reads on regardless. */
 const SPINS_MAX: i32 = 1 << 22;
@@ -58,6 +60,10 @@ function probe(index: u64, hash: u64, id: u32, length: u32): u32 {
       const row: u32 = <u32>word - 1;
       if (row < rows) {
         const record = rowAddress(row);
+        // Asks for the rest of the row now, so that it is under way while the identifier, which
+        // lies elsewhere, is fetched and compared. Atomic, so that no optimiser drops the loads.
+        atomic.load<u64>(record, CACHE_LINE);
+        atomic.load<u64>(record, 2 * CACHE_LINE);
         if (<u32>load<u16>(record, ROW_ID_LENGTH) == length) {
           if (equalBytes(load<u32>(record, ROW_ID_PTR), id, length)) return row;
         }

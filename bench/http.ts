@@ -11,6 +11,8 @@ import type { ServerProcess } from "./server-process.ts";
 const ROUNDS = 3;
 const CONNECTIONS = 50;
 const PIPELINING = 10;
+/** Fewer for a fixed rate: with 50 the generator sends in bursts, and the echo alone shows 13 ms. */
+const OPEN_CONNECTIONS = 10;
 const OFFERED_RPS = 10_000;
 const OUTCOMES_RPS = 500;
 const MS_PER_S = 1000;
@@ -90,19 +92,22 @@ function rounded(value: number, digits = 2): number {
 interface Servers {
   floor: ServerProcess;
   service: ServerProcess;
+  /** A service of its own for denials: what it logs must not fall into the others' rounds. */
+  denying: ServerProcess;
   fastify: ServerProcess;
 }
 
 /** Closed loop: the three servers take turns, so that a drift of the machine hits all alike. */
-async function closedLoop({ floor, service, fastify }: Servers, seconds: number) {
+async function closedLoop(servers: Servers, seconds: number) {
+  const { floor, service, denying, fastify } = servers;
   const rounds: Record<"floor" | "verify" | "denied" | "pipelined" | "fastify", Load>[] = [];
-  for (const server of [floor, service, fastify]) await load(server, { seconds: 1 });
+  for (const server of [floor, service, denying, fastify]) await load(server, { seconds: 1 });
   for (let round = 0; round < ROUNDS; round++) {
     process.stderr.write(`round ${round + 1} of ${ROUNDS}\n`);
     rounds.push({
       floor: await load(floor, { seconds }),
       verify: await load(service, { seconds }),
-      denied: await load(service, { seconds, body: DENIED_BODY }),
+      denied: await load(denying, { seconds, body: DENIED_BODY }),
       pipelined: await load(service, { seconds, pipelining: PIPELINING }),
       fastify: await load(fastify, { seconds }),
     });
@@ -131,7 +136,7 @@ async function closedLoop({ floor, service, fastify }: Servers, seconds: number)
 /** Open loop: requests are offered at a fixed rate, whatever the answers do, beside outcomes. */
 async function openLoop(service: ServerProcess, seconds: number, rate: number) {
   const [verify, outcomes] = await Promise.all([
-    load(service, { seconds, ratePerSecond: rate }),
+    load(service, { seconds, connections: OPEN_CONNECTIONS, ratePerSecond: rate }),
     load(service, {
       path: "/v1/outcomes",
       body: OUTCOME_BODY,
@@ -168,10 +173,14 @@ async function main(): Promise<void> {
   const servers = {
     floor: await startFloor("uws"),
     service: await startService(),
+    denying: await startService(),
     fastify: await startFloor("fastify"),
   };
   try {
     const closed = await closedLoop(servers, seconds);
+    // The open loop has the machine to itself: one service and the load.
+    const others = [servers.floor, servers.denying, servers.fastify];
+    await Promise.all(others.map((server) => server.stop()));
     process.stderr.write("open loop\n");
     const open = await openLoop(servers.service, seconds, values.smoke ? 200 : OFFERED_RPS);
     const report = { ...closed, open_loop: open, machine: machine() };

@@ -24,9 +24,11 @@ const DRAIN_INTERVAL_MS = 1000;
 const DRAIN_RECORDS_MAX = 50_000;
 /** A drain that finds more than this spools: some 1,000 decisions a second are busy enough. */
 const BUSY_BYTES = 512 * 1024;
-/** While busy the spool is left alone, but for a file this old; then it may take a tenth. */
+/** While busy the spool is left alone, but for a file this old. */
 const SPOOL_AGE_MS_MAX = 5 * 60_000;
-const SPOOL_SHARE = 10;
+/** Rest after a file of the spool, in times of what it took: a third of a core, busy a tenth. */
+const REST_QUIET = 2;
+const REST_BUSY = 10;
 /** A spool this large takes no more: rings fill, and their own rules hold. */
 const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 /** What a stop may still turn into rows; the rest waits for the next start. */
@@ -149,7 +151,8 @@ export class StoreRecords {
       this.spool.taken(nowMs);
     });
     const isBusy = nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
-    if (isBusy) this.ingestAtMs = nowMs + SPOOL_SHARE * (performance.now() - startedAt);
+    const tookMs = performance.now() - startedAt;
+    this.ingestAtMs = nowMs + tookMs * (1 + (isBusy ? REST_BUSY : REST_QUIET));
   }
 
   /** Commits one event. */
