@@ -11,7 +11,9 @@ import type { ServerProcess } from "./server-process.ts";
 const ROUNDS = 3;
 const CONNECTIONS = 50;
 const PIPELINING = 10;
-/** Fewer for a fixed rate: with 50 the generator sends in bursts, and the echo alone shows 13 ms. */
+/**
+ * Fewer for a fixed rate: with 50 the generator sends in bursts, and the echo alone shows 13 ms.
+ */
 const OPEN_CONNECTIONS = 10;
 const OFFERED_RPS = 10_000;
 const OUTCOMES_RPS = 500;

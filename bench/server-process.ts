@@ -48,7 +48,8 @@ function wrap(
     dataDir,
     cpuSeconds: () => cpuSeconds(child.pid!),
     async stop() {
-      if (child.exitCode === null) {
+      // A floor ends by the signal itself and has no exit code.
+      if (child.exitCode === null && child.signalCode === null) {
         const gone = once(child, "exit");
         child.kill("SIGTERM");
         await gone;

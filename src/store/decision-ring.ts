@@ -47,7 +47,7 @@ function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Targ
 }
 
 /** Legs that let through, recorded per second and thread unless told otherwise. */
-export const LET_THROUGH_PER_SECOND = 1000;
+export const LET_THROUGH_PER_SECOND = 250;
 
 export interface DecisionRingOptions {
   /** Legs that let through beyond so many in one second are dropped and counted. */

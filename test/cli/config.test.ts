@@ -25,7 +25,7 @@ describe("settings of serve", () => {
       scoring: "auto",
       snapshotOutcomes: 500_000,
       decisionsKeptDays: 90,
-      decisionsPerSecond: 1000,
+      decisionsPerSecond: 250,
     });
   });
 
