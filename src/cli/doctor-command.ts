@@ -154,7 +154,11 @@ function keyFinding(paths: DataPaths): Finding {
   const part = "bureau key";
   if (!existsSync(paths.bureauKey)) {
     if (!existsSync(paths.journal)) return sound(part, "the first start makes it");
-    return wrong(part, "missing", "put bureau.key back, or the next start signs with a new one");
+    return wrong(
+      part,
+      "missing",
+      "put bureau.key back, or let `--repair` make a new one: no start goes on without",
+    );
   }
   try {
     createPrivateKey(readFileSync(paths.bureauKey));

@@ -30,7 +30,7 @@ export const FAULTS = {
   self_report: { status: 422, title: "an agent cannot report on itself" },
   outcome_in_future: { status: 422, title: "settled_at is in the future" },
   outcome_too_old: { status: 422, title: "settled_at is too old" },
-  reserved_agent: { status: 422, title: "reserved test agents take no outcomes" },
+  reserved_agent: { status: 422, title: "reserved test agents are not available for this" },
   signature_required: { status: 422, title: "outcomes must be signed here" },
   signature_malformed: { status: 422, title: "the signature header is not well-formed" },
   signature_audience: { status: 422, title: "signed for another service" },
