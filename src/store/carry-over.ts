@@ -30,7 +30,10 @@ export async function saveRows(
   return { saved, lost };
 }
 
-/** Puts saved rows into the new tables; columns that are new there stay empty. */
+/**
+ * Puts saved rows into the new tables. Columns that are new there stay empty, columns that are no
+ * longer there are left out.
+ */
 export async function restoreRows(
   connection: Connection,
   directory: string,
@@ -38,9 +41,27 @@ export async function restoreRows(
 ): Promise<void> {
   for (const table of saved) {
     const path = pathOf(directory, table);
-    await connection.run(`INSERT INTO ${table} BY NAME SELECT * FROM read_parquet('${path}')`);
+    const file = `read_parquet('${path}')`;
+    const columns = await commonColumns(connection, table, file);
+    if (columns.length > 0) {
+      await connection.run(
+        `INSERT INTO ${table} BY NAME SELECT ${columns.join(", ")} FROM ${file}`,
+      );
+    }
     fs.rmSync(path, { force: true });
   }
+}
+
+async function commonColumns(
+  connection: Connection,
+  table: string,
+  file: string,
+): Promise<string[]> {
+  const rows = await connection.rows(
+    `SELECT column_name FROM (DESCRIBE ${table})
+     WHERE column_name IN (SELECT column_name FROM (DESCRIBE SELECT * FROM ${file}))`,
+  );
+  return rows.map(([name]) => String(name));
 }
 
 function pathOf(directory: string, table: string): string {

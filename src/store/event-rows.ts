@@ -39,13 +39,17 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   kaizen_runs: [
     RECORDED_AT,
     ["run_id", "VARCHAR", "id of the run"],
-    ["mode", "VARCHAR", "run, dry_run or rollback"],
-    ["is_promoted", "BOOLEAN", "whether the challenger became the config"],
+    ["started_at", "TIMESTAMP", "when it began, UTC"],
+    ["finished_at", "TIMESTAMP", "when it ended, UTC; null while it is under way"],
+    ["started_by", "VARCHAR", "schedule, or the key that asked"],
+    ["status", "VARCHAR", "running, kept, promoted, dry_run, failed or rolled_back"],
+    ["promoted", "BOOLEAN", "whether the challenger became the config"],
     ["reason", "VARCHAR", "why, or why not"],
-    ["champion", "VARCHAR", "config before"],
-    ["challenger", "VARCHAR", "config fitted, or null"],
+    ["config_from", "VARCHAR", "config that was challenged"],
+    ["config_to", "VARCHAR", "config fitted or gone back to, or null"],
     ["outcome_count", "BIGINT", "outcomes it was fitted on"],
-    ["gates", "JSON", "every gate and its number"],
+    ["gates", "JSON", "every gate and its numbers"],
+    ["record", "JSON", "the whole run, with the fit and its figures"],
   ],
 };
 
@@ -116,8 +120,8 @@ export async function insertEvent<Table extends EventTable>(
   const columns = COLUMNS[table];
   const row = event as unknown as Record<string, EventValue>;
   const values = columns.map(([name, type]) => textOf(row[name], type));
-  const casts = columns.map(([name, type], i) =>
-    name === RECORDED_AT[0]
+  const casts = columns.map(([, type], i) =>
+    type === "TIMESTAMP"
       ? `epoch_ms(CAST($${i + 1}::VARCHAR AS BIGINT))`
       : type === "VARCHAR[]"
         ? `CAST(CAST($${i + 1}::VARCHAR AS JSON) AS VARCHAR[])`

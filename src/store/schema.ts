@@ -7,7 +7,7 @@ import { DECISION_COMMENTS, decisionStatements } from "./decision-rows.ts";
 import { EVENT_COMMENTS, eventStatements } from "./event-rows.ts";
 
 /** Stored with the data; another number means rebuild. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /** Columns of `outcome_rows` in append order, with what analysts read about them. */
 export const OUTCOME_COLUMNS = [

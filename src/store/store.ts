@@ -45,16 +45,30 @@ export interface StoreEvents {
     status: "active" | "revoked";
     registered_by: string;
   };
+  /**
+   * One state of a run: told when it starts, ends, or is rolled back; the view shows the newest of
+   * each `run_id`, so that telling a run again (at a start, from its file) does no harm.
+   */
   kaizen_runs: {
     recorded_at: number;
     run_id: string;
-    mode: string;
-    is_promoted: boolean;
+    started_at: number;
+    /** Null while it is under way. */
+    finished_at: number | null;
+    started_by: string;
+    /** `running`, `kept`, `promoted`, `dry_run`, `failed` or `rolled_back`. */
+    status: string;
+    /** Whether the challenger became the config, even if it was rolled back later. */
+    promoted: boolean;
     reason: string;
-    champion: string;
-    challenger: string | null;
+    /** Config challenged, and the one fitted or gone back to; null when there is none. */
+    config_from: string;
+    config_to: string | null;
     outcome_count: number;
+    /** Every gate with its numbers, as JSON. */
     gates: unknown;
+    /** The whole run, as its file has it. */
+    record: unknown;
   };
 }
 

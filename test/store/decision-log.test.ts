@@ -207,16 +207,30 @@ test("events land in their views, the newest of each", async () => {
   };
   await store.note("evidence_sources", { ...source, recorded_at: NOW_MS, status: "active" });
   await store.note("evidence_sources", { ...source, recorded_at: NOW_MS + 1, status: "revoked" });
-  await store.note("kaizen_runs", {
+  const run = {
     recorded_at: NOW_MS,
     run_id: "run-1",
-    mode: "dry_run",
-    is_promoted: false,
+    started_at: NOW_MS,
+    finished_at: null,
+    started_by: "schedule",
+    status: "running",
+    promoted: false,
+    reason: "under way",
+    config_from: "c-0123456789abcdef",
+    config_to: null,
+    outcome_count: 0,
+    gates: [],
+    record: { run_id: "run-1" },
+  };
+  await store.note("kaizen_runs", run);
+  await store.note("kaizen_runs", {
+    ...run,
+    recorded_at: NOW_MS + 7,
+    finished_at: NOW_MS + 6,
+    status: "dry_run",
     reason: "insufficient evidence",
-    champion: "c-0123456789abcdef",
-    challenger: null,
     outcome_count: 12,
-    gates: { superiority: { z: 0.4, passed: false } },
+    gates: [{ gate: "superiority", z: 0.4, passed: false }],
   });
   const rowsOf = async (sql: string) => (await store.query(sql, LIMITS)).rows;
   expect(await rowsOf("SELECT recorded_at, cited_sources FROM provenance")).toEqual([
@@ -225,9 +239,11 @@ test("events land in their views, the newest of each", async () => {
   expect(await rowsOf("SELECT source_id, status FROM evidence_sources")).toEqual([
     ["doc:1", "revoked"],
   ]);
-  expect(await rowsOf("SELECT run_id, gates->'superiority'->>'z' FROM kaizen_runs")).toEqual([
-    ["run-1", "0.4"],
-  ]);
+  expect(
+    await rowsOf(
+      "SELECT run_id, status, finished_at, gates->0->>'z', record->>'run_id' FROM kaizen_runs",
+    ),
+  ).toEqual([["run-1", "dry_run", new Date(NOW_MS + 6).toISOString(), "0.4", "run-1"]]);
 });
 
 test("a review follows its flagged decision and is joined to it", async () => {
