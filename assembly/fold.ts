@@ -3,9 +3,11 @@
 import { advanceBase, baseRate, collectBase, stepBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, word } from "./config.ts";
 import {
-  CONFIG_FLAGS,
-  CONFIG_FLAG_CREDIBILITY,
   FLAG_CREDIBILITY,
+  FLAG_SIGNS,
+  HEADER_BASE,
+  HEADER_STAKES_HIGH,
+  HEADER_STANDINGS,
   PAIR_FAILURE,
   PAIR_SUCCESS,
   POOL_CLUSTER_BIT,
@@ -84,7 +86,8 @@ export function foldOutcome(
   const graded = word(config, WORD_GRADE_WEIGHTS + grade);
   const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
   const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
-  const weight = capWeight(config, base, subject, reporter, cell, <u32>(timeMs / 1000.0));
+  const rho = credibilityOf(config, rowAddress(reporter), signature);
+  const weight = capWeight(config, base, rho, subject, reporter, cell, <u32>(timeMs / 1000.0));
   if (weight < 0.0) return STATUS_FULL;
   foldRows(config, rowAddress(subject), rowAddress(reporter), <f64>failure, weight, stakes, timeMs);
   return STATUS_OK;
@@ -93,37 +96,47 @@ export function foldOutcome(
 /** phi: concave in the stakes, so that one whale is bounded (scoring 2.2). */
 function concave(config: u32, stakes: f64): f64 {
   const unit = word(config, WORD_STAKES_UNIT);
-  const high = Math.log(1.0 + word(config, WORD_STAKES_HIGH) / unit);
+  const learnt = load<f64>(HEADER_BASE, HEADER_STAKES_HIGH);
+  const upper = learnt > 0.0 ? learnt : word(config, WORD_STAKES_HIGH);
+  const high = Math.log(1.0 + upper / unit);
   const value = Math.log(1.0 + max(0.0, stakes) / unit) / high;
   return min(1.0, max(word(config, WORD_STAKES_FLOOR), value));
+}
+
+/**
+ * What the reporter's word counts, 0 to 1; -1 until credibility has been computed once: everybody
+ * counts fully then and the pool is open. What is in force was journaled, so it is no matter of the
+ * config: the same log still gives the same table.
+ */
+function credibilityOf(config: u32, reporter: u32, signature: i32): f64 {
+  if (load<u32>(HEADER_BASE, HEADER_STANDINGS) == 0) return -1.0;
+  const flags = load<u32>(reporter, ROW_FLAGS);
+  // Anybody can write another's name under an outcome: whoever has a key is believed when it signs.
+  const isProved = signature != 0 || (flags & FLAG_SIGNS) == 0;
+  const isKnown = isProved && (flags & FLAG_CREDIBILITY) != 0;
+  const rho = isKnown ? <f64>load<f32>(reporter, ROW_CREDIBILITY) : 0.0;
+  return min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
 }
 
 /** Applies credibility and the pair, pool and cluster caps; -1 when memory is full. */
 function capWeight(
   config: u32,
   base: f64,
+  rho: f64,
   subject: u32,
   reporter: u32,
   cell: u32,
   seconds: u32,
 ): f64 {
-  const record = rowAddress(reporter);
-  // Until credibility has been computed once every reporter counts fully and the pool is open.
-  let rho: f64 = 1.0;
-  const isOn = (load<u32>(config, CONFIG_FLAGS) & CONFIG_FLAG_CREDIBILITY) != 0;
-  if (isOn) {
-    const isKnown = (load<u32>(record, ROW_FLAGS) & FLAG_CREDIBILITY) != 0;
-    rho = isKnown ? <f64>load<f32>(record, ROW_CREDIBILITY) : 0.0;
-    rho = min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
-  }
-  let weight = base * rho;
+  const isOn = rho >= 0.0;
+  let weight = isOn ? base * rho : base;
   weight = takeRoom(config, subject, reporter, cell, seconds, weight, word(config, WORD_PAIR_CAP));
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
       const cap = word(config, WORD_POOL_CAP);
       weight = takeRoom(config, subject, POOL_UNTRUSTED, cell, seconds, weight, cap);
     }
-    const cluster = load<u32>(record, ROW_CLUSTER);
+    const cluster = load<u32>(rowAddress(reporter), ROW_CLUSTER);
     if (cluster != 0 && weight > 0.0) {
       const source: u32 = POOL_CLUSTER_BIT | cluster;
       const cap = word(config, WORD_CLUSTER_CAP);

@@ -13,6 +13,8 @@ import {
   HEADER_MAGIC,
   HEADER_ROW_COUNT,
   HEADER_SEED,
+  HEADER_STAKES_HIGH,
+  HEADER_STANDINGS,
   HEADER_VERSION,
   HEAP_BASE,
   ID_BYTES_MAX,
@@ -32,6 +34,7 @@ import {
   SCRATCH_ROW_A,
   SCRATCH_ROW_B,
   SCRATCH_STRIDE,
+  STANDING_FLAGS,
   STATUS_INVALID,
   STATUS_OK,
   WORD_MODEL_CHECK,
@@ -210,7 +213,19 @@ export function copy(slot: u32, row: u32): void {
   copyRow(row, scratchOf(slot) + SCRATCH_ROW_A);
 }
 
-/** Writer: sets operator flags and batch-written credibility of the agent in SCRATCH_ID_A. */
+/**
+ * Writer: what a batch says of the reporters as a whole. `isInForce` 0 lets everybody count fully
+ * again; `stakesHigh` is the upper end of phi, 0 for the config's.
+ */
+export function setStandings(isInForce: u32, stakesHigh: f64): void {
+  store<u32>(HEADER_BASE, isInForce, HEADER_STANDINGS);
+  store<f64>(HEADER_BASE, stakesHigh, HEADER_STAKES_HIGH);
+}
+
+/**
+ * Writer: batch-written standing of the agent in SCRATCH_ID_A. Only STANDING_FLAGS are replaced:
+ * what others marked the row with stays.
+ */
 export function setStanding(
   slot: u32,
   length: u32,
@@ -222,7 +237,8 @@ export function setStanding(
   if (row == ROW_ABSENT) return STATUS_INVALID;
   const record = rowAddress(row);
   openRow(record);
-  store<u32>(record, flags, ROW_FLAGS);
+  const others = load<u32>(record, ROW_FLAGS) & ~(<u32>STANDING_FLAGS);
+  store<u32>(record, others | (flags & <u32>STANDING_FLAGS), ROW_FLAGS);
   store<f32>(record, credibility, ROW_CREDIBILITY);
   store<u32>(record, cluster, ROW_CLUSTER);
   closeRow(record);

@@ -40,11 +40,13 @@ export const HEADER_BASE_TIME = 80; //    f64  epoch ms
 export const HEADER_BYTES_ARENA = 88; //  u32  bytes of identifiers stored
 export const HEADER_BYTES_PAIRS = 92; //  u32  live bytes of the pair map
 export const HEADER_BASE_DAY = 96; //     u32  period whose residuals are being collected
+export const HEADER_STANDINGS = 100; //   u32  1 while reporters' credibility counts in the fold
 export const HEADER_BASE_RESIDUAL = 104; // f64
 export const HEADER_BASE_INFORMATION = 112; // f64
 export const HEADER_BASE_PROBABILITY = 120; // f64 sigmoid(g)
 export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
 export const FREE_RANGES_MAX = 64;
+export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
 
 // Agent row: 152 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
 // `seq` (odd while writing); read as 19 atomic words and re-checked against `seq`.
@@ -96,10 +98,14 @@ export const CHUNK_ROWS_LOG2 = 12;
 export const CHUNKS_MAX = 4096;
 
 /** Row flags. */
-export const FLAG_SEED = 1;
+export const FLAG_SEED = 1; //        the operator vouches for this reporter
 export const FLAG_FRAUD = 2;
 export const FLAG_KEY_REVOKED = 4;
-export const FLAG_CREDIBILITY = 8;
+export const FLAG_CREDIBILITY = 8; // ROW_CREDIBILITY holds; without it: a stranger
+export const FLAG_SIGNS = 16; //      has a signing key: unsigned reports are a stranger's
+export const FLAG_DISCOUNTED = 32; // most of what is reported of it comes from strangers
+/** The bits that a batch of standings writes; all others are left as they are. */
+export const STANDING_FLAGS = 57;
 
 // Index slot, 8 bytes: upper 32 bits of the hash | row number + 1. Zero is empty.
 export const INDEX_LOG2_MIN = 12;
@@ -183,11 +189,10 @@ export const FEATURE_COUNT = 11;
 export const CONFIG_STRIDE = 2048;
 export const CONFIG_SLOTS = 64;
 export const CONFIG_NUMBER = 0; //   u32
-export const CONFIG_FLAGS = 4; //    u32
+export const CONFIG_FLAGS = 4; //    u32, none in use
 export const CONFIG_DIGEST = 8; //   32 bytes, sha256 of the canonical config
 export const CONFIG_WORDS = 64;
 export const CONFIG_WORD_COUNT = 128;
-export const CONFIG_FLAG_CREDIBILITY = 1;
 
 export const WORD_BASE_RATE = 0;
 export const WORD_BASE_VARIANCE = 1;

@@ -14,6 +14,7 @@ import {
   FEATURE_STAKES_NOVELTY,
   FEATURE_UNVERIFIED,
   FEATURE_VIEWER_SHORT,
+  FLAG_DISCOUNTED,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
   LEG_BATCH,
@@ -105,7 +106,11 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   // Without a failure on file a worse mean is only missing evidence.
   if (!hasFailed) thin += history;
   else offer(out, REASON_FAILURE_HISTORY, history, least);
-  offer(out, REASON_THIN_FILE, thin, least);
+  const flags = <u32>get(out, LEG_FLAGS);
+  let little = factor * get(out, LEG_BATCH);
+  // The file is thin because those who filled it are not believed: that is what to say.
+  if ((flags & FLAG_DISCOUNTED) != 0) little += thin;
+  else offer(out, REASON_THIN_FILE, thin, least);
   const recent = cost(config, model, out, FEATURE_RECENT_FAILURE);
   offer(out, REASON_RECENT_FAILURE, recent, least);
   offer(out, REASON_NEGATIVE_TREND, cost(config, model, out, FEATURE_MOMENTUM), least);
@@ -121,8 +126,7 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
     viewer += cost(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
     offer(out, REASON_VIEWER_CAUTIOUS, viewer, least);
   }
-  offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, factor * get(out, LEG_BATCH), least);
-  const flags = <u32>get(out, LEG_FLAGS);
+  offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, little, least);
   if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity, least);
   if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity, least);
   // Nothing about the agent stands out: it is the stakes that are too high for what was proven.

@@ -5,6 +5,7 @@ import { FLAG_CREDIBILITY, FLAG_SEED } from "../assembly/layout.ts";
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
+import type { AgentStanding } from "../src/engine/reading.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
@@ -77,7 +78,6 @@ export class CredibilityBatch {
     const isFirst = this.#seeds.length === 0;
     if (isFirst) this.#seeds = this.#bestKnown(folded);
     this.run(writer, folded);
-    if (isFirst) writer.installConfig({ ...this.#config, credibility: true });
   }
 
   run(writer: TableWriter, folded: number): void {
@@ -92,6 +92,7 @@ export class CredibilityBatch {
       this.#seeds,
     )!;
     const isSeed = new Set(this.#seeds);
+    const agents: AgentStanding[] = [];
     for (let i = 0; i < folded; i++) {
       const agent = this.#reporters[i]!;
       const [rho, cluster] = [found.rho[agent]!, found.clusters[agent]!];
@@ -99,8 +100,9 @@ export class CredibilityBatch {
       if (this.#written.get(agent) === mark) continue;
       this.#written.set(agent, mark);
       const flags = FLAG_CREDIBILITY | (isSeed.has(agent) ? FLAG_SEED : 0);
-      writer.setStanding(this.#ids[agent]!, { flags, credibility: rho, cluster });
+      agents.push({ agent: this.#ids[agent]!, flags, credibility: rho, cluster });
     }
+    writer.applyStandings({ isInForce: true, stakesHigh: 0, agents });
   }
 
   #bestKnown(folded: number): number[] {

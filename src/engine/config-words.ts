@@ -2,8 +2,6 @@
 // slot) and checks the relations that the decision's monotonicity rests on.
 import {
   CONFIG_DIGEST,
-  CONFIG_FLAG_CREDIBILITY,
-  CONFIG_FLAGS,
   CONFIG_WORD_COUNT,
   CONFIG_WORDS,
   MODEL_BASE,
@@ -124,8 +122,6 @@ function packModel(words: Float64Array, base: number, model: ScoringModel): void
 /** Fills the config slot at byte address `slot` of the memory (all but its number). */
 export function packConfig(buffer: ArrayBufferLike, slot: number, config: ScoringConfig): void {
   assertConfig(config);
-  const flags = config.credibility ? CONFIG_FLAG_CREDIBILITY : 0;
-  new Uint32Array(buffer, slot + CONFIG_FLAGS, 1)[0] = flags;
   new Uint8Array(buffer, slot + CONFIG_DIGEST, 32).set(configDigest(config));
   const words = new Float64Array(buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
   for (const [name, word] of SCALARS) words[word] = config[name];

@@ -26,6 +26,10 @@ export interface ScoringModel {
 
 export interface ScoringConfig {
   name: string;
+  /**
+   * Whether the service weighs reporters by credibility. It acts where standings are computed and
+   * journaled, not in the fold: the fold knows only what the journal says.
+   */
   credibility: boolean;
   base_rate: number;
   base_variance: number;

@@ -34,6 +34,7 @@ export interface EngineExports {
   scoreRange(slot: number, first: number, count: number, nowMs: number): number;
   find(slot: number, length: number): number;
   copy(slot: number, row: number): void;
+  setStandings(isInForce: number, stakesHigh: number): void;
   setStanding(
     slot: number,
     length: number,

@@ -93,7 +93,28 @@ export interface FoldOutcome {
   settledAtMs: number;
 }
 
+/** What a batch of credibility says of one agent. */
+export interface AgentStanding {
+  agent: string;
+  /** FLAG_* within STANDING_FLAGS; other bits are left as they are. */
+  flags: number;
+  /** Reporter credibility rho, 0 to 1; counts only with FLAG_CREDIBILITY. */
+  credibility: number;
+  /** Reporter cluster, 0 for none. */
+  cluster: number;
+}
+
+/** One part of a batch, as it is journaled and applied. */
+export interface Standings {
+  /** False: every reporter counts fully, whatever its standing. */
+  isInForce: boolean;
+  /** Stakes that count fully (95th percentile), 0 for the config's. */
+  stakesHigh: number;
+  agents: readonly AgentStanding[];
+}
+
 /** The single writer: folds outcomes into the table and swaps configs. Lives in the ledger. */
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
+  applyStandings(standings: Standings): void;
 }

@@ -24,7 +24,7 @@ import { packConfig } from "./config-words.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
-import type { EngineWriter, FoldOutcome } from "./reading.ts";
+import type { EngineWriter, FoldOutcome, Standings } from "./reading.ts";
 
 /** The writer's scratch slot; readers take the others. */
 export const WRITER_SLOT = 0;
@@ -80,11 +80,13 @@ class WasmWriter implements EngineWriter {
     if (status !== STATUS_OK) throw new RangeError("the engine refused an outcome");
   }
 
-  setStanding(agent: string, standing: AgentStanding): void {
-    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
-    const { flags, credibility, cluster } = standing;
-    const status = this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
-    if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
+  applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
+    for (const { agent, flags, credibility, cluster } of agents) {
+      const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
+      const status = this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
+      if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
+    }
+    this.#exports.setStandings(isInForce ? 1 : 0, stakesHigh);
   }
 
   tableBytes(): TableBytes {
@@ -101,20 +103,10 @@ class WasmWriter implements EngineWriter {
   }
 }
 
-/** Operator and batch-written standing of one agent (FLAG_* of assembly/layout.ts). */
-export interface AgentStanding {
-  flags: number;
-  /** Reporter credibility rho, 0 to 1; counts only with FLAG_CREDIBILITY. */
-  credibility: number;
-  /** Reporter cluster, 0 for none. */
-  cluster: number;
-}
-
 /** Everything the one writer can do. */
 export interface TableWriter extends EngineWriter {
   /** Makes `config` active for every thread's next read; returns its number. */
   installConfig(config: ScoringConfig): number;
-  setStanding(agent: string, standing: AgentStanding): void;
   tableBytes(): TableBytes;
 }
 

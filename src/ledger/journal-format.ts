@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What a frame holds. Numbers are on disk for ever: add, never renumber, stay below 9. */
+/** What a frame holds. Numbers are on disk for ever: add, never renumber. */
 export const FRAME_KINDS = {
   outcome: 1,
   commit: 2,
@@ -14,7 +14,10 @@ export const FRAME_KINDS = {
   key: 6,
   evidence: 7,
   snapshot: 8,
+  standings: 9,
 } as const;
+/** The highest of them: whatever is above is damage. */
+export const FRAME_KIND_MAX = 9;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */
@@ -187,7 +190,7 @@ function frameCrc(bytes: Buffer, at: number): number {
 export function intactFrameBytes(bytes: Buffer, at: number, end: number): number {
   if (at + FRAME_BYTES > end) return 0;
   const kind = frameKind(bytes, at);
-  if (kind < 1 || kind > FRAME_KINDS.snapshot) return 0;
+  if (kind < 1 || kind > FRAME_KIND_MAX) return 0;
   const length = frameLength(bytes, at);
   if (length > PAYLOAD_BYTES_MAX || at + FRAME_BYTES + length > end) return 0;
   if (frameCrc(bytes, at) !== frameChecksum(bytes, at)) return 0;
@@ -273,6 +276,12 @@ export function decodeGap(bytes: Buffer, at: number): GapFields & { signature: B
     bytesLost: readUint64(bytes, from + 16),
     signature: bytes.subarray(from + GAP_SIGNATURE_AT, from + GAP_CHAIN_AT),
   };
+}
+
+/** A frame's place on disk: its segment by first position, its byte offset in that file. */
+export interface FramePlace {
+  readonly segment: number;
+  readonly offset: number;
 }
 
 const SEGMENT_NAME = /^seg-(\d{20})\.log$/;

@@ -7,6 +7,7 @@ import {
   commitCount,
   decodeGap,
   FRAME_BYTES,
+  FRAME_KIND_MAX,
   FRAME_KINDS,
   frameKind,
   frameLength,
@@ -99,7 +100,7 @@ function isCommitOf(bytes: Buffer, from: number, at: number, lsn: number, count:
 export function isRecordKind(kind: number): boolean {
   return (
     kind >= FRAME_KINDS.outcome &&
-    kind <= FRAME_KINDS.snapshot &&
+    kind <= FRAME_KIND_MAX &&
     kind !== FRAME_KINDS.commit &&
     kind !== FRAME_KINDS.gap
   );
@@ -125,7 +126,7 @@ export function findIntactFrames(bytes: Buffer, from: number, lsn: number): Inta
   let newest = lsn;
   while (at + FRAME_BYTES <= size) {
     const kind = bytes[at + FRAME_BYTES - 1] ?? 0;
-    const isPlausible = kind >= 1 && kind <= FRAME_KINDS.snapshot && bytes[at + 3] === 0;
+    const isPlausible = kind >= 1 && kind <= FRAME_KIND_MAX && bytes[at + 3] === 0;
     const total = isPlausible ? intactFrameBytes(bytes, at, size) : 0;
     const found = total > 0 ? frameLsn(bytes, at) : 0;
     // A commit repeats the position of its last record, hence >= newest.

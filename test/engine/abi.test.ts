@@ -27,6 +27,7 @@ test("the module imports the memory alone and exports what the seam declares", (
       "rejudge",
       "scoreRange",
       "setStanding",
+      "setStandings",
     ].toSorted(),
   );
 });
