@@ -42,7 +42,9 @@ export async function recordOutcomeBatch(
         record.proof = { kind: "batch", kid, jti, evidenceId, index };
         record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
       }
-      return desk.ledger.append(record).catch(conflictOrThrow);
+      const receipt = await desk.ledger.append(record).catch(conflictOrThrow);
+      if (signed === undefined || receipt instanceof ServiceFault) return receipt;
+      return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),
   );
 }

@@ -139,6 +139,9 @@ export interface OutcomeReceipt {
   recorded_at: string;
   duplicate: boolean;
   signature: Signature;
+  /** Row of a signed batch: the batch, and its place there. The view `outcomes` has both. */
+  evidence_id?: string;
+  evidence_index?: number;
 }
 
 /** `GET /v1/agents/{id}`: why the agent scores as it does. */

@@ -174,13 +174,16 @@ const OUTCOME_SCHEMAS: Record<string, Schema> = {
       request_id: { type: "string", minLength: 1, maxLength: REQUEST_ID_LENGTH_MAX },
     },
   ),
-  OutcomeReceipt: object({
-    outcome_id: text,
-    position: integer,
-    recorded_at: time,
-    duplicate: flag,
-    signature: oneOf(SIGNATURES),
-  }),
+  OutcomeReceipt: object(
+    {
+      outcome_id: text,
+      position: integer,
+      recorded_at: time,
+      duplicate: flag,
+      signature: oneOf(SIGNATURES),
+    },
+    { evidence_id: text, evidence_index: integer },
+  ),
   ImportReport: object({
     accepted: integer,
     duplicates: integer,

@@ -164,6 +164,13 @@ describe("a batch under one signature", () => {
       new Set([201]),
     );
     expect(reply.json.items[999].result.signature).toBe("reporter");
+    // Where the signed bytes lie: one batch, each row at its place.
+    const evidenceId = reply.json.items[0].result.evidence_id;
+    expect(evidenceId).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+    expect(reply.json.items[999].result).toMatchObject({
+      evidence_id: evidenceId,
+      evidence_index: 999,
+    });
     const repeated = await service.post("/v1/outcomes/batch", text, signature);
     expect(repeated.json.items[7]).toMatchObject({
       status: 200,
