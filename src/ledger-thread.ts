@@ -5,7 +5,7 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
 import { engineDigest, tableImage } from "./engine/image.ts";
 import { createEngineMemory } from "./engine/memory.ts";
-import type { FoldOutcome } from "./engine/reading.ts";
+import type { FoldOutcome, Standings } from "./engine/reading.ts";
 import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./engine/writer.ts";
 import { type BureauKey, loadBureauKey } from "./ledger/bureau-key.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
@@ -93,6 +93,10 @@ class LiveTable {
     this.writer?.fold(outcome);
   }
 
+  applyStandings(standings: Standings): void {
+    this.writer?.applyStandings(standings);
+  }
+
   /** Weights of a scorecard play no part in the fold: the same log still gives the same table. */
   install(config: ScoringConfig): void {
     this.writer?.installConfig(config);
@@ -105,6 +109,7 @@ class LiveTable {
     const writer = openEngineWriter(memory, config, this.seed);
     return {
       fold: (outcome) => writer.fold(outcome),
+      applyStandings: (standings) => writer.applyStandings(standings),
       publish: () => {
         // Weights may have been swapped while the log was folded anew.
         if (config !== this.config) writer.installConfig(this.config);
@@ -142,6 +147,7 @@ function open(data: ThreadData, tell: Tell) {
       key,
       epoch: data.epoch,
       fold: (outcome) => table.fold(outcome),
+      applyStandings: (standings) => table.applyStandings(standings),
       freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       ...(snapshot === undefined ? {} : { start: snapshot }),

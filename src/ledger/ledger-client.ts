@@ -1,12 +1,13 @@
 // The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
 // message; receipts come back in order. Bounded: what does not fit is refused at once.
-import type { Worker } from "node:worker_threads";
+import type { MessagePort, Worker } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
 import { FRAME_KINDS } from "./journal-format.ts";
 import { encodeEvidence, identified } from "./journal-proof.ts";
-import type { BatchEvidence, EventLog, Ledger, OutcomeRecord, SourceLog } from "./ledger.ts";
+import type { BatchEvidence, EventLog, KaizenLog, Ledger, OutcomeRecord } from "./ledger.ts";
+import type { SourceLog } from "./ledger.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 import {
   type FromLedger,
@@ -32,7 +33,7 @@ export interface Replay {
   snapshotLsn: number | undefined;
 }
 
-export interface OpenLedger extends Ledger, EventLog, SourceLog {
+export interface OpenLedger extends Ledger, EventLog, SourceLog, KaizenLog {
   readonly replay: Replay;
   /** The table as replay left it; another than was given when a revocation made it anew. */
   readonly engineMemory: WebAssembly.Memory;
@@ -40,10 +41,10 @@ export interface OpenLedger extends Ledger, EventLog, SourceLog {
   readonly keyEvents: readonly Uint8Array[];
   /** Replay identities recorded since (epoch ms) are all remembered. */
   readonly rememberedSinceMs: number;
-  /** Records a promoted config in the journal; resolves with its position once durable. */
-  appendConfig(payload: Uint8Array): Promise<number>;
   /** Makes a config active for every thread's next read; rejects when the engine refuses it. */
   installConfig(config: unknown): Promise<void>;
+  /** Lets another thread report through `port`, which is transferred; see ledger-join.ts. */
+  join(port: MessagePort): void;
   /** The last durable position. */
   position(): number;
   /** False while the disk is full or after the thread died. */
@@ -59,7 +60,7 @@ export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   try {
     const worker = startThread(options, claim);
     const ready = await awaitReady(worker);
-    return new LedgerClient(worker, ready, claim, options);
+    return new LedgerClient(threadOf(worker), ready, claim, options);
   } catch (error) {
     await claim.release();
     throw error;
@@ -74,15 +75,32 @@ interface Waiting extends AwaitedOutcome {
 /** Records that are not outcomes have no id and no signature of their own. */
 const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
 
-class LedgerClient implements OpenLedger {
+/** The other end: the thread itself, or a port to it. */
+export interface LedgerThread {
+  postMessage(message: ToLedger, transfer: (ArrayBuffer | MessagePort)[]): void;
+  onMessage(listener: (message: FromLedger) => void): void;
+  onError(listener: () => void): void;
+  onExit(listener: () => void): void;
+}
+
+function threadOf(worker: Worker): LedgerThread {
+  return {
+    postMessage: (message, transfer) => worker.postMessage(message, transfer),
+    onMessage: (listener) => void worker.on("message", listener),
+    onError: (listener) => void worker.on("error", listener),
+    onExit: (listener) => void worker.once("exit", listener),
+  };
+}
+
+export class LedgerClient implements OpenLedger {
   readonly replay: Replay;
   readonly engineMemory: WebAssembly.Memory;
   readonly keyEvents: readonly Uint8Array[];
   rememberedSinceMs: number;
   private readonly onTable: (engineMemory: WebAssembly.Memory) => void;
   private readonly log: (event: string, detail: string) => void;
-  private readonly worker: Worker;
-  private readonly claim: DataDirectoryClaim;
+  private readonly thread: LedgerThread;
+  private readonly claim: DataDirectoryClaim | undefined;
   private readonly clock: () => number;
   private readonly onFatal: (exitCode: number) => void;
   private lsn: number;
@@ -101,12 +119,12 @@ class LedgerClient implements OpenLedger {
   private whenExited: Promise<void>;
 
   constructor(
-    worker: Worker,
+    thread: LedgerThread,
     ready: ReadyMessage,
-    claim: DataDirectoryClaim,
-    options: LedgerOptions,
+    claim: DataDirectoryClaim | undefined,
+    options: ClientOptions,
   ) {
-    this.worker = worker;
+    this.thread = thread;
     this.claim = claim;
     this.clock = options.clock;
     this.onFatal = options.onFatal;
@@ -118,10 +136,10 @@ class LedgerClient implements OpenLedger {
     this.log = options.log ?? (() => undefined);
     const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
     this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
-    worker.on("message", (message: FromLedger) => this.receive(message));
-    worker.on("error", () => this.die(70));
+    thread.onMessage((message) => this.receive(message));
+    thread.onError(() => this.die(70));
     this.whenExited = new Promise((resolve) => {
-      worker.once("exit", () => {
+      thread.onExit(() => {
         if (this.ended !== "closed") this.die(70);
         resolve();
       });
@@ -153,12 +171,13 @@ class LedgerClient implements OpenLedger {
   readonly appendKeyEvent = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.key, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
+  readonly appendStandings = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.standings, bytes);
 
   installConfig(config: unknown): Promise<void> {
     if (this.ended !== undefined) return Promise.reject(journalUnavailable("the ledger is closed"));
     return new Promise((resolve, reject) => {
       this.installing.push({ resolve, reject });
-      this.worker.postMessage({ kind: "install", config } satisfies ToLedger, []);
+      this.thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
     });
   }
 
@@ -199,11 +218,11 @@ class LedgerClient implements OpenLedger {
       this.flush();
       this.ended = "closed";
       const message: ToLedger = { kind: "close" };
-      this.worker.postMessage(message, []);
+      this.thread.postMessage(message, []);
     }
     await this.whenExited;
     this.rejectAll("the ledger is closed");
-    await this.claim.release();
+    await this.claim?.release();
   }
 
   private refusal(): ServiceFault | undefined {
@@ -238,7 +257,7 @@ class LedgerClient implements OpenLedger {
       recordCount: count,
       nowMs: this.clock(),
     };
-    this.worker.postMessage(message, [frames]);
+    this.thread.postMessage(message, [frames]);
   }
 
   private receive(message: FromLedger): void {

@@ -1,5 +1,6 @@
 // The ledger's one path of evidence, in the thread that owns it: guard against replays, journal,
 // sync, remember, fold, answer. In that order: nothing is folded or told before it is durable.
+import type { Standings } from "../engine/reading.ts";
 import type { BureauKey } from "./bureau-key.ts";
 import type { FileLayer } from "./journal-files.ts";
 import { Exclusions } from "./exclusions.ts";
@@ -9,6 +10,7 @@ import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength, frameTimeUs } from ".
 import { decodeFold, emptyFold, outcomeRecordedAtMs } from "./journal-outcome.ts";
 import type { FoldedOutcome } from "./journal-outcome.ts";
 import { openJournalReader } from "./journal-reader.ts";
+import { decodeStandings } from "./journal-standings.ts";
 import { recoverJournal } from "./journal-recovery.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "./journal-writer.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
@@ -37,6 +39,8 @@ export interface LedgerCoreOptions {
   epoch: number;
   /** Called in order of position with a reused object, at replay and after each sync. */
   fold: (outcome: FoldedOutcome) => void;
+  /** Called like `fold`, with what a batch of credibility says. Left out: ignored. */
+  applyStandings?: (standings: Standings) => void;
   /**
    * Makes an empty table; after its `publish`, `fold` means that one. Needed once a key is revoked
    * as compromised: without it such a revocation takes effect on what comes after it alone.
@@ -207,6 +211,7 @@ class Core implements LedgerCore {
   private replay(bytes: Buffer, at: number, lsn: number, rememberFrom: number): void {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+    if (kind === FRAME_KINDS.standings) this.takeStandings(bytes, at);
     if (kind === FRAME_KINDS.outcome) {
       this.replayedOutcomes++;
       this.count(bytes, at);
@@ -246,12 +251,17 @@ class Core implements LedgerCore {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.outcome) this.count(bytes, at);
     else if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+    else if (kind === FRAME_KINDS.standings) this.takeStandings(bytes, at);
   }
 
   private count(bytes: Buffer, at: number): void {
     this.outcomes++;
     if (this.exclusions.excludes(bytes, at)) return;
     if (decodeFold(bytes, at, this.folded)) this.options.fold(this.folded);
+  }
+
+  private takeStandings(bytes: Buffer, at: number): void {
+    this.options.applyStandings?.(decodeStandings(bytes, at));
   }
 
   private takeKeyEvent(bytes: Buffer, at: number): void {

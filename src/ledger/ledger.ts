@@ -85,3 +85,11 @@ export interface SourceLog {
   /** Makes an event of the vault durable (frame kind `evidence`); resolves with its position. */
   appendSource(payload: Uint8Array): Promise<number>;
 }
+
+/** Kaizen's part of the journal. */
+export interface KaizenLog {
+  /** Records a promoted config; resolves with its position once durable. */
+  appendConfig(payload: Uint8Array): Promise<number>;
+  /** Records one part of a batch of standings; resolves with its position once applied. */
+  appendStandings(payload: Uint8Array): Promise<number>;
+}
