@@ -7,7 +7,7 @@ import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
 import { show } from "../src/kaizen/gate.ts";
 import type { Evidence } from "../src/kaizen/holdout.ts";
-import { COOL_DOWN_RUNS, WATCH_DAYS, watchRows } from "../src/kaizen/monitor.ts";
+import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
 import { twoWayVariance } from "../src/kaizen/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { evidenceOf, rowAt } from "./kaizen-stream.ts";
@@ -43,7 +43,6 @@ interface RunRecord {
 interface Promotion {
   record: RunRecord;
   atMs: number;
-  fromRow: number;
   old: ScoringConfig;
 }
 
@@ -113,7 +112,7 @@ class Schedule {
     if (outcome.challenger !== undefined) this.#testedTo = now;
     if (outcome.passed && outcome.challenger !== undefined) {
       record.promoted = true;
-      this.#last = { record, atMs, fromRow: now, old: this.config };
+      this.#last = { record, atMs, old: this.config };
       const until = rowAt(evidence, atMs + JUDGED_DAYS * DAY_MS);
       const judged = judge(evidence, now, until, this.config.handshake, outcome.challenger);
       Object.assign(record, judged);
@@ -124,12 +123,11 @@ class Schedule {
 
   #watch(atMs: number, now: number): void {
     const last = this.#last;
-    if (last === undefined || atMs - last.atMs > WATCH_DAYS * DAY_MS) return;
-    const { fromRow, old } = last;
-    const seen = watchRows(this.#evidence, fromRow, now, "handshake", this.config, old);
+    if (last === undefined) return;
+    const seen = watchRows(this.#evidence, last.atMs, now, "handshake", this.config, last.old);
     if (!seen.isRollbackDue) return;
     last.record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
-    this.config = old;
+    this.config = last.old;
     this.#coolDown = COOL_DOWN_RUNS;
     this.#last = undefined;
   }

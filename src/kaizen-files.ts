@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { canonicalJson, configDigest, configName } from "./engine/config.ts";
 import type { ScoringConfig } from "./engine/config.ts";
-import type { RunRecord, RunSummary } from "./kaizen/kaizen.ts";
+import type { RunRecord, RunSummary, WatchRecord } from "./kaizen/kaizen.ts";
 import type { Side } from "./kaizen/run.ts";
 import { nodeFiles, replaceFile } from "./ledger/journal-files.ts";
 
@@ -49,12 +49,14 @@ export class KaizenFiles {
   readonly #root: string;
   readonly #configs: string;
   readonly #runs: string;
+  readonly #watches: string;
 
   constructor(dataDir: string) {
     this.#root = join(dataDir, "kaizen");
     this.#configs = join(this.#root, "configs");
     this.#runs = join(this.#root, "runs");
-    for (const directory of [this.#root, this.#configs, this.#runs]) {
+    this.#watches = join(this.#root, "watches");
+    for (const directory of [this.#root, this.#configs, this.#runs, this.#watches]) {
       nodeFiles.makeDirectory(directory);
     }
   }
@@ -100,13 +102,22 @@ export class KaizenFiles {
     return RUN_ID.test(id) ? readJson<RunRecord>(join(this.#runs, `${id}.json`)) : undefined;
   }
 
-  /** Newest first. */
-  listRuns(): RunSummary[] {
+  /** The newest look at the promotion that a run made. */
+  saveWatch(runId: string, watch: WatchRecord): void {
+    replaceFile(nodeFiles, this.#watches, `${runId}.json`, Buffer.from(JSON.stringify(watch)));
+  }
+
+  loadWatch(runId: string): WatchRecord | undefined {
+    return RUN_ID.test(runId) ? readJson(join(this.#watches, `${runId}.json`)) : undefined;
+  }
+
+  /** Newest first, at most `count`. */
+  listRuns(count = RUNS_LISTED): RunSummary[] {
     const names = fs.readdirSync(this.#runs).filter((name) => name.endsWith(".json"));
     return names
       .toSorted()
       .toReversed()
-      .slice(0, RUNS_LISTED)
+      .slice(0, count)
       .flatMap((name) => {
         const run = this.loadRun(name.slice(0, -".json".length));
         if (run === undefined) return [];
@@ -133,7 +144,10 @@ export function withFate<R extends RunSummary>(
 ): R {
   if (promotion === undefined) {
     if (run.state !== "running" || isUnderWay) return run;
-    return { ...run, state: "failed", reason: "the process ended during the run" };
+    // A run names its challenger on disk only once every gate has passed.
+    const isTested = run.challenger_version !== undefined;
+    const when = isTested ? "before the promotion was committed" : "during the run";
+    return { ...run, state: "failed", reason: `the process ended ${when}: the champion stays` };
   }
   const { rolled_back } = promotion;
   if (rolled_back === undefined) return { ...run, state: "promoted" };

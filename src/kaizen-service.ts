@@ -1,28 +1,25 @@
-// Kaizen in the service: one run at a time on a pool thread of its own, promotion as one replaced
-// file and one swap by the ledger's writer, rollback by command and by what the watch finds. Until
-// the state file is replaced the champion is the champion, whatever dies.
-import { canonicalJson, defaultConfig } from "./engine/config.ts";
-import type { ScoringConfig } from "./engine/config.ts";
-import { assertConfig } from "./engine/config-words.ts";
+// Kaizen in the service: one run at a time on a pool thread of its own, promotion and rollback
+// through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on record
+// in a file and in the store.
+import { Champion } from "./kaizen-champion.ts";
+import type { ConfigWriter } from "./kaizen-champion.ts";
 import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
-import type { KaizenState, Promotion } from "./kaizen-files.ts";
+import type { KaizenState } from "./kaizen-files.ts";
 import { KAIZEN_STAGES, runOnPool } from "./kaizen-pool.ts";
 import type { KaizenTask } from "./kaizen-worker.ts";
-import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "./kaizen/kaizen.ts";
-import { COOL_DOWN_RUNS, WATCH_DAYS } from "./kaizen/monitor.ts";
+import type {
+  Kaizen,
+  KaizenStatus,
+  RunRecord,
+  RunRequest,
+  RunSummary,
+  WatchRecord,
+} from "./kaizen/kaizen.ts";
+import type { SideWatch } from "./kaizen/monitor.ts";
 import { reportPage } from "./kaizen/report.ts";
 import { SIDES } from "./kaizen/run.ts";
 import type { Findings } from "./kaizen/run.ts";
 import type { Log } from "./log.ts";
-
-const DAY_MS = 86_400_000;
-
-/** What a promotion needs of the ledger. */
-export interface ConfigWriter {
-  appendConfig(payload: Uint8Array): Promise<number>;
-  installConfig(config: unknown): Promise<void>;
-  position(): number;
-}
 
 export interface KaizenOptions {
   dataDir: string;
@@ -32,14 +29,15 @@ export interface KaizenOptions {
   log: Log;
   /** Another task runner than the pool; tests break it on purpose. */
   runTask?: typeof runOnPool;
+  /** Told of every run when it starts and when it ends, for the store. */
+  onRun?: (run: RunRecord) => void;
 }
 
 export class KaizenService implements Kaizen {
   readonly #options: KaizenOptions;
   readonly #files: KaizenFiles;
-  readonly #shipped: ScoringConfig;
+  readonly #champion: Champion;
   readonly #progress = new Int32Array(new SharedArrayBuffer(8));
-  #state: KaizenState;
   #running: { id: string; done: Promise<RunRecord> } | undefined;
   #lastId = "";
   readonly #stop = new AbortController();
@@ -49,20 +47,16 @@ export class KaizenService implements Kaizen {
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
-    this.#shipped = defaultConfig();
-    this.#state = this.#files.loadState(versionOf(this.#shipped));
-    // A service that never promoted follows the shipped config from release to release.
-    if (this.#state.promotions.every((each) => each.rolled_back !== undefined)) {
-      this.#state.champion = versionOf(this.#shipped);
-    }
+    this.#champion = new Champion(this.#files, options.ledger);
   }
 
-  /** Makes the promoted config live, before anything is served. */
+  /** Makes the promoted config live, before anything is served, and settles a run cut off. */
   async open(): Promise<void> {
-    const champion = this.#champion();
-    if (this.#state.champion !== versionOf(this.#shipped)) {
-      await this.#options.ledger.installConfig(champion);
-    }
+    await this.#champion.open();
+    const [newest] = this.#files.listRuns(1);
+    if (newest?.state !== "running") return;
+    const run = this.find(newest.run_id);
+    if (run !== undefined) this.#trySave(run);
   }
 
   start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined {
@@ -77,21 +71,19 @@ export class KaizenService implements Kaizen {
   }
 
   /**
-   * Looks at what settled since the newest promotion and takes it back when the watch says so.
-   * Nothing happens while a run is under way: it looks itself.
+   * Compares the newest promotion with the weights it replaced, on all that settled since, and
+   * takes it back when the watch says so. Nothing happens while a run is under way: it looks itself.
    */
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();
     const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
     const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
     if (this.#running !== undefined || task.watch === undefined) return;
-    const live = this.#live()?.version;
+    const runTask = this.#options.runTask ?? runOnPool;
     try {
-      const runTask = this.#options.runTask ?? runOnPool;
       const watchTask = { ...task, isWatchOnly: true };
       const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
-      if (watch?.isRollbackDue !== true || this.#live()?.version !== live) return;
-      await this.rollback(watch.sentence);
+      await this.#heed(watch, task, nowMs);
     } catch (error) {
       this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
     }
@@ -104,22 +96,24 @@ export class KaizenService implements Kaizen {
   }
 
   get lastScheduledMs(): number {
-    return this.#state.last_scheduled_ms;
+    return this.#champion.state.last_scheduled_ms;
   }
 
   status(): KaizenStatus {
-    const last = this.#live();
+    const last = this.#champion.live();
     const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
     const share = Atomics.load(this.#progress, 1) / 1000;
+    const watch = last === undefined ? undefined : this.#files.loadWatch(last.run_id);
     return {
-      config_version: this.#state.champion,
+      config_version: this.#champion.version,
       ...(last === undefined
         ? {}
         : { promoted_by: last.run_id, promoted_at: new Date(last.at_ms).toISOString() }),
+      ...(watch === undefined ? {} : { watch }),
       ...(this.#running === undefined
         ? {}
         : { running: { run_id: this.#running.id, stage, share } }),
-      cool_down_runs: this.#state.cool_down_runs,
+      cool_down_runs: this.#champion.state.cool_down_runs,
       ...(this.nextRunMs === undefined
         ? {}
         : { next_run_at: new Date(this.nextRunMs).toISOString() }),
@@ -132,7 +126,9 @@ export class KaizenService implements Kaizen {
 
   find(id: string): RunRecord | undefined {
     const run = this.#files.loadRun(id);
-    return run === undefined ? undefined : this.#withFate(run);
+    if (run === undefined) return undefined;
+    const watch = this.#files.loadWatch(id);
+    return { ...this.#withFate(run), ...(watch === undefined ? {} : { watch }) };
   }
 
   report(id: string): string | undefined {
@@ -141,39 +137,17 @@ export class KaizenService implements Kaizen {
   }
 
   async rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined> {
-    const last = this.#live();
+    const last = await this.#champion.rollBack(reason, this.#options.clock());
     if (last === undefined) return undefined;
-    const atMs = this.#options.clock();
-    const promotions = this.#state.promotions.map((each) =>
-      each === last ? { ...each, rolled_back: { at_ms: atMs, reason } } : each,
-    );
-    await this.#commit({
-      ...this.#state,
-      champion: last.parent,
-      promotions,
-      cool_down_runs: COOL_DOWN_RUNS,
-    });
     this.#options.log.warn("kaizen_rolled_back", { run: last.run_id, reason });
+    const run = this.find(last.run_id);
+    if (run !== undefined) this.#options.onRun?.(run);
     return { config_version: last.parent, run_id: last.run_id };
   }
 
-  #live(): Promotion | undefined {
-    return this.#state.promotions.findLast((each) => each.rolled_back === undefined);
-  }
-
-  #champion(): ScoringConfig {
-    return this.#config(this.#state.champion);
-  }
-
-  #config(version: string): ScoringConfig {
-    if (version === versionOf(this.#shipped)) return this.#shipped;
-    const config = this.#files.loadConfig(version);
-    if (config === undefined) throw new Error(`the config ${version} is missing`);
-    return config;
-  }
-
   #withFate<R extends RunSummary>(run: R): R {
-    const promotion = this.#state.promotions.find((each) => each.run_id === run.run_id);
+    const { promotions } = this.#champion.state;
+    const promotion = promotions.find((each) => each.run_id === run.run_id);
     return withFate(run, promotion, this.#running?.id === run.run_id);
   }
 
@@ -183,7 +157,7 @@ export class KaizenService implements Kaizen {
       state: "running",
       started_at: new Date(nowMs).toISOString(),
       started_by: request.startedBy,
-      champion_version: this.#state.champion,
+      champion_version: this.#champion.version,
       reason: "under way",
       rows: 0,
       position: this.#options.ledger.position(),
@@ -194,11 +168,9 @@ export class KaizenService implements Kaizen {
       const runTask = this.#options.runTask ?? runOnPool;
       const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
       Object.assign(run, { findings, rows, reason: findings.reason });
-      const isDue = watch?.isRollbackDue === true && !request.isDryRun;
-      if (isDue && this.#live()?.version === run.champion_version) {
-        await this.rollback(watch.sentence);
-        Object.assign(run, { state: "kept", reason: `rolled back: ${watch.sentence}` });
-      } else await this.#decide(run, request, findings, nowMs);
+      const takenBack = request.isDryRun ? undefined : await this.#heed(watch, task, nowMs);
+      if (takenBack === undefined) await this.#decide(run, request, findings, nowMs);
+      else Object.assign(run, { state: "kept", reason: `rolled back: ${takenBack}` });
     } catch (error) {
       run.state = "failed";
       run.reason = `the run broke and the champion stays: ${(error as Error).message}`;
@@ -218,21 +190,41 @@ export class KaizenService implements Kaizen {
     } catch (error) {
       this.#options.log.error("kaizen_not_saved", { detail: (error as Error).message });
     }
+    this.#options.onRun?.(this.#withFate(run));
+  }
+
+  /** Keeps what the watch found; takes the promotion back when it says so, and says why. */
+  async #heed(
+    sides: SideWatch[] | undefined,
+    { champion, watch }: KaizenTask,
+    nowMs: number,
+  ): Promise<string | undefined> {
+    const last = this.#champion.live();
+    if (sides === undefined || watch === undefined) return undefined;
+    if (last === undefined || last.version !== versionOf(champion)) return undefined;
+    const record: WatchRecord = { at: new Date(nowMs).toISOString(), sides };
+    this.#files.saveWatch(last.run_id, record);
+    const due = sides.find((side) => side.isRollbackDue);
+    if (due === undefined) return undefined;
+    const reason = `${due.side}: ${due.sentence}`;
+    await this.rollback(reason);
+    return reason;
   }
 
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
-    const last = this.#live();
-    const isWatched = last !== undefined && nowMs - last.at_ms < WATCH_DAYS * DAY_MS;
+    const last = this.#champion.live();
     return {
       journal: this.#options.journal,
       uptoLsn,
-      champion: this.#champion(),
-      ...(isWatched ? { watch: { sinceMs: last.at_ms, parent: this.#config(last.parent) } } : {}),
+      champion: this.#champion.config(),
+      ...(last === undefined
+        ? {}
+        : { watch: { sinceMs: last.at_ms, parent: this.#champion.config(last.parent) } }),
       options: {
         id,
         nowMs,
         isSignedOff: request.isSignedOff,
-        testedToMs: this.#state.tested_to_ms,
+        testedToMs: this.#champion.state.tested_to_ms,
         ...(request.holdoutDays === undefined ? {} : { holdoutDays: request.holdoutDays }),
       },
     };
@@ -246,55 +238,38 @@ export class KaizenService implements Kaizen {
       run.state = "dry_run";
       return;
     }
-    const tested = { ...this.#state.tested_to_ms };
-    for (const side of SIDES) {
-      const wasTested = findings.sides.find((each) => each.side === side)?.challenger !== undefined;
-      if (wasTested) tested[side] = nowMs;
-    }
-    const coolDown = this.#state.cool_down_runs;
-    const next: KaizenState = {
-      ...this.#state,
-      tested_to_ms: tested,
-      cool_down_runs: Math.max(0, coolDown - 1),
-      ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
-    };
-    if (config === undefined || coolDown > 0) {
-      run.state = "kept";
-      if (config !== undefined) run.reason += ", but a rollback asks for a pause";
-      this.#files.saveState(next);
-      this.#state = next;
+    const change = (state: KaizenState) => spend(state, request, findings, nowMs);
+    const isCooling = this.#champion.state.cool_down_runs > 0;
+    if (config !== undefined && !isCooling) {
+      const isPromoted = await this.#champion.promote(run, config, change, nowMs);
+      run.state = isPromoted ? "promoted" : "kept";
+      if (!isPromoted) run.reason += ", but the live weights changed during the run";
       return;
     }
-    await this.#promote(run, config, next, nowMs);
+    run.state = "kept";
+    if (config !== undefined) run.reason += ", but a rollback asks for a pause";
+    await this.#champion.keep(change);
   }
+}
 
-  async #promote(run: RunRecord, config: ScoringConfig, next: KaizenState, nowMs: number) {
-    assertConfig(config);
-    const version = this.#files.saveConfig(config);
-    // The findings are on disk before the state file names the run.
-    this.#files.saveRun(run);
-    await this.#options.ledger.appendConfig(Buffer.from(canonicalJson(config)));
-    const promotion: Promotion = {
-      run_id: run.run_id,
-      version,
-      parent: next.champion,
-      at_ms: nowMs,
-    };
-    const promotions = [...next.promotions, promotion];
-    await this.#commit({ ...next, champion: version, promotions });
-    run.state = "promoted";
+/** What a finished run uses up: the evidence it tested on, a pause, its turn in the schedule. */
+function spend(
+  state: KaizenState,
+  request: RunRequest,
+  findings: Findings,
+  nowMs: number,
+): KaizenState {
+  const tested = { ...state.tested_to_ms };
+  for (const side of SIDES) {
+    const wasTested = findings.sides.some(
+      (each) => each.side === side && each.challenger !== undefined,
+    );
+    if (wasTested) tested[side] = nowMs;
   }
-
-  /** One replaced file, then one swap; a swap that is refused takes the file back. */
-  async #commit(next: KaizenState): Promise<void> {
-    const config = this.#config(next.champion);
-    this.#files.saveState(next);
-    try {
-      await this.#options.ledger.installConfig(config);
-    } catch (error) {
-      this.#files.saveState(this.#state);
-      throw error;
-    }
-    this.#state = next;
-  }
+  return {
+    ...state,
+    tested_to_ms: tested,
+    cool_down_runs: Math.max(0, state.cool_down_runs - 1),
+    ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
+  };
 }

@@ -11,7 +11,7 @@ import { playAttacks } from "./kaizen/attacks.ts";
 import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
 import { GATE_POLICY } from "./kaizen/gate.ts";
 import { watchSince } from "./kaizen/monitor.ts";
-import type { WatchResult } from "./kaizen/monitor.ts";
+import type { SideWatch } from "./kaizen/monitor.ts";
 import { kaizenRun, SIDES } from "./kaizen/run.ts";
 import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
@@ -36,7 +36,8 @@ export interface KaizenTask {
 export interface KaizenResult {
   findings: Findings;
   rows: number;
-  watch?: WatchResult;
+  /** By scorecard that the promotion changed. */
+  watch?: SideWatch[];
 }
 
 /** From so many signed outcomes on, a deployment is no pilot any more. */
@@ -85,13 +86,10 @@ function attackBoth(replayed: Replayed): Record<Side, AttackRows> | undefined {
   return { check, handshake: Object.fromEntries(entries) as AttackRows };
 }
 
-/** The first scorecard of a watched promotion that must be taken back, if any. */
+/** Both scorecards of a promotion against those it replaced. */
 function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
   if (watch === undefined) return undefined;
-  const results = SIDES.map((side) =>
-    watchSince(evidence[side], watch.sinceMs, side, champion, watch.parent),
-  );
-  return results.find((result) => result.isRollbackDue) ?? results[0];
+  return watchSince(evidence, watch.sinceMs, champion, watch.parent);
 }
 
 /** The task function that the pool calls. */

@@ -39,6 +39,18 @@ export interface Holdout {
   config: ScoringConfig;
 }
 
+/** First row at or after a time. */
+export function rowAt(evidence: Evidence, timeMs: number): number {
+  let low = 0;
+  let high = evidence.rows.count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Scores rows [from, to) under a model. */
 export function forecast(
   evidence: Evidence,

@@ -1,5 +1,6 @@
 // Kaizen as the rest of the service sees it: start a run, look at runs, take a promotion back. The
 // composition root implements it over the pool, the data directory and the ledger's writer.
+import type { SideWatch } from "./monitor.ts";
 import type { Findings } from "./run.ts";
 
 export interface RunRequest {
@@ -34,16 +35,26 @@ export interface RunRecord {
   position: number;
   duration_ms?: number;
   findings?: Findings;
+  /** How the promoted weights have done since, against those they replaced. */
+  watch?: WatchRecord;
 }
 
 /** A run in a list: no gates, no figures. */
-export type RunSummary = Omit<RunRecord, "findings">;
+export type RunSummary = Omit<RunRecord, "findings" | "watch">;
+
+/** The newest look at a promotion: its weights against those they replaced, on live outcomes. */
+export interface WatchRecord {
+  at: string;
+  sides: SideWatch[];
+}
 
 export interface KaizenStatus {
   config_version: string;
   /** Absent when the shipped config is live. */
   promoted_by?: string;
   promoted_at?: string;
+  /** Absent before the first look at the newest promotion. */
+  watch?: WatchRecord;
   running?: { run_id: string; stage: string; share: number };
   cool_down_runs: number;
   next_run_at?: string;

@@ -3,9 +3,9 @@
 // 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gate.ts";
-import { forecast, refusalsOf } from "./holdout.ts";
+import { forecast, refusalsOf, rowAt } from "./holdout.ts";
 import type { Evidence } from "./holdout.ts";
-import { clopperPearsonLower, twoWayVariance } from "./statistics.ts";
+import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./statistics.ts";
 
 /** Days that a promotion is watched by the sequential boundary. */
 export const WATCH_DAYS = 28;
@@ -18,6 +18,12 @@ const FALSE_POSITIVE_MAX = 0.001;
 const OBSERVED_LOW = 0.75;
 const OBSERVED_HIGH = 1.33;
 const OBSERVED_Z = 3;
+const DAY_MS = 86_400_000;
+/** Scores have drifted when their stability index leaves this on so many days in a row. */
+const DRIFT_MAX = 0.25;
+const DRIFT_DAYS = 2;
+/** Scores of so many days before the promotion are what each later day is compared with. */
+const REFERENCE_DAYS = 60;
 
 /** Settled outcomes since a promotion, in order, under the new weights and the old ones. */
 export interface Watched {
@@ -31,12 +37,31 @@ export interface Watched {
   /** Successes that the new weights refused, and all successes. */
   refused: number;
   successes: number;
+  /** Successes that the old weights would have refused; 0 by default. */
+  refusedBefore?: number;
+  /** The first so many outcomes settled within the days of the sequential boundary. */
+  early?: number;
+  /** Scores under the new weights, for the drift of their distribution. */
+  drift?: DriftInput;
+}
+
+/** Scores since a promotion in order of time, and scores of the days before it. */
+export interface DriftInput {
+  scores: readonly number[];
+  timesMs: Float64Array;
+  sinceMs: number;
+  reference: readonly number[];
 }
 
 export interface WatchResult {
   isRollbackDue: boolean;
   numbers: Record<string, number>;
   sentence: string;
+}
+
+/** What the watch found of one scorecard that the promotion changed. */
+export interface SideWatch extends WatchResult {
+  side: "check" | "handshake";
 }
 
 /** Sum of the first `count` of `values` and the clustered variance of that sum. */
@@ -62,6 +87,42 @@ function firstLook(failures: Uint8Array): number {
   return failures.findIndex((y) => (bads += y) >= FIRST_LOOK_FAILURES) + 1;
 }
 
+/**
+ * The most days in a row whose scores have drifted beyond DRIFT_MAX and beyond what two samples of
+ * that size differ by (99.9 %, chi-square with 9 degrees: Yurdakul and Naranjo 2020).
+ */
+export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput): number {
+  if (reference.length === 0) return 0;
+  const days = new Map<number, number[]>();
+  scores.forEach((score, i) => {
+    const day = Math.floor((timesMs[i]! - sinceMs) / DAY_MS);
+    const own = days.get(day);
+    if (own === undefined) days.set(day, [score]);
+    else own.push(score);
+  });
+  let [longest, current, last] = [0, 0, -2];
+  for (const [day, own] of days) {
+    const noise = 27.877 * (1 / reference.length + 1 / own.length);
+    const isDrifted = stabilityIndex(reference, own) > Math.max(DRIFT_MAX, noise);
+    const isNext = day === last + 1;
+    current = isDrifted ? (isNext ? current : 0) + 1 : 0;
+    longest = Math.max(longest, current);
+    last = day;
+  }
+  return longest;
+}
+
+/** Sum of the loss that the new weights added within the watched days, and its boundary. */
+function sequential(watched: Watched) {
+  const n = watched.early ?? watched.failures.length;
+  const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
+  if (n === 0) return { n, sum: 0, boundary: Infinity };
+  const { sum, variance } = sumOf(worse, watched, n);
+  const look = firstLook(watched.failures.subarray(0, n));
+  const rho = look > 0 ? sumOf(worse, watched, look).variance / 3 : 0;
+  return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
+}
+
 /** Is the promotion to be taken back, judged by all outcomes since it? */
 export function watchPromotion(watched: Watched): WatchResult {
   const { failures, probabilities, newLosses, oldLosses } = watched;
@@ -76,68 +137,89 @@ export function watchPromotion(watched: Watched): WatchResult {
   const expected = probabilities.reduce((sum, p) => sum + p, 0);
   const observed = (residual.sum + expected) / expected;
   const observedZ = residual.variance > 0 ? residual.sum / Math.sqrt(residual.variance) : 0;
-  const look = firstLook(failures);
-  const worse = newLosses.map((loss, i) => loss - oldLosses[i]!);
-  const { sum, variance } = sumOf(worse, watched, n);
-  const rho = look > 0 ? sumOf(worse, watched, look).variance / 3 : 0;
-  const boundary = rho > 0 ? mixtureBoundary(variance, rho) : Infinity;
+  const increase = newLosses.reduce((sum, loss, i) => sum + loss - oldLosses[i]!, 0);
+  const early = sequential(watched);
+  const drifted = watched.drift === undefined ? 0 : driftedDays(watched.drift);
   const numbers = {
     rows: n,
-    loss_increase: sum / n,
-    boundary: boundary / n,
+    loss_increase: increase / n,
+    // No boundary before enough failures: JSON knows no infinity.
+    ...(early.boundary < Infinity ? { boundary: early.boundary / early.n } : {}),
     false_positive_lower: falsePositives,
+    refused: watched.refused,
+    refused_before: watched.refusedBefore ?? 0,
     observed_over_expected: observed,
     observed_z: observedZ,
+    drifted_days: drifted,
   };
-  if (falsePositives > FALSE_POSITIVE_MAX) {
-    const sentence = `at least ${show(falsePositives * 100, 3)} % of successes are refused`;
-    return { isRollbackDue: true, numbers, sentence };
+  const due = (sentence: string) => ({ isRollbackDue: true, numbers, sentence });
+  // The old weights face the same world: what they would bear no better is no reason to return.
+  if (falsePositives > FALSE_POSITIVE_MAX && watched.refused > (watched.refusedBefore ?? 0)) {
+    return due(`at least ${show(falsePositives * 100, 3)} % of successes are refused`);
   }
   const isOff = observed < OBSERVED_LOW || observed > OBSERVED_HIGH;
-  if (isOff && Math.abs(observedZ) > OBSERVED_Z && sum > 0) {
-    const sentence = `${show(observed, 2)} times the expected failures (z ${show(observedZ, 1)})`;
-    return { isRollbackDue: true, numbers, sentence };
+  if (isOff && Math.abs(observedZ) > OBSERVED_Z && increase > 0) {
+    return due(`${show(observed, 2)} times the expected failures (z ${show(observedZ, 1)})`);
   }
-  if (sum >= boundary) {
-    const sentence = `log-loss rose by ${show(sum / n)} an outcome, beyond the boundary`;
-    return { isRollbackDue: true, numbers, sentence };
+  if (drifted >= DRIFT_DAYS && increase > 0) {
+    return due(`scores have drifted for ${drifted} days and log-loss rose`);
   }
-  const sentence = `log-loss ${sum > 0 ? "rose" : "fell"} by ${show(Math.abs(sum) / n)} an outcome`;
-  return { isRollbackDue: false, numbers, sentence };
+  if (early.sum >= early.boundary) {
+    return due(`log-loss rose by ${show(early.sum / early.n)} an outcome, beyond the boundary`);
+  }
+  const change = `${increase > 0 ? "rose" : "fell"} by ${show(Math.abs(increase) / n)}`;
+  return { isRollbackDue: false, numbers, sentence: `log-loss ${change} an outcome` };
 }
 
-/** Watches one scorecard over all evidence settled since a promotion. */
+/** Watches the scorecards that differ between two configs over what settled since a promotion. */
 export function watchSince(
-  evidence: Evidence,
+  evidence: Readonly<Record<"check" | "handshake", Evidence>>,
   sinceMs: number,
-  side: "check" | "handshake",
   own: ScoringConfig,
   parent: ScoringConfig,
-): WatchResult {
-  const end = evidence.rows.count;
-  const found = evidence.timesMs.subarray(0, end).findIndex((timeMs) => timeMs >= sinceMs);
-  return watchRows(evidence, found < 0 ? end : found, end, side, own, parent);
+): SideWatch[] {
+  return (["check", "handshake"] as const)
+    .filter((side) => JSON.stringify(own[side]) !== JSON.stringify(parent[side]))
+    .map((side) => {
+      const rows = evidence[side];
+      return { side, ...watchRows(rows, sinceMs, rows.rows.count, side, own, parent) };
+    });
 }
 
-/** Watches one scorecard over rows [from, to). */
+function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): number {
+  return refusals.filter((isRefused, i) => isRefused && failures[i] === 0).length;
+}
+
+/** Watches one scorecard over rows from `sinceMs` up to row `to`. */
 export function watchRows(
   evidence: Evidence,
-  from: number,
+  sinceMs: number,
   to: number,
   side: "check" | "handshake",
   own: ScoringConfig,
   parent: ScoringConfig,
 ): WatchResult {
+  const from = Math.min(to, rowAt(evidence, sinceMs));
   const live = forecast(evidence, from, to, own[side], own);
+  const shadow = forecast(evidence, from, to, parent[side], parent);
   const failures = evidence.failures.subarray(from, to);
+  const before = rowAt(evidence, sinceMs - REFERENCE_DAYS * DAY_MS);
   return watchPromotion({
     failures,
     subjects: evidence.subjects.subarray(from, to),
     reporters: evidence.reporters.subarray(from, to),
     newLosses: live.losses,
-    oldLosses: forecast(evidence, from, to, parent[side], parent).losses,
+    oldLosses: shadow.losses,
     probabilities: live.probabilities,
-    refused: refusalsOf(live, own).filter((isRefused, i) => isRefused && failures[i] === 0).length,
+    refused: refusedSuccesses(refusalsOf(live, own), failures),
+    refusedBefore: refusedSuccesses(refusalsOf(shadow, parent), failures),
     successes: failures.filter((y) => y === 0).length,
+    early: Math.min(to, rowAt(evidence, sinceMs + WATCH_DAYS * DAY_MS)) - from,
+    drift: {
+      scores: live.scores,
+      timesMs: evidence.timesMs.subarray(from, to),
+      sinceMs,
+      reference: forecast(evidence, before, from, own[side], own).scores,
+    },
   });
 }

@@ -9,6 +9,7 @@ import type { Bootstrap } from "./bootstrap.ts";
 import { challenge } from "./challenge.ts";
 import { GATE_POLICY } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
+import { rowAt } from "./holdout.ts";
 import type { Evidence } from "./holdout.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
@@ -59,18 +60,6 @@ export interface Findings {
   config?: ScoringConfig;
   reason: string;
   policy: GatePolicy;
-}
-
-/** First row at or after a time. */
-function rowAt(evidence: Evidence, timeMs: number): number {
-  let low = 0;
-  let high = evidence.rows.count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** A seed from the run's name: resampling is chance that anybody can repeat. */

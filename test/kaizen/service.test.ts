@@ -105,13 +105,15 @@ describe("promotion and rollback", () => {
   });
 
   it("takes a promotion back when the watch says so", async () => {
-    const watch = { isRollbackDue: true, numbers: {}, sentence: "log-loss rose" };
+    const watch = [
+      { side: "check" as const, isRollbackDue: true, numbers: {}, sentence: "log-loss rose" },
+    ];
     const results = [winning(), { ...winning(), watch }];
     stage = await openStage(undefined, { runTask: () => Promise.resolve(results.shift()!) });
     await stage.kaizen.start(ASKED)!.done;
     await stage.kaizen.watch();
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
-    expect(stage.kaizen.runs()[0]!.rolled_back!.reason).toBe("log-loss rose");
+    expect(stage.kaizen.runs()[0]!.rolled_back!.reason).toBe("check: log-loss rose");
   });
 });
 
