@@ -1,6 +1,6 @@
 // The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
 // message; receipts come back in order. Bounded: what does not fit is refused at once.
-import type { MessagePort, Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts";
@@ -16,22 +16,14 @@ import {
   type ReceiptsMessage,
   type ToLedger,
 } from "./ledger-messages.ts";
-import { awaitReady, type LedgerOptions, startThread } from "./ledger-ready.ts";
+import { type LedgerThread, threadOf } from "./ledger-link.ts";
+import { awaitReady, type LedgerOptions, type Replay, startThread } from "./ledger-ready.ts";
 import { type AwaitedOutcome, journalUnavailable, receiptOf } from "./ledger-receipt.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 
 /** Outcomes accepted and not yet acknowledged: by count and by bytes. */
 export const QUEUE_RECORDS_MAX = 20_000;
 export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
-
-/** What the start did. */
-export interface Replay {
-  outcomes: number;
-  durationMs: number;
-  truncatedBytes: number;
-  /** The snapshot that the table came from, if any. */
-  snapshotLsn: number | undefined;
-}
 
 export interface OpenLedger extends Ledger, EventLog, SourceLog, KaizenLog {
   readonly replay: Replay;
@@ -75,23 +67,7 @@ interface Waiting extends AwaitedOutcome {
 /** Records that are not outcomes have no id and no signature of their own. */
 const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
 
-/** The other end: the thread itself, or a port to it. */
-export interface LedgerThread {
-  postMessage(message: ToLedger, transfer: (ArrayBuffer | MessagePort)[]): void;
-  onMessage(listener: (message: FromLedger) => void): void;
-  onError(listener: () => void): void;
-  onExit(listener: () => void): void;
-}
-
-function threadOf(worker: Worker): LedgerThread {
-  return {
-    postMessage: (message, transfer) => worker.postMessage(message, transfer),
-    onMessage: (listener) => void worker.on("message", listener),
-    onError: (listener) => void worker.on("error", listener),
-    onExit: (listener) => void worker.once("exit", listener),
-  };
-}
-
+/** Of the thread that started the ledger, or of one that joined; then without a claim. */
 export class LedgerClient implements OpenLedger {
   readonly replay: Replay;
   readonly engineMemory: WebAssembly.Memory;
@@ -122,7 +98,7 @@ export class LedgerClient implements OpenLedger {
     thread: LedgerThread,
     ready: ReadyMessage,
     claim: DataDirectoryClaim | undefined,
-    options: ClientOptions,
+    options: Omit<LedgerOptions, "dataDir">,
   ) {
     this.thread = thread;
     this.claim = claim;
@@ -179,6 +155,10 @@ export class LedgerClient implements OpenLedger {
       this.installing.push({ resolve, reject });
       this.thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
     });
+  }
+
+  join(port: MessagePort): void {
+    this.thread.postMessage({ kind: "join", port } satisfies ToLedger, [port]);
   }
 
   private async appendEvent(kind: number, payload: Uint8Array): Promise<number> {

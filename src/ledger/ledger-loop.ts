@@ -1,14 +1,10 @@
 // The ledger thread's loop: take what has arrived, commit it as one, answer, look again. While a
 // sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
-import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import type { FrameRun } from "./journal-writer.ts";
 import type { LedgerCore } from "./ledger-core.ts";
-import {
-  type AppendMessage,
-  type FromLedger,
-  NUMBERS_PER_RECEIPT,
-  type ToLedger,
-} from "./ledger-messages.ts";
+import { type AppendMessage, type FromLedger, NUMBERS_PER_RECEIPT } from "./ledger-messages.ts";
+import { type Arrived, LedgerPorts } from "./ledger-ports.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./outcome-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
@@ -34,33 +30,34 @@ export interface LedgerLoopOptions {
 
 /** Serves append messages until closed or broken. Returns at once. */
 export function serveLedger(options: LedgerLoopOptions): void {
-  const loop = new Loop(options);
-  loop.announce();
-  options.port.on("message", (message: ToLedger) => loop.take(message));
+  new Loop(options).announce();
 }
 
 class Loop {
   private readonly options: LedgerLoopOptions;
+  private readonly ports: LedgerPorts;
   private probe: NodeJS.Timeout | undefined;
   private isOver = false;
   private isRefolding = false;
 
   constructor(options: LedgerLoopOptions) {
     this.options = options;
+    this.ports = new LedgerPorts(options.port, (arrived) => this.take(arrived));
   }
 
-  take(first: ToLedger): void {
-    let message: ToLedger | undefined = first;
+  private take(first: Arrived): void {
+    let next: Arrived | undefined = first;
     try {
-      while (message !== undefined && !this.isOver) {
-        if (message.kind === "close") {
-          this.close();
-          return;
+      while (next !== undefined && !this.isOver) {
+        const { port, message }: Arrived = next;
+        if (message.kind === "append") {
+          next = this.commitFrom({ port, message });
+          continue;
         }
-        if (message.kind === "install") {
-          this.install(message.config);
-          message = this.receive();
-        } else message = this.commitFrom(message);
+        if (message.kind === "close") this.close(port);
+        else if (message.kind === "join") this.ports.join(message.port);
+        else this.install(message.config);
+        next = this.isOver ? undefined : this.ports.receive();
       }
     } catch (error) {
       this.stop();
@@ -73,20 +70,20 @@ class Loop {
   }
 
   /** Commits `first` and what else fits under the caps; returns the message that did not fit. */
-  private commitFrom(first: AppendMessage): ToLedger | undefined {
-    const messages = [first];
-    let records = first.recordCount;
-    let bytes = first.byteCount;
-    let next = this.receive();
-    while (next !== undefined && next.kind === "append") {
-      records += next.recordCount;
-      bytes += next.byteCount;
+  private commitFrom(first: Append): Arrived | undefined {
+    const appends = [first];
+    let records = first.message.recordCount;
+    let bytes = first.message.byteCount;
+    let next = this.ports.receive();
+    while (next !== undefined && isAppend(next)) {
+      records += next.message.recordCount;
+      bytes += next.message.byteCount;
       if (records > COMMIT_RECORDS_MAX || bytes > COMMIT_BYTES_MAX) break;
-      messages.push(next);
-      next = this.receive();
+      appends.push(next);
+      next = this.ports.receive();
     }
-    this.commit(messages);
-    return next ?? this.receive();
+    this.commit(appends);
+    return next ?? this.ports.receive();
   }
 
   /** Between two batches: the single writer swaps configs as it folds, in order. */
@@ -100,19 +97,16 @@ class Loop {
     this.options.port.postMessage(answer);
   }
 
-  private receive(): ToLedger | undefined {
-    const received: { message: ToLedger } | undefined = receiveMessageOnPort(this.options.port);
-    return received?.message;
-  }
-
-  private commit(messages: readonly AppendMessage[]): void {
-    const { core, port } = this.options;
+  private commit(appends: readonly Append[]): void {
+    const { core } = this.options;
     const wasHealthy = core.isHealthy;
-    const nowMs = (messages.at(-1) as AppendMessage).nowMs;
-    const results = core.commit(messages.map(runOf), nowMs);
+    // Threads read one clock, but their messages may have crossed on the way.
+    const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
+    const runs = appends.map(({ message }) => runOf(message));
+    const results = core.commit(runs, nowMs);
     this.announce();
     let from = 0;
-    for (const message of messages) {
+    for (const { port, message } of appends) {
       const to = from + message.recordCount;
       const answer = receiptsOf(results.slice(from, to), core);
       port.postMessage(answer, [answer.numbers.buffer]);
@@ -140,8 +134,8 @@ class Loop {
   }
 
   private tellHealth(): void {
-    const { core, port } = this.options;
-    port.postMessage({ kind: "health", isHealthy: core.isHealthy } satisfies FromLedger);
+    const { core } = this.options;
+    this.ports.tellAll({ kind: "health", isHealthy: core.isHealthy });
     clearInterval(this.probe);
     // A server that says it is not ready gets no outcomes: it must find out by itself.
     if (!core.isHealthy) this.probe = setInterval(() => this.askForRoom(), PROBE_INTERVAL_MS);
@@ -157,7 +151,12 @@ class Loop {
     }
   }
 
-  private close(): void {
+  /** A port that joined has its answers by now: they come in order. */
+  private close(port: MessagePort): void {
+    if (!this.ports.isOwn(port)) {
+      port.close();
+      return;
+    }
     this.stop();
     this.options.core.close();
     this.options.closed();
@@ -165,8 +164,15 @@ class Loop {
 
   private stop(): void {
     this.isOver = true;
+    this.ports.closeJoined();
     clearInterval(this.probe);
   }
+}
+
+type Append = Arrived<AppendMessage>;
+
+function isAppend(arrived: Arrived): arrived is Append {
+  return arrived.message.kind === "append";
 }
 
 function runOf(message: AppendMessage): FrameRun {

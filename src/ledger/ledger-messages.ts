@@ -1,5 +1,6 @@
 // What crosses the port between the HTTP thread and the ledger thread. Records travel as journal
 // frames in transferred buffers, answers as one array of numbers per message.
+import type { MessagePort } from "node:worker_threads";
 import type { JournalDamage } from "./journal-faults.ts";
 import type { SnapshotPace } from "./snapshot-taker.ts";
 
@@ -14,8 +15,15 @@ export interface LedgerThreadData {
   snapshotPace?: SnapshotPace;
 }
 
-/** To the thread: frames, a config to make active, or the wish to stop. */
-export type ToLedger = AppendMessage | InstallMessage | { kind: "close" };
+/**
+ * To the thread: frames, a config to make active, another port to serve, or the wish to stop (on a
+ * port that joined: to be answered to the end and let go).
+ */
+export type ToLedger =
+  | AppendMessage
+  | InstallMessage
+  | { kind: "join"; port: MessagePort }
+  | { kind: "close" };
 
 /** Answered by one `installed` message, in order. */
 export interface InstallMessage {

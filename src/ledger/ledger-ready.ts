@@ -32,6 +32,15 @@ export interface LedgerOptions {
   entry?: URL;
 }
 
+/** What the start did. */
+export interface Replay {
+  outcomes: number;
+  durationMs: number;
+  truncatedBytes: number;
+  /** The snapshot that the table came from, if any. */
+  snapshotLsn: number | undefined;
+}
+
 /** Its end is the caller's to see. */
 export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
   const data: LedgerThreadData = {
