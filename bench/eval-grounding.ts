@@ -8,15 +8,16 @@ import { parseArgs } from "node:util";
 import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
 import { auc } from "../src/kaizen/metrics.ts";
 import { readNumbers, readWeights } from "../src/vault/grounding-tables.ts";
+import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
+import type { Calibrated } from "./grounding-calibrate.ts";
 import { fitOn, scoreRows } from "./grounding-fit.ts";
-import type { Scored } from "./grounding-fit.ts";
 import { FOLDS, foldOf, groupDigest, readRows, RowBench } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";
 
 /** Pages of other groups drawn for every true citation. */
 const STRANGERS = 4;
 
-interface Judged extends Scored {
+interface Judged extends Calibrated {
   threshold: number;
 }
 
@@ -37,12 +38,12 @@ function crossValidate(bench: RowBench, rows: readonly LabelledRow[]): Judged[] 
       bench,
       rows.filter((row) => foldOf(row) !== fold),
     );
-    return judge(scoreRows(bench, numbers, held), numbers.f1_at);
+    return judge(withThresholds(scoreRows(bench, numbers, held), numbers), numbers.f1_at);
   });
 }
 
 /** A task that was never fitted is judged at the mean of the others' thresholds. */
-function judge(scored: readonly Scored[], f1At: Record<string, number>): Judged[] {
+function judge(scored: readonly Calibrated[], f1At: Record<string, number>): Judged[] {
   const known = Object.values(f1At);
   const mean = known.reduce((sum, each) => sum + each, 0) / Math.max(1, known.length);
   return scored.map((each) => ({ ...each, threshold: f1At[each.row.task] ?? mean }));
@@ -51,7 +52,7 @@ function judge(scored: readonly Scored[], f1At: Record<string, number>): Judged[
 function shipped(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
   const numbers = readNumbers();
   bench.install(numbers, new Map(readWeights()));
-  return judge(scoreRows(bench, numbers, rows), numbers.f1_at);
+  return judge(withThresholds(scoreRows(bench, numbers, rows), numbers), numbers.f1_at);
 }
 
 /** F1, balanced accuracy and AUROC of judged rows, beside what knows nothing. */
@@ -159,22 +160,10 @@ function main(): void {
       hard: { false_alarms: shareBelow(pairs, 0, hard), caught: shareBelow(pairs, 1, hard) },
     },
     ragtruth: summarise(judged.filter(({ row }) => row.ds.startsWith("ragtruth"))),
-    tau: tauTable(judged),
+    coverage: coverageOf(judged),
+    tenant_coverage: tenantCoverageOf(judged, ALPHA_LO),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);
-}
-
-/** What the shipped thresholds do on these rows: false alarms and recall. */
-function tauTable(judged: readonly Judged[]) {
-  const { prose } = readNumbers().kinds;
-  const shares = (tau: number) => {
-    const share = (label: number) => {
-      const chosen = judged.filter(({ row }) => row.label === label);
-      return round(chosen.filter(({ risk }) => risk >= tau).length / Math.max(1, chosen.length));
-    };
-    return { at: round(tau / ONE), false_alarms: share(0), recall: share(1) };
-  };
-  return { lo: shares(prose.tau_lo), hi: shares(prose.tau_hi) };
 }
 
 main();

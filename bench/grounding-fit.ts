@@ -1,8 +1,12 @@
 // Fitting the grounding numbers: a logistic model of single sentences with weights that may not be
-// negative, so that no feature can vouch for what another one doubts. Thresholds follow from the
-// scores of clean rows. Everything ends as integers in 1/1024.
+// negative, so that no feature can vouch for what another one doubts. A quarter of the sources
+// is fitted on, the rest calibrates the thresholds. Everything ends as integers in 1/1024.
 import { FEATURES_COUNT, ONE } from "../assembly/grounding/layout.ts";
-import type { GroundingNumbers, KindNumbers, TextKind } from "../src/vault/grounding-tables.ts";
+import type { GroundingNumbers, KindNumbers } from "../src/vault/grounding-tables.ts";
+import { TEXT_KINDS } from "../src/vault/text-kinds.ts";
+import type { TextKind } from "../src/vault/text-kinds.ts";
+import { calibrate, isCalibrating } from "./grounding-calibrate.ts";
+import { kindOfRow } from "./grounding-rows.ts";
 import type { LabelledRow, RowBench, RowFeatures } from "./grounding-rows.ts";
 
 const ITERATIONS = 1500;
@@ -10,10 +14,7 @@ const STEP_WEIGHT = 3;
 const STEP_BIAS = 2;
 const RIDGE = 0.0005;
 /** Measured on the rows: structured answers are long lists, where the mean says more. */
-const TOP_SHARES: Record<TextKind, number> = { prose: ONE, structured: 307 };
-/** provenance.md 5: what holds until enough clean outcomes of one's own are there. */
-const TAU_LO = Math.round(0.9 * ONE);
-const TAU_HI = Math.round(1.9 * ONE);
+const DATA_TOP_SHARE = 307;
 
 interface Sample {
   features: Float64Array;
@@ -70,20 +71,23 @@ export function fitNumbers(rows: readonly RowFeatures[], idfUnseen: number): Gro
   const files = [...new Set(rows.map(({ row }) => row.file))];
   const { weights, biases } = descend(samplesOf(rows, files), files.length);
   const bias = biases.reduce((sum, each) => sum + each, 0) / files.length;
-  const kind = (name: TextKind): KindNumbers => ({
-    top_share: TOP_SHARES[name],
-    tau_lo: TAU_LO,
-    tau_hi: TAU_HI,
-  });
   return {
     weights: Array.from(weights, (weight) => Math.round(weight * ONE)),
     bias: Math.round(bias * ONE),
     idf_unseen: idfUnseen,
-    kinds: { prose: kind("prose"), structured: kind("structured") },
+    kinds: Object.fromEntries(TEXT_KINDS.map((kind) => [kind, blankKind(kind)])) as Record<
+      TextKind,
+      KindNumbers
+    >,
     // Windows of true citations and of pages drawn at random: see eval:grounding.
     citation: { soft: 184, hard: 102 },
     f1_at: {},
   };
+}
+
+function blankKind(kind: TextKind): KindNumbers {
+  const top_share = kind === "data" ? DATA_TOP_SHARE : ONE;
+  return { top_share, tau_lo: 0, tau_hi: 0, sources: 0, alpha_lo: 0, alpha_hi: 0 };
 }
 
 export interface Scored {
@@ -99,9 +103,9 @@ export function scoreRows(
   rows: readonly LabelledRow[],
 ): Scored[] {
   return rows.map((row) => {
-    const { number, kind } = bench.documentOf(row);
+    const { number } = bench.documentOf(row);
     const startedAt = performance.now();
-    const { top_share } = numbers.kinds[kind];
+    const { top_share } = numbers.kinds[kindOfRow(row)];
     const reading = bench.reader.score(row.resp, row.query, [number], top_share)!;
     const microseconds = (performance.now() - startedAt) * 1000;
     // A text without a sentence to check is as clean as can be said.
@@ -134,16 +138,23 @@ function bestThreshold(scored: readonly Scored[]): number {
   return best.at;
 }
 
-/** Fits on these rows alone, idf included, and leaves the numbers installed. */
+/**
+ * Fits on these rows alone, idf included, and leaves the numbers installed. Weights, bias and idf
+ * come from the fitting split; rows of the other sources calibrate the thresholds, so that those
+ * hold for texts of new sources as split conformal promises.
+ */
 export function fitOn(bench: RowBench, rows: readonly LabelledRow[]) {
-  const { weights, unseen } = bench.idfOf(rows);
+  const fitted = rows.filter((row) => !isCalibrating(row));
+  const { weights, unseen } = bench.idfOf(fitted);
   const blank = { weights: [], bias: 0, idf_unseen: unseen } as unknown as GroundingNumbers;
   bench.install({ ...blank, weights: Array.from({ length: FEATURES_COUNT }, () => 0) }, weights);
   const numbers = fitNumbers(
-    rows.map((row) => bench.featuresOf(row)),
+    fitted.map((row) => bench.featuresOf(row)),
     unseen,
   );
   bench.install(numbers, weights);
-  numbers.f1_at = bestThresholds(scoreRows(bench, numbers, rows));
+  const scored = scoreRows(bench, numbers, rows);
+  numbers.f1_at = bestThresholds(scored);
+  calibrate(numbers, scored);
   return { numbers, weights };
 }

@@ -17,7 +17,9 @@ import {
 import { flattenDocument } from "../src/vault/flatten.ts";
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding-module.ts";
-import type { GroundingNumbers, TextKind } from "../src/vault/grounding-tables.ts";
+import type { GroundingNumbers } from "../src/vault/grounding-tables.ts";
+import { textKindOf } from "../src/vault/text-kinds.ts";
+import type { TextKind } from "../src/vault/text-kinds.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
 export interface LabelledRow {
@@ -52,6 +54,21 @@ export function groupDigest(row: LabelledRow): string {
   return createHash("sha256").update(`${row.ds}\n${row.group}`).digest("hex").slice(0, 10);
 }
 
+/** Kinds that a task's rows would be sent under. */
+const TASK_KINDS: Readonly<Record<string, TextKind>> = {
+  Citation: "claim",
+  Data2txt: "data",
+  Dialog: "dialogue",
+  QA: "qa",
+  Summary: "summary",
+};
+
+/** The kind a row is judged as: its task's, else as the service would infer it. */
+export function kindOfRow(row: LabelledRow): TextKind {
+  const isStructured = row.source_json !== undefined;
+  return TASK_KINDS[row.task] ?? textKindOf({ question: row.query }, isStructured, false);
+}
+
 export const FOLDS = 5;
 
 export function foldOf(row: LabelledRow): number {
@@ -70,7 +87,7 @@ export class RowBench {
   readonly writer: GroundingWriter;
   readonly reader: GroundingReader;
   readonly #memory = createGroundingMemory();
-  readonly #documents = new Map<string, { number: number; kind: TextKind; stems: Set<number> }>();
+  readonly #documents = new Map<string, { number: number; stems: Set<number> }>();
 
   constructor() {
     this.writer = new GroundingWriter(this.#memory);
@@ -83,8 +100,7 @@ export class RowBench {
     if (known !== undefined) return known;
     const flat = flatten(row);
     const number = this.writer.index(flat.text, flat.leaves);
-    const kind: TextKind = flat.isStructured ? "structured" : "prose";
-    const document = { number, kind, stems: this.#stemsOf(number) };
+    const document = { number, stems: this.#stemsOf(number) };
     this.#documents.set(key, document);
     return document;
   }

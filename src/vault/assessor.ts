@@ -16,6 +16,7 @@ import type { KindNumbers } from "./grounding-tables.ts";
 import { checkIdentifier } from "./identifiers.ts";
 import type { IdentifierStanding } from "./identifiers.ts";
 import { TaintedTexts } from "./minhash.ts";
+import { textKindOf } from "./text-kinds.ts";
 import type { VaultMemory } from "./vault.ts";
 
 /**
@@ -143,10 +144,11 @@ export class VaultAssessor {
     const { content, question } = context;
     const work = (content?.length ?? 0) * texts.length;
     const isScored = content !== undefined && texts.length > 0 && work <= this.#workMax;
-    const kind = texts.some(({ number }) => this.#catalogue.isStructured(number))
-      ? this.#numbers.kinds.structured
-      : this.#numbers.kinds.prose;
-    const reading = isScored ? this.#score(content, question ?? "", texts, kind) : undefined;
+    const isStructured = texts.some(({ number }) => this.#catalogue.isStructured(number));
+    const { kinds } = this.#numbers;
+    const { top_share } = kinds[textKindOf(context, isStructured, false)];
+    const reading = isScored ? this.#score(content, question ?? "", texts, top_share) : undefined;
+    const kind = kinds[textKindOf(context, isStructured, reading?.sentenceCount === 1)];
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return this.#sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
@@ -163,9 +165,9 @@ export class VaultAssessor {
   }
 
   /** Scores the content and marks citations whose document does not speak of it. */
-  #score(content: string, question: string, texts: Cited[], kind: KindNumbers) {
+  #score(content: string, question: string, texts: Cited[], topShare: number) {
     const documents = texts.map(({ number }) => this.#catalogue.documentOf(number));
-    const reading = this.#reader.score(content, question, documents, kind.top_share);
+    const reading = this.#reader.score(content, question, documents, topShare);
     if (reading === undefined || reading.sentenceCount === 0) return undefined;
     for (const [at, each] of texts.entries()) {
       const window = this.#reader.windowOf(at);

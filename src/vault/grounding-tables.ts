@@ -19,10 +19,7 @@ import {
 } from "../../assembly/grounding/layout.ts";
 import { fillCharacters } from "./characters.ts";
 import type { GroundingExports } from "./grounding-module.ts";
-
-/** Kinds of evidence that are aggregated and judged by numbers of their own. */
-export const TEXT_KINDS = ["prose", "structured"] as const;
-export type TextKind = (typeof TEXT_KINDS)[number];
+import type { TextKind } from "./text-kinds.ts";
 
 /** `data/grounding/numbers.json`, written by `fit:grounding`. Risks and weights in 1/1024. */
 export interface GroundingNumbers {
@@ -42,6 +39,11 @@ export interface KindNumbers {
   /** Where the penalty begins; where the text alone is called hallucinated. */
   tau_lo: number;
   tau_hi: number;
+  /** Clean sources that the thresholds were calibrated on, one text of each. */
+  sources: number;
+  /** Bounds on the share of clean texts at or above each threshold; 0 for a default. */
+  alpha_lo: number;
+  alpha_hi: number;
 }
 
 interface Lexicon {

@@ -15,7 +15,7 @@ const INVENTED =
   "Margaret Thornbury designed the Wollongong viaduct in 1877 after bribing nine senators.";
 
 const riskOf = (text: string, documents = [bridge]) =>
-  reader.score(text, "", documents, kinds.prose.top_share)!.risk;
+  reader.score(text, "", documents, kinds.summary.top_share)!.risk;
 const windowOf = (text: string, document: number) => {
   reader.score(text, "", [document], ONE);
   return reader.windowOf(0);
@@ -26,17 +26,17 @@ describe("keyword stuffing", () => {
     const rare = ["Bradfield bridge harbour labourers pounds loan.", "Bridge railway lanes."];
     const stuffed = rare.join(` ${INVENTED} `);
     expect(riskOf(stuffed)).toBeGreaterThan(riskOf(HONEST));
-    expect(riskOf(stuffed)).toBeGreaterThan(kinds.prose.tau_lo);
+    expect(riskOf(stuffed)).toBeGreaterThan(kinds.summary.tau_lo);
   });
 
   it("not caught: an invention made only of words of the source, in another order", () => {
     const shuffled = "John Bradfield died and the labourers paid the loan back in 1932.";
-    expect(riskOf(shuffled)).toBeLessThan(kinds.prose.tau_lo);
+    expect(riskOf(shuffled)).toBeLessThan(kinds.summary.tau_lo);
   });
 
   it("not caught: a negation or another verb in a true sentence", () => {
     const negated = "The engineer John Bradfield never led the project.";
-    expect(riskOf(negated)).toBeLessThan(kinds.prose.tau_lo);
+    expect(riskOf(negated)).toBeLessThan(kinds.summary.tau_lo);
   });
 });
 
