@@ -41,7 +41,11 @@ export class Application implements HttpApplication {
       .filter(({ method, path, isSynchronous }) => isPlainPost(method, path) && isSynchronous)
       .map((route) => route.path);
     this.#metrics = new Metrics([...routes.map((route) => route.name), UNMATCHED]);
-    this.#limiter = new RateLimiter(dependencies.rateLimits ?? {}, dependencies.clock);
+    this.#limiter = new RateLimiter(
+      dependencies.rateLimits ?? {},
+      dependencies.clock,
+      dependencies.rateBuckets,
+    );
     this.#requestIds = new RequestIds(dependencies.clock);
     this.#keyring = dependencies.keyring;
     this.#logger = dependencies.logger;
@@ -212,7 +216,7 @@ export class Application implements HttpApplication {
     return {
       ...dependencies,
       metrics: this.#metrics,
-      usage: new UsageMeter(dependencies.clock),
+      usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
       routes: this.#table.routes,

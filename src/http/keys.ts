@@ -24,6 +24,8 @@ export interface KeyringOptions {
   now: () => number;
   /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
   environment?: string;
+  /** Told of every key made or revoked, before whoever asked for it is answered. */
+  onChange?: (stored: StoredKey) => void;
 }
 
 export interface NewKey {
@@ -44,6 +46,8 @@ interface Holder {
 
 interface Entry extends Holder {
   stored: StoredKey;
+  /** Counted from 1 in order of creation. */
+  number: number;
 }
 
 /** Opens the keyring of a data directory; the directory must exist. */
@@ -65,7 +69,24 @@ export class Keyring {
 
   constructor(options: KeyringOptions, keys: readonly StoredKey[]) {
     this.#options = options;
-    for (const stored of keys) this.#entries.set(stored.keyId, entryOf(stored));
+    for (const stored of keys) this.adopt(stored);
+  }
+
+  /** The keys at rest, in order of creation: what another thread's keyring is opened with. */
+  storedKeys(): StoredKey[] {
+    return [...this.#entries.values()].map((entry) => entry.stored);
+  }
+
+  /** Takes over what another keyring over the same file has made or revoked. */
+  adopt(stored: StoredKey): void {
+    const entry = this.#entries.get(stored.keyId);
+    if (entry !== undefined) entry.stored = stored;
+    else this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
+  }
+
+  /** A small number for each key, the same in every keyring over the same file. */
+  numberOf(keyId: string): number {
+    return this.#entries.get(keyId)?.number ?? 0;
   }
 
   /**
@@ -131,7 +152,6 @@ export class Keyring {
         revokedAtMs: null,
       };
       await this.#persist(stored);
-      this.#entries.set(stored.keyId, entryOf(stored));
       return { key: made.text, description: describe(stored) };
     });
   }
@@ -161,7 +181,6 @@ export class Keyring {
       if (entry.stored.revokedAtMs !== null) return describe(entry.stored);
       const stored: StoredKey = { ...entry.stored, revokedAtMs: this.#options.now() };
       await this.#persist(stored);
-      entry.stored = stored;
       return describe(stored);
     });
   }
@@ -198,12 +217,14 @@ export class Keyring {
     return installed.principal;
   }
 
-  #persist(changed: StoredKey): Promise<void> {
+  async #persist(changed: StoredKey): Promise<void> {
     const kept = [...this.#entries.values()]
       .map((entry) => entry.stored)
       .filter((stored) => stored.keyId !== changed.keyId);
     const keys = [...kept, changed].toSorted((a, b) => a.createdAtMs - b.createdAtMs);
-    return writeKeys(this.#options.dataDir, keys);
+    await writeKeys(this.#options.dataDir, keys);
+    this.adopt(changed);
+    this.#options.onChange?.(changed);
   }
 
   #change<T>(run: () => Promise<T>): Promise<T> {
@@ -228,7 +249,7 @@ function describe(stored: StoredKey): KeyDescription {
   };
 }
 
-function entryOf(stored: StoredKey): Entry {
+function entryOf(stored: StoredKey, number: number): Entry {
   const principal: Principal = {
     keyId: stored.keyId,
     tenant: stored.tenant,
@@ -236,7 +257,7 @@ function entryOf(stored: StoredKey): Entry {
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
   };
-  return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal };
+  return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal, number };
 }
 
 function minimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {

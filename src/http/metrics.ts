@@ -1,5 +1,6 @@
 // Counters of the HTTP room and their Prometheus text. Recording is one array or member increment,
-// no clock and no allocation: it happens on every request. Everything else is done on scrape.
+// no clock and no allocation: it happens on every request. Everything else is done on scrape, and
+// there over all threads that serve.
 import type { Decision, Verdict } from "../contract/vocabulary.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 
@@ -13,18 +14,31 @@ export interface Vitals {
   gauges?: Readonly<Record<string, number>>;
 }
 
+/** What one thread has counted, as data that may cross to the thread that is asked for it. */
+export interface MetricCounts {
+  /** Place in the table of routes and statuses, count; only those that are not 0. */
+  requests: [number, number][];
+  verdicts: Record<Verdict, number>;
+  checks: Record<Decision, number>;
+  handshakes: Record<Decision, number>;
+  aborted: number;
+  refusedFraming: number;
+  /** Asynchronous answers under way. */
+  pending: number;
+}
+
 export class Metrics {
   readonly verdicts: Record<Verdict, number> = { ALLOW: 0, CHALLENGE: 0, QUARANTINE: 0, BLOCK: 0 };
   readonly checks: Record<Decision, number> = noDecisions();
   readonly handshakes: Record<Decision, number> = noDecisions();
   aborted = 0;
   refusedFraming = 0;
-  readonly #routeNames: readonly string[];
+  readonly routeNames: readonly string[];
   readonly #requests: Float64Array;
 
   /** `routeNames` in order of their index; requests that match none are counted under the last. */
   constructor(routeNames: readonly string[]) {
-    this.#routeNames = routeNames;
+    this.routeNames = routeNames;
     this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
   }
 
@@ -33,37 +47,82 @@ export class Metrics {
     this.#requests[at] = (this.#requests[at] as number) + 1;
   }
 
-  /** Prometheus text format 0.0.4. */
-  render(inflight: number, vitals: Vitals | undefined): string {
-    const lines = [...this.#requestLines()];
-    lines.push(...decisionLines("verdicts", "verdict", VERDICTS, this.verdicts));
-    lines.push(...decisionLines("check_decisions", "decision", DECISIONS, this.checks));
-    lines.push(...decisionLines("handshake_decisions", "decision", DECISIONS, this.handshakes));
-    lines.push(...single("http_aborted_total", "counter", this.aborted));
-    lines.push(...single("http_framing_refused_total", "counter", this.refusedFraming));
-    lines.push(...single("http_inflight", "gauge", inflight));
-    if (vitals !== undefined) {
-      lines.push(...single("agents", "gauge", vitals.agents));
-      lines.push("# TYPE trustrank_config_info gauge");
-      lines.push(`trustrank_config_info{version="${escapeLabel(vitals.configVersion)}"} 1`);
-      for (const [name, value] of Object.entries(vitals.gauges ?? {})) {
-        lines.push(...single(name, "gauge", value));
-      }
-    }
-    return `${lines.join("\n")}\n`;
+  counts(pending: number): MetricCounts {
+    const requests: [number, number][] = [];
+    for (const [at, count] of this.#requests.entries()) if (count > 0) requests.push([at, count]);
+    const { verdicts, checks, handshakes, aborted, refusedFraming } = this;
+    return { requests, verdicts, checks, handshakes, aborted, refusedFraming, pending };
   }
+}
 
-  *#requestLines(): Generator<string> {
-    yield "# TYPE trustrank_http_requests_total counter";
-    for (const [routeIndex, route] of this.#routeNames.entries()) {
-      for (let slot = 0; slot < STATUS_COUNT; slot += 1) {
-        const count = this.#requests[routeIndex * STATUS_COUNT + slot] as number;
-        if (count === 0) continue;
-        const labels = `route="${route}",status="${slot + STATUS_FIRST}"`;
-        yield `trustrank_http_requests_total{${labels}} ${count}`;
-      }
+/** Prometheus text format 0.0.4, summed over the threads, which are in their order. */
+export function renderMetrics(
+  routeNames: readonly string[],
+  threads: readonly MetricCounts[],
+  vitals: Vitals | undefined,
+): string {
+  const sum = (pick: (counts: MetricCounts) => number) =>
+    threads.reduce((total, counts) => total + pick(counts), 0);
+  const lines = requestLines(routeNames, threads);
+  const labelled = [
+    decisionLines("verdicts", "verdict", VERDICTS, (word) => sum((each) => each.verdicts[word])),
+    decisionLines("check_decisions", "decision", DECISIONS, (word) =>
+      sum((each) => each.checks[word]),
+    ),
+    decisionLines("handshake_decisions", "decision", DECISIONS, (word) =>
+      sum((each) => each.handshakes[word]),
+    ),
+  ];
+  lines.push(...labelled.flat());
+  lines.push(
+    ...single(
+      "http_aborted_total",
+      "counter",
+      sum((each) => each.aborted),
+    ),
+  );
+  const refused = sum((each) => each.refusedFraming);
+  lines.push(...single("http_framing_refused_total", "counter", refused));
+  lines.push(
+    ...single(
+      "http_inflight",
+      "gauge",
+      sum((each) => each.pending),
+    ),
+  );
+  if (vitals !== undefined) {
+    lines.push(...single("agents", "gauge", vitals.agents));
+    lines.push("# TYPE trustrank_config_info gauge");
+    lines.push(`trustrank_config_info{version="${escapeLabel(vitals.configVersion)}"} 1`);
+    for (const [name, value] of Object.entries(vitals.gauges ?? {})) {
+      lines.push(...single(name, "gauge", value));
     }
   }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Requests by route and status, and by thread: how evenly connections are dealt out. */
+function requestLines(routeNames: readonly string[], threads: readonly MetricCounts[]): string[] {
+  const totals = new Map<number, number>();
+  const byThread = threads.map(({ requests }) => {
+    let ofThread = 0;
+    for (const [at, count] of requests) {
+      totals.set(at, (totals.get(at) ?? 0) + count);
+      ofThread += count;
+    }
+    return ofThread;
+  });
+  const lines = ["# TYPE trustrank_http_requests_total counter"];
+  for (const at of [...totals.keys()].toSorted((a, b) => a - b)) {
+    const route = routeNames[Math.trunc(at / STATUS_COUNT)];
+    const labels = `route="${route}",status="${(at % STATUS_COUNT) + STATUS_FIRST}"`;
+    lines.push(`trustrank_http_requests_total{${labels}} ${totals.get(at)}`);
+  }
+  lines.push("# TYPE trustrank_http_thread_requests_total counter");
+  for (const [thread, count] of byThread.entries()) {
+    lines.push(`trustrank_http_thread_requests_total{thread="${thread}"} ${count}`);
+  }
+  return lines;
 }
 
 function noDecisions(): Record<Decision, number> {
@@ -74,10 +133,10 @@ function decisionLines<Word extends string>(
   name: string,
   label: string,
   words: readonly Word[],
-  counts: Readonly<Record<Word, number>>,
+  countOf: (word: Word) => number,
 ): string[] {
   const metric = `trustrank_${name}_total`;
-  const lines = words.map((word) => `${metric}{${label}="${word}"} ${counts[word]}`);
+  const lines = words.map((word) => `${metric}{${label}="${word}"} ${countOf(word)}`);
   return [`# TYPE ${metric} counter`, ...lines];
 }
 

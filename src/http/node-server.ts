@@ -27,7 +27,7 @@ export async function listenNode(
   options: ListenOptions,
 ): Promise<HttpServer> {
   const server = new NodeServer(application, { ...SERVER_LIMITS, ...options.limits });
-  await server.listen(options.host, options.port);
+  await server.listen(options.host, options.port, options.isPortShared === true);
   return server;
 }
 
@@ -71,10 +71,10 @@ class NodeServer implements HttpServer {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
 
-  listen(host: string, port: number): Promise<void> {
+  listen(host: string, port: number, isShared: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen({ host, port, exclusive: true }, () => {
+      this.#server.listen({ host, port, exclusive: true, reusePort: isShared }, () => {
         this.#server.off("error", reject);
         resolve();
       });

@@ -8,6 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import type { NewKey } from "./keys.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
+import { type UsageAccount, usageReport } from "./usage.ts";
 
 const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
 /** Leaves the store time to answer its own timeout, which says more than ours. */
@@ -68,10 +69,17 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "key",
     responses: { 200: { description: "The counters", schema: "UsageReport" } },
     isSynchronous: true,
-    handle: (exchange) =>
-      exchange.document(200, exchange.services.usage.report(exchange.principal)),
+    handle: usage,
   },
 ];
+
+function usage(exchange: Exchange): Reply | Promise<Reply> {
+  const { allCounts, usage: meter } = exchange.services;
+  const report = (accounts: readonly UsageAccount[]) =>
+    exchange.document(200, usageReport(exchange.principal, meter.sinceMs, accounts));
+  if (allCounts === undefined) return report(meter.accounts());
+  return allCounts().then((threads) => report(threads.flatMap((thread) => thread.usage)));
+}
 
 async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());

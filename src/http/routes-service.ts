@@ -2,10 +2,12 @@
 // is open (SPEC §5.3 leaves it open; readiness and metrics tell a stranger too much).
 import { openApiDocument } from "./openapi.ts";
 import type { Exchange } from "./exchange.ts";
+import { renderMetrics, type Vitals } from "./metrics.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { MEDIA_TYPES } from "./negotiation.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
+import { countsOf, type ThreadCounts } from "./thread-counts.ts";
 
 export const SERVICE_ROUTES: readonly Route[] = [
   {
@@ -71,10 +73,33 @@ function readiness(exchange: Exchange): Reply {
   return exchange.document(isReady ? 200 : 503, { ready: isReady, reasons: allReasons });
 }
 
-function metrics(exchange: Exchange): Reply {
+function metrics(exchange: Exchange): Reply | Promise<Reply> {
   const { services } = exchange;
-  const text = services.metrics.render(services.pendingCount, services.vitals?.());
+  const { allCounts } = services;
+  if (allCounts === undefined) return metricsReply(exchange, [countsOf(services)]);
+  return allCounts().then((threads) => metricsReply(exchange, threads));
+}
+
+function metricsReply(exchange: Exchange, threads: readonly ThreadCounts[]): Reply {
+  const { services } = exchange;
+  const counts = threads.map((thread) => thread.metrics);
+  const vitals = withGauges(services.vitals?.(), threads);
+  const text = renderMetrics(services.metrics.routeNames, counts, vitals);
   return exchange.text(200, "text/plain; version=0.0.4", text);
+}
+
+function withGauges(
+  vitals: Vitals | undefined,
+  threads: readonly ThreadCounts[],
+): Vitals | undefined {
+  if (vitals === undefined) return undefined;
+  const gauges: Record<string, number> = { ...vitals.gauges };
+  for (const thread of threads) {
+    for (const [name, value] of Object.entries(thread.gauges ?? {})) {
+      gauges[name] = (gauges[name] ?? 0) + value;
+    }
+  }
+  return { ...vitals, gauges };
 }
 
 function describe(exchange: Exchange): Reply {

@@ -78,6 +78,11 @@ export interface ListenOptions {
   host: string;
   /** 0: any free port. */
   port: number;
+  /**
+   * Other threads of this process listen on the port too, and the system deals connections out
+   * among them. Otherwise a second copy of the service is refused the port.
+   */
+  isPortShared?: boolean;
   limits?: Partial<ServerLimits>;
 }
 

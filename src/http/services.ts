@@ -8,10 +8,11 @@ import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Keyring } from "./keys.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
-import type { RateLimiter, RateLimits } from "./rate-limits.ts";
+import type { RateBuckets, RateLimiter, RateLimits } from "./rate-limits.ts";
 import type { RequestIds } from "./request-id.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
+import type { ThreadCounts } from "./thread-counts.ts";
 import type { UsageMeter } from "./usage.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
 
@@ -49,6 +50,12 @@ export interface HttpDependencies {
   /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   rateLimits?: RateLimits;
+  /** Where several threads keep one count of a limit; else each keeps its own. */
+  rateBuckets?: RateBuckets;
+  /** Another application's meter, to count into. */
+  usage?: UsageMeter;
+  /** What all threads that serve have counted, in their order; without it this one is alone. */
+  allCounts?: () => Promise<readonly ThreadCounts[]>;
   scorer?: BatchScorer;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;

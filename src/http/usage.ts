@@ -3,20 +3,30 @@
 // the process; the decision log is the durable account.
 import type { Principal, UsageReport } from "../contract/messages.ts";
 
-export type ReadKind = "verify" | "check" | "handshake" | "explain";
+const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;
+export type ReadKind = (typeof READ_KINDS)[number];
+const NO_READS: Readonly<Record<ReadKind, number>> = {
+  verify: 0,
+  check: 0,
+  handshake: 0,
+  explain: 0,
+};
 
-interface Account {
+/** What one key has used, as data that may cross between threads. */
+export interface UsageAccount {
+  keyId: string;
   tenant: string;
   reads: Record<ReadKind, number>;
   outcomesReported: number;
 }
 
 export class UsageMeter {
-  readonly #accounts = new Map<string, Account>();
-  readonly #sinceMs: number;
+  readonly #accounts = new Map<string, UsageAccount>();
+  /** Epoch ms. */
+  readonly sinceMs: number;
 
   constructor(now: () => number) {
-    this.#sinceMs = now();
+    this.sinceMs = now();
   }
 
   /** One paid operation; a handshake is one, although it scores two (SPEC §2.5: one call). */
@@ -28,28 +38,47 @@ export class UsageMeter {
     this.#account(principal).outcomesReported += count;
   }
 
-  /** The caller's own account; all accounts for an administrator. */
-  report(principal: Principal): UsageReport {
-    const isAdmin = principal.scopes.has("admin");
-    this.#account(principal);
-    const keys = [...this.#accounts]
-      .filter(([keyId]) => isAdmin || keyId === principal.keyId)
-      .map(([keyId, account]) => ({
-        key_id: keyId,
-        tenant: account.tenant,
-        paid_reads: Object.values(account.reads).reduce((sum, count) => sum + count, 0),
-        reads: { ...account.reads },
-        outcomes_reported: account.outcomesReported,
-      }));
-    return { since: new Date(this.#sinceMs).toISOString(), keys };
+  /** Adds what another thread has counted. */
+  add({ keyId, tenant, reads, outcomesReported }: UsageAccount): void {
+    const account = this.#account({ keyId, tenant });
+    for (const kind of READ_KINDS) account.reads[kind] += reads[kind];
+    account.outcomesReported += outcomesReported;
   }
 
-  #account(principal: Principal): Account {
+  accounts(): UsageAccount[] {
+    return [...this.#accounts.values()];
+  }
+
+  #account(principal: Pick<Principal, "keyId" | "tenant">): UsageAccount {
     const found = this.#accounts.get(principal.keyId);
     if (found !== undefined) return found;
-    const reads = { verify: 0, check: 0, handshake: 0, explain: 0 };
-    const account: Account = { tenant: principal.tenant, reads, outcomesReported: 0 };
-    this.#accounts.set(principal.keyId, account);
+    const reads = { ...NO_READS };
+    const { keyId, tenant } = principal;
+    const account: UsageAccount = { keyId, tenant, reads, outcomesReported: 0 };
+    this.#accounts.set(keyId, account);
     return account;
   }
+}
+
+/** The caller's own account; all accounts for an administrator. Accounts of one key are added up. */
+export function usageReport(
+  principal: Principal,
+  sinceMs: number,
+  accounts: readonly UsageAccount[],
+): UsageReport {
+  const isAdmin = principal.scopes.has("admin");
+  const meter = new UsageMeter(() => sinceMs);
+  for (const account of accounts) {
+    if (isAdmin || account.keyId === principal.keyId) meter.add(account);
+  }
+  const own = { keyId: principal.keyId, tenant: principal.tenant };
+  meter.add({ ...own, reads: { ...NO_READS }, outcomesReported: 0 });
+  const keys = meter.accounts().map(({ keyId, tenant, reads, outcomesReported }) => ({
+    key_id: keyId,
+    tenant,
+    paid_reads: Object.values(reads).reduce((sum, count) => sum + count, 0),
+    reads,
+    outcomes_reported: outcomesReported,
+  }));
+  return { since: new Date(sinceMs).toISOString(), keys };
 }

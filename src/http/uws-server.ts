@@ -37,7 +37,7 @@ export async function listenUws(
 ): Promise<HttpServer> {
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const server = new UwsServer(loadUws(limits.headerBytesMax), application, new BodyBudget(limits));
-  await server.listen(options.host, options.port);
+  await server.listen(options.host, options.port, options.isPortShared === true);
   return server;
 }
 
@@ -69,9 +69,9 @@ class UwsServer implements HttpServer {
     });
   }
 
-  listen(host: string, port: number): Promise<void> {
+  listen(host: string, port: number, isShared: boolean): Promise<void> {
     // Without the exclusive flag a second copy of the service would bind the same port silently.
-    const exclusive = this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    const exclusive = isShared ? 0 : this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
     return new Promise((resolve, reject) => {
       this.#app.listen(host, port, exclusive, (socket) => {
         if (socket === false) {
