@@ -15,15 +15,24 @@ import type {
 import type { Decision } from "../contract/vocabulary.ts";
 import { asTrustRankError, TrustGateError, TrustRankError } from "./errors.ts";
 import {
+  batchesOf,
+  type OutcomeBatch,
+  type OutcomeResult,
+  readOutcomeBatch,
+} from "./outcome-batch.ts";
+import { type ProvenanceInput, provenanceRecord } from "./provenance.ts";
+import {
   type BatchItem,
   readCheck,
   readHandshake,
   readReceipt,
+  readServiceId,
   readVerify,
   readVerifyBatch,
 } from "./read-reply.ts";
 import { type FetchLike, globalFetch, monotonicClock } from "./runtime.ts";
 import { reachOfCheck, ScoreCache, type ScoreCacheOptions } from "./score-cache.ts";
+import { type KeyRegistration, registerKey } from "./reporter-key.ts";
 import type { OutcomeSigner } from "./sign.ts";
 import { type CallOptions, Transport } from "./transport.ts";
 
@@ -64,15 +73,8 @@ export interface RequestOptions {
 /** SPEC §2.2; `context` may be left out. */
 export type VerifyInput = Omit<VerifyRequest, "context"> & { context?: VerifyContext };
 
-/** What became of one reported outcome. */
-export type OutcomeResult =
-  | { readonly receipt: OutcomeReceipt; readonly error?: never }
-  | { readonly error: TrustRankError; readonly receipt?: never };
-
 const TIMEOUT_MS = 100;
 const SLOW_TIMEOUT_MS = 5000;
-/** Outcomes under way at once in `reportOutcomes`: they share syncs, so a few are enough. */
-const OUTCOMES_AT_ONCE = 8;
 
 export class TrustRankClient {
   readonly timeoutMs: number;
@@ -160,41 +162,89 @@ export class TrustRankClient {
   }
 
   /**
-   * Reports a settled outcome; resolves once it is durable. Give `id` to make a repeat harmless.
+   * Reports a settled outcome (SPEC §4.4); resolves once it is durable. Give `id` to make a repeat
+   * harmless. TrustRankError when it was not taken.
    */
   async reportOutcome(
     outcome: OutcomeRequest,
     options: RequestOptions = {},
   ): Promise<OutcomeReceipt> {
-    const body = JSON.stringify(outcome);
-    const signature = await this.#signer?.sign(body);
-    const headers = signature === undefined ? undefined : { "X-JWS-Signature": signature };
-    const call = { ...this.#slow(options), headers };
-    const { status, value } = await this.#transport.post("/v1/outcomes", body, call);
+    const { status, value } = await this.#postEvidence(
+      "/v1/outcomes",
+      JSON.stringify(outcome),
+      options,
+    );
     if (status !== 200 && status !== 201) throw statusError(status);
     return readReceipt(value);
   }
 
   /**
-   * Reports several outcomes, one result each in order; one that fails does not stop the others.
+   * Reports any number of outcomes, a thousand a request and under one signature each; one result
+   * per outcome, in order. One that is refused does not stop the others; when the service does not
+   * answer, what is left is not sent, and says so. Never rejects.
    */
   async reportOutcomes(
     outcomes: readonly OutcomeRequest[],
     options: RequestOptions = {},
   ): Promise<OutcomeResult[]> {
     const results: OutcomeResult[] = [];
-    let next = 0;
-    const work = async () => {
-      for (let index = next++; index < outcomes.length; index = next++) {
-        const outcome = outcomes[index] as OutcomeRequest;
-        results[index] = await this.reportOutcome(outcome, options).then(
-          (receipt) => ({ receipt }),
-          (thrown: unknown) => ({ error: asTrustRankError(thrown) }),
-        );
+    let outage: TrustRankError | undefined;
+    for (const batch of batchesOf(outcomes, results)) {
+      const found = outage ?? (await this.#reportBatch(batch, options).catch(asTrustRankError));
+      const isFault = found instanceof TrustRankError;
+      for (const [at, index] of batch.indexes.entries()) {
+        results[index] = isFault ? { error: found } : (found[at] as OutcomeResult);
       }
-    };
-    await Promise.all(Array.from({ length: OUTCOMES_AT_ONCE }, work));
+      if (isFault && isOutage(found)) outage = found;
+    }
     return results;
+  }
+
+  /**
+   * Tells what an agent wrote and from which sources (SPEC §4.9); resolves once it is taken. For
+   * requests that must not wait there is ProvenanceQueue, and `TrustGateway.provenance`.
+   */
+  async recordProvenance(record: ProvenanceInput, options: RequestOptions = {}): Promise<void> {
+    const body = await provenanceRecord(record);
+    const { status } = await this.#post("/v1/provenance", body, this.#slow(options));
+    if (status !== 202) throw statusError(status);
+  }
+
+  /** What signatures must name as `audience`; undefined where the service takes none. */
+  async serviceId(options: RequestOptions = {}): Promise<string | undefined> {
+    const call = this.#slow(options);
+    const { value } = await this.#transport.send("GET", "/healthz", undefined, call);
+    return readServiceId(value);
+  }
+
+  /**
+   * Makes a key the signing key of an agent, with proof of possession, and gives the signer to
+   * build reporting clients with. Takes an API key of scope `keys:write`. The agent's other keys
+   * retire after the overlap. TrustRankError `key_proof_invalid`, `key_conflict`,
+   * `namespace_not_owned` and others when it was not taken.
+   */
+  registerKey(registration: KeyRegistration, options: RequestOptions = {}): Promise<OutcomeSigner> {
+    const agentId = registration.agentId ?? this.agentId;
+    if (agentId === undefined) {
+      const detail = "whose key it is: pass `agentId`, here or to the client";
+      return Promise.reject(new TrustRankError("invalid_argument", detail));
+    }
+    return registerKey({ ...registration, agentId }, (method, path, body) =>
+      this.#transport.send(method, path, JSON.stringify(body), this.#slow(options)),
+    );
+  }
+
+  async #reportBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
+    const { body, indexes } = batch;
+    const { status, value } = await this.#postEvidence("/v1/outcomes/batch", body, options);
+    if (status !== 200) throw statusError(status);
+    return readOutcomeBatch(value, indexes.length);
+  }
+
+  async #postEvidence(path: string, body: string, options: RequestOptions) {
+    const signature = await this.#signer?.sign(body);
+    const headers = signature === undefined ? undefined : { "X-JWS-Signature": signature };
+    return this.#transport.post(path, body, { ...this.#slow(options), headers });
   }
 
   #post(path: string, body: unknown, options: CallOptions) {
@@ -217,6 +267,11 @@ export function refusal(
 ): TrustGateError {
   const because = verdict.reasons.length === 0 ? "" : `: ${verdict.reasons.join("; ")}`;
   return new TrustGateError(`${verdict.decision} for \`${agentId}\`${because}`, verdict);
+}
+
+/** Nothing that follows at once would be answered either. */
+function isOutage(error: TrustRankError): boolean {
+  return error.isTransient || error.code === "aborted";
 }
 
 function statusError(status: number): TrustRankError {

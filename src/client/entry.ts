@@ -29,11 +29,26 @@ export {
   type TrustGatewayOptions,
 } from "./gateway.ts";
 export type { OutageAlert } from "./outage-alert.ts";
+export type { OutcomeResult } from "./outcome-batch.ts";
 export { outcomeHook, type OutcomeHookOptions } from "./outcome-hook.ts";
-export type { OutcomeDrop } from "./outcome-queue.ts";
+export { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 export { outcomeReport, type OutcomeReportOptions } from "./outcome-report.ts";
-export { protectRoute, type ProtectOptions } from "./protect.ts";
+export { type AnswerProvenance, protectRoute, type ProtectOptions } from "./protect.ts";
+export {
+  contentHash,
+  type ProvenanceDrop,
+  type ProvenanceInput,
+  ProvenanceQueue,
+} from "./provenance.ts";
+export type { KeyRegistration } from "./reporter-key.ts";
 export { answerHeaders, type GatewayAnswer, type GatewayLog } from "./ruling.ts";
-export { createOutcomeSigner, type OutcomeSigner } from "./sign.ts";
+export {
+  createOutcomeSigner,
+  generateSigningKey,
+  importSigningKey,
+  type OutcomeSigner,
+  type PrivateKeyJwk,
+  type SigningKeyPair,
+} from "./sign.ts";
 export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./trust-gate.ts";
 export { withTrustRank, type WithTrustRankOptions } from "./with-trust-rank.ts";

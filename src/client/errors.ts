@@ -47,6 +47,17 @@ export class TrustRankError extends Error {
     this.requestId = details.requestId;
     this.errors = details.errors ?? [];
   }
+
+  /**
+   * Whether the same request may succeed later: nobody answered, something else did, or the service
+   * said that it cannot now. Reads of scores are better not tried again (SPEC §8.1); outcomes with
+   * an `id` may be.
+   */
+  get isTransient(): boolean {
+    if (this.code === "malformed_reply") return true;
+    if (this.status !== undefined) return this.status === 429 || this.status >= 500;
+    return this.code === "timeout" || this.code === "unreachable";
+  }
 }
 
 /** The members of a verdict that a refusal is explained by. */

@@ -15,6 +15,7 @@ import {
   ruleVerify,
 } from "./ruling.ts";
 import { type AlertCallback, AlertOnce, callSafely } from "./outage-alert.ts";
+import { ProvenanceQueue, type ProvenanceQueueOptions } from "./provenance.ts";
 import { monotonicClock } from "./runtime.ts";
 import {
   type Cached,
@@ -36,6 +37,8 @@ export interface TrustGatewayOptions {
   readonly onAlert?: AlertCallback;
   /** Fail-open answers on L1, blocked requests, low scores let through: for log and review. */
   readonly onLog?: (entry: GatewayLog) => void | Promise<void>;
+  /** Told of every provenance record that was given up. */
+  readonly onProvenanceDrop?: ProvenanceQueueOptions["onDrop"];
   /** Milliseconds that never go back; for tests. */
   readonly monotonic?: () => number;
 }
@@ -85,11 +88,18 @@ export class TrustGateway {
   readonly #legs: ScoreCache<CheckResponse>;
   readonly #verdictFlights = new SingleFlight<VerifyResponse>();
   readonly #legFlights = new SingleFlight<CheckResponse>();
+  /**
+   * Post-transaction (SPEC §4.9): `offer` records what was written from which sources. Nothing
+   * waits for it and nothing comes of it; `flush` belongs into the shutdown.
+   */
+  readonly provenance: ProvenanceQueue;
   /** Questions put to the service and answers served without one, since the start. */
   readonly counts = { asked: 0, cached: 0, degraded: 0, blocked: 0 };
 
   constructor(options: TrustGatewayOptions) {
     this.#client = options.client;
+    const onDrop = options.onProvenanceDrop;
+    this.provenance = new ProvenanceQueue({ client: () => options.client, onDrop });
     this.#onLog = options.onLog;
     this.#monotonic = options.monotonic ?? monotonicClock;
     this.#alerts = new AlertOnce(options.onAlert);

@@ -98,6 +98,13 @@ export function readReceipt(value: unknown): OutcomeReceipt {
   return value as OutcomeReceipt;
 }
 
+/** What a healthy service calls itself in signatures, or TrustRankError `malformed_reply`. */
+export function readServiceId(value: unknown): string | undefined {
+  const { service_id: id } = objectOf(value, "the health report");
+  if (id === undefined || typeof id === "string") return id;
+  throw wrong("service_id", "a string");
+}
+
 /** True when the leg or verdict lets the call proceed; for verdicts already read. */
 export function isOpen(verdict: Pick<Leg, "decision">): boolean {
   return DECISIONS.indexOf(verdict.decision) <= OPEN_MAX;

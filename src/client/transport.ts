@@ -33,11 +33,14 @@ const SECONDS = /^[0-9]{1,9}$/;
 
 export class Transport {
   readonly #base: string;
+  /** For messages: what else stands in an address may be a secret. */
+  readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: FetchLike;
 
   constructor(options: TransportOptions) {
     this.#base = options.baseUrl.replace(/\/+$/, "");
+    this.#origin = originOf(options.baseUrl);
     const accept = "application/json, application/problem+json";
     this.#headers = {
       "Content-Type": "application/json",
@@ -47,11 +50,22 @@ export class Transport {
     this.#fetch = options.fetch;
   }
 
+  /** Posts JSON text; see `send`. */
+  post(path: string, body: string, options: CallOptions): Promise<Document> {
+    return this.send("POST", path, body, options);
+  }
+
   /**
-   * Posts JSON text. Resolves with any reply that is `application/json`, a 403 with a verdict
-   * included; rejects with TrustRankError for problems, faults of the network, and lateness.
+   * Sends JSON text, or nothing. Resolves with any reply that is `application/json`, a 403 with a
+   * verdict included; rejects with TrustRankError for problems, faults of the network, and
+   * lateness.
    */
-  async post(path: string, body: string, options: CallOptions): Promise<Document> {
+  async send(
+    method: "GET" | "POST" | "PUT",
+    path: string,
+    body: string | undefined,
+    options: CallOptions,
+  ): Promise<Document> {
     const { signal, timeoutMs } = options;
     if (signal?.aborted === true) throw abortError(signal);
     const controller = new AbortController();
@@ -70,9 +84,9 @@ export class Transport {
     });
     try {
       const init: RequestInit = {
-        method: "POST",
+        method,
         headers: { ...this.#headers, ...options.headers },
-        body,
+        ...(body === undefined ? {} : { body }),
         signal: controller.signal,
         // A redirected verdict is somebody else's verdict.
         redirect: "manual",
@@ -81,7 +95,7 @@ export class Transport {
     } catch (thrown) {
       // Closes what is half read, so that no fault leaves a socket behind.
       controller.abort();
-      throw faultOf(thrown);
+      throw faultOf(thrown, this.#origin);
     } finally {
       clearTimeout(timer);
       if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
@@ -145,13 +159,24 @@ function decode(
 }
 
 function problemError(response: Response, value: unknown): TrustRankError {
+  const { status, headers } = response;
+  const error = errorOfProblem(value, status, retryAfterMs(headers));
+  return error ?? unexpected(response, `status ${status}`);
+}
+
+/** The error that a problem document stands for; undefined when it is none. */
+export function errorOfProblem(
+  value: unknown,
+  status: number,
+  retryAfter?: number,
+): TrustRankError | undefined {
   const problem = (typeof value === "object" && value !== null ? value : {}) as Partial<Problem>;
   const { code, detail, title, request_id, errors } = problem;
-  if (typeof code !== "string") return unexpected(response, `status ${response.status}`);
+  if (typeof code !== "string") return undefined;
   const text = typeof detail === "string" ? detail : typeof title === "string" ? title : code;
   return new TrustRankError(code as FaultCode, text, {
-    status: response.status,
-    retryAfterMs: retryAfterMs(response.headers),
+    status,
+    retryAfterMs: retryAfter,
     requestId: typeof request_id === "string" ? request_id : undefined,
     errors: Array.isArray(errors) ? errors : [],
   });
@@ -174,7 +199,26 @@ function abortError(signal: AbortSignal): TrustRankError {
   return new TrustRankError("aborted", "the caller gave up", { cause: signal.reason });
 }
 
-function faultOf(thrown: unknown): TrustRankError {
+function originOf(address: string): string {
+  try {
+    return new URL(address).origin;
+  } catch (cause) {
+    throw new TrustRankError("invalid_argument", "`baseUrl` is not an address", { cause });
+  }
+}
+
+function faultOf(thrown: unknown, origin: string): TrustRankError {
   if (thrown instanceof TrustRankError) return thrown;
-  return new TrustRankError("unreachable", "the service cannot be reached", { cause: thrown });
+  const why = systemCodeOf(thrown);
+  const detail = `the service at ${origin} cannot be reached${why === "" ? "" : ` (${why})`}`;
+  return new TrustRankError("unreachable", detail, { cause: thrown });
+}
+
+/** `ECONNREFUSED` and the like, which `fetch` of Node and Bun keeps one or two levels down. */
+function systemCodeOf(thrown: unknown): string {
+  for (let each = thrown; each instanceof Error; each = each.cause) {
+    const code: unknown = Reflect.get(each, "code");
+    if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return code;
+  }
+  return "";
 }

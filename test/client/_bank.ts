@@ -71,6 +71,6 @@ export class Bank {
 
   /** What was reported, in order: 1 or 0. */
   outcomes(): number[] {
-    return this.#service.appended.map(({ body }) => JSON.parse(body).outcome as number);
+    return this.#service.appended.map(({ outcome }) => outcome);
   }
 }

@@ -6,11 +6,21 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Bureau } from "../../src/bureau/bureau.ts";
 import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import { GRADES } from "../../src/contract/vocabulary.ts";
 import { startHttpServer } from "../../src/http/http-server.ts";
 import { openKeyring } from "../../src/http/keys.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NEWEST_MS, openSampleBureau } from "../bureau/harness.ts";
 import { RowStore } from "../http/_setup.ts";
+
+export interface Reported {
+  subject: string;
+  reporter: string;
+  outcome: number;
+  stakes: number;
+  grade: string;
+  id: string;
+}
 
 export interface Service {
   readonly baseUrl: string;
@@ -19,7 +29,7 @@ export interface Service {
   readonly port: number;
   readonly bureau: Bureau;
   /** What was reported, as the ledger got it. */
-  readonly appended: { body: string; id: string }[];
+  readonly appended: Reported[];
   stop(): Promise<void>;
 }
 
@@ -31,7 +41,7 @@ export async function startTestService(): Promise<Service> {
   const scopes: ("score:read" | "outcomes:write")[] = ["score:read", "outcomes:write"];
   const { key: apiKey } = await keyring.create({ tenant: "acme", scopes });
   const { key: shadowKey } = await keyring.create({ tenant: "acme", scopes, isShadow: true });
-  const appended: Service["appended"] = [];
+  const appended: Reported[] = [];
   const { bureau } = openSampleBureau({ ledger: memoryLedger(appended) });
   const quiet = () => undefined;
   const server = await startHttpServer({
@@ -61,14 +71,16 @@ export async function startTestService(): Promise<Service> {
 }
 
 /** Receipts by idempotency key, as the real ledger gives them; nothing is kept on a disk. */
-function memoryLedger(appended: Service["appended"]): Ledger {
+function memoryLedger(appended: Reported[]): Ledger {
   const receipts = new Map<string, OutcomeReceipt>();
   const ledger: Pick<Ledger, "append" | "pendingCount" | "close"> = {
     append: (record) => {
-      const { idempotencyKey: id, outcomeId } = record;
-      const known = receipts.get(id);
-      if (id !== "" && known !== undefined) return Promise.resolve({ ...known, duplicate: true });
-      appended.push({ body: new TextDecoder().decode(record.body), id });
+      const { idempotencyKey: key, outcomeId, subject, reporter, outcome, stakes } = record;
+      const known = receipts.get(key);
+      if (key !== "" && known !== undefined) return Promise.resolve({ ...known, duplicate: true });
+      const grade = GRADES[record.gradeIndex] ?? "";
+      const id = key.slice(key.lastIndexOf("\n") + 1);
+      appended.push({ subject, reporter, outcome, stakes, grade, id });
       const receipt: OutcomeReceipt = {
         outcome_id: outcomeId,
         position: appended.length,
@@ -76,7 +88,7 @@ function memoryLedger(appended: Service["appended"]): Ledger {
         duplicate: false,
         signature: "none",
       };
-      receipts.set(id, receipt);
+      receipts.set(key, receipt);
       return Promise.resolve(receipt);
     },
     pendingCount: 0,

@@ -4,9 +4,10 @@ import { flattenedVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { type ActionResultEvent, outcomeHook } from "../../src/client/outcome-hook.ts";
-import type { OutcomeDrop } from "../../src/client/outcome-queue.ts";
+import { type OutcomeDrop, OutcomeQueue } from "../../src/client/outcome-queue.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 import { createOutcomeSigner } from "../../src/client/sign.ts";
+import type { OutcomeRequest } from "../../src/contract/messages.ts";
 import { type Service, startTestService } from "./_service.ts";
 
 const REPORTER = "agent://acme/me";
@@ -26,19 +27,29 @@ function event(status: string, sequence = 0, turnId = "turn-1"): ActionResultEve
   return { data: { turnId, stepIndex: 2, sequence, status, result: { kind: "tool-result" } } };
 }
 
-/** A service that gives the statuses in turn, then 201. */
-function statuses(...given: number[]): FetchLike & { bodies: string[] } {
+/**
+ * A service that gives statuses in turn, then takes all: 0 hangs up, 200 answers the batch. Of a
+ * batch it refuses what has the stakes 422 and cannot take now, once, what has 503.
+ */
+function statuses(...given: number[]): FetchLike & { batches: OutcomeRequest[][] } {
+  const busy = new Set<string>();
+  const item = ({ id = "", stakes }: OutcomeRequest) => {
+    const isBusy = stakes === 503 && !busy.has(id);
+    if (isBusy) busy.add(id);
+    if (stakes === 422 || isBusy) return { status: stakes, problem: { code: `said_${stakes}` } };
+    return { status: 201, result: { outcome_id: "o", duplicate: false } };
+  };
   const answer = Object.assign(
     async (_url: string, init: RequestInit) => {
-      answer.bodies.push(init.body as string);
-      const status = given.shift() ?? 201;
+      const outcomes = JSON.parse(init.body as string) as OutcomeRequest[];
+      answer.batches.push(outcomes);
+      const status = given.shift() ?? 200;
       if (status === 0) throw new TypeError("fetch failed");
-      const receipt = { outcome_id: "o", duplicate: false };
-      if (status === 201) return Response.json(receipt, { status });
+      if (status === 200) return Response.json({ items: outcomes.map(item) });
       const headers = { "content-type": "application/problem+json" };
       return new Response('{"code":"overloaded"}', { status, headers });
     },
-    { bodies: [] as string[] },
+    { batches: [] as OutcomeRequest[][] },
   );
   return answer;
 }
@@ -53,9 +64,8 @@ describe("outcomeHook", () => {
     observe(event("completed", 1), CONTEXT);
     await hook.queue.flush(5000);
     expect(hook.queue.counts).toMatchObject({ offered: 3, sent: 3, dropped: 0 });
-    const sent = service.appended.map(({ body }) => JSON.parse(body));
     const shared = { subject: SUBJECT, reporter: REPORTER, stakes: 12, grade: "counterparty" };
-    expect(sent).toEqual([
+    expect(service.appended).toEqual([
       { ...shared, outcome: 1, id: "turn-1:2:1" },
       { ...shared, outcome: 0, id: "turn-1:2:2" },
     ]);
@@ -68,7 +78,7 @@ describe("outcomeHook", () => {
       hook.events["action.result"](event(status), CONTEXT);
     }
     await hook.queue.flush(100);
-    expect(fetch.bodies).toEqual([]);
+    expect(fetch.batches).toEqual([]);
     expect(hook.skipped).toEqual({ rejected: 4, unattributed: 0 });
   });
 
@@ -93,7 +103,7 @@ describe("outcomeHook", () => {
     const hook = outcomeHook({ client, isAgentFault: () => false, subject: () => SUBJECT });
     hook.events["action.result"](event("failed"));
     await hook.queue.flush(1000);
-    expect(JSON.parse(fetch.bodies[0]!)).toMatchObject({ outcome: 0, agent_fault: false });
+    expect(fetch.batches).toMatchObject([[{ outcome: 0, agent_fault: false }]]);
   });
 
   it("makes ids of any turn id, distinct ones for distinct turns", async () => {
@@ -102,7 +112,7 @@ describe("outcomeHook", () => {
     const turns = ["a b", "a=20b", "a%20b", "über", "t/1", "x".repeat(500)];
     for (const turn of turns) hook.events["action.result"](event("completed", 7, turn), CONTEXT);
     await hook.queue.flush(1000);
-    const ids = fetch.bodies.map((body) => JSON.parse(body).id as string);
+    const ids = fetch.batches.flat().map(({ id }) => id);
     expect(new Set(ids).size).toBe(turns.length);
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._~:/+=@-]{1,128}$/);
   });
@@ -113,9 +123,9 @@ describe("the queue", () => {
     const drops: OutcomeDrop[] = [];
     let release = () => undefined as void;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const fetch: FetchLike = async () => {
+    const fetch: FetchLike = async (_url, init) => {
       await held;
-      return Response.json({ outcome_id: "o", duplicate: false }, { status: 201 });
+      return statuses()(_url, init);
     };
     const hook = outcomeHook({
       client: openClient({ fetch }),
@@ -135,14 +145,59 @@ describe("the queue", () => {
     expect(drops.every(({ why }) => why === "queue_full")).toBe(true);
   });
 
-  it("tries again what failed for the moment, and only that", async () => {
-    const fetch = statuses(0, 503, 201, 422, 201);
-    const hook = outcomeHook({ client: openClient({ fetch }) });
-    for (const index of [1, 2, 3]) hook.events["action.result"](event("completed", index), CONTEXT);
-    await hook.queue.flush(5000);
-    expect(hook.queue.counts).toEqual({ offered: 3, sent: 2, dropped: 1, retried: 2 });
-    const ids = fetch.bodies.map((body) => JSON.parse(body).id as string);
-    expect(ids).toEqual(["turn-1:2:1", "turn-1:2:1", "turn-1:2:1", "turn-1:2:2", "turn-1:2:3"]);
+  it("tries again what failed for the moment, under the same ids, and only that", async () => {
+    const fetch = statuses(0, 503);
+    const drops: OutcomeDrop[] = [];
+    const client = openClient({ fetch });
+    const queue = new OutcomeQueue({
+      client: () => client,
+      pauseMs: 1,
+      onDrop: (drop) => void drops.push(drop),
+    });
+    const members = {
+      subject: SUBJECT,
+      reporter: REPORTER,
+      outcome: 1,
+      grade: "counterparty",
+    } as const;
+    for (const stakes of [1, 422, 503]) queue.offer({ ...members, stakes });
+    await queue.flush(5000);
+    expect(queue.counts).toEqual({ offered: 3, sent: 2, dropped: 1, retried: 7 });
+    expect(fetch.batches.map((batch) => batch.map(({ stakes }) => stakes))).toEqual([
+      [1, 422, 503],
+      [1, 422, 503],
+      [1, 422, 503],
+      [503],
+    ]);
+    const [first, ...later] = fetch.batches.map((batch) => batch.map(({ id }) => id));
+    expect(new Set(first).size).toBe(3);
+    expect(later).toEqual([first, first, [first![2]]]);
+    expect(drops).toMatchObject([{ why: "refused", error: { code: "said_422" } }]);
+  });
+
+  it("gives up after its attempts, and what waited meanwhile still goes out", async () => {
+    const drops: OutcomeDrop[] = [];
+    const client = openClient({ fetch: statuses(500, 500) });
+    const queue = new OutcomeQueue({
+      client: () => client,
+      pauseMs: 1,
+      attemptsMax: 2,
+      onDrop: (drop) => void drops.push(drop),
+    });
+    const hook = outcomeHook({ client });
+    const taken: OutcomeRequest[] = [];
+    hook.queue.offer = (outcome) => void taken.push(outcome);
+    hook.events["action.result"](event("completed", 1), CONTEXT);
+    hook.events["action.result"](event("completed", 2), CONTEXT);
+    queue.offer(taken[0]!);
+    await Promise.resolve();
+    await Promise.resolve();
+    queue.offer(taken[1]!);
+    await queue.flush(5000);
+    expect(queue.counts).toEqual({ offered: 2, sent: 1, dropped: 1, retried: 1 });
+    expect(drops).toMatchObject([
+      { why: "attempts_used_up", outcome: { id: "turn-1:2:1" }, error: { code: "overloaded" } },
+    ]);
   });
 
   it("ends at a shutdown's deadline with everything accounted for", async () => {
