@@ -33,6 +33,51 @@ function codeOf(parse: () => unknown): string {
 }
 
 describe("a detached JWS", () => {
+  it("is read alike the first time and the thousandth, whatever changes", () => {
+    // Everything before the change is known by then; what is taken must be what JSON says.
+    const text = JSON.stringify(HEADER);
+    const edit = fc.record({
+      at: fc.nat(text.length - 1),
+      kind: fc.constantFrom("flip", "insert", "delete"),
+      character: fc.oneof(
+        fc.constantFrom(...Array.from('0123456789abcdef":,{}[]- \\eE.')),
+        fc.constantFrom('"iat":1,', '"jti":"', "\u00fc"),
+      ),
+    });
+    let taken = 0;
+    const check = (changed: string) => {
+      let jws: ReturnType<typeof parseDetachedJws>;
+      try {
+        jws = parseDetachedJws(`${encode(changed)}..${SIGNATURE}`);
+      } catch (thrown) {
+        expect(thrown).toBeInstanceOf(ServiceFault);
+        return;
+      }
+      taken += 1;
+      const { iat, jti, kid, aud, ...rest } = JSON.parse(changed) as typeof HEADER;
+      expect(jws).toMatchObject({ issuedAtMs: iat * 1000, jti, kid, audience: aud });
+      expect(rest).toEqual({
+        alg: "Ed25519",
+        typ: "outcome+jws",
+        b64: false,
+        crit: ["b64"],
+      });
+    };
+    check(text);
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 2 }), (edits) => {
+        let changed = text;
+        for (const { at, kind, character } of edits) {
+          const rest = changed.slice(kind === "insert" ? at : at + 1);
+          changed = changed.slice(0, at) + (kind === "delete" ? "" : character) + rest;
+        }
+        check(changed);
+      }),
+      { numRuns: 5000 },
+    );
+    expect(taken).toBeGreaterThan(100);
+  });
+
   it("gives what was signed", () => {
     const text = headerWith({});
     expect(parseDetachedJws(text)).toMatchObject({
