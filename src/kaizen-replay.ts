@@ -64,6 +64,23 @@ function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
   return exclusions;
 }
 
+/** When the oldest outcome was recorded, epoch ms; undefined when there is none. */
+export function firstRecordedMs(directory: string, uptoLsn: number): number | undefined {
+  let found: number | undefined;
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    for (let at = 0; at < uptoLsn && found === undefined;) {
+      at = reader.read(at, uptoLsn, 1, (bytes, offset) => {
+        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        found = outcomeRecordedAtMs(bytes, offset);
+      });
+    }
+  } finally {
+    reader.close();
+  }
+  return found;
+}
+
 function readHistory(
   directory: string,
   uptoLsn: number,

@@ -164,6 +164,7 @@ export class KaizenService implements Kaizen {
     };
     try {
       this.#files.saveRun(run);
+      this.#options.onRun?.(run);
       const task = this.#taskOf(id, request, nowMs, run.position);
       const runTask = this.#options.runTask ?? runOnPool;
       const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);

@@ -8,6 +8,9 @@ import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import { openCredibility } from "./credibility-service.ts";
+import type { OpenCredibility } from "./credibility-service.ts";
+import { defaultConfig } from "./engine/config.ts";
 import { defaultThreads } from "./engine/pool.ts";
 import { type Evidence, openEvidence } from "./evidence.ts";
 import { startHttpServer } from "./http/http-server.ts";
@@ -29,6 +32,7 @@ import type { OpenStore } from "./store/store-client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
+const SHIPPED = defaultConfig();
 const MANIFEST = new URL("../package.json", import.meta.url);
 
 /** A service that listens. */
@@ -100,14 +104,26 @@ async function openService(
   const kaizen = await openKaizen(
     { dataDir: paths.root, journal: paths.journal, ledger, clock: Date.now, log },
     config.isKaizenScheduled,
+    store,
   );
   closers.push(() => kaizen.close());
+  const credibility = await openCredibility({
+    journal: paths.journal,
+    ledger,
+    engine,
+    isWanted: config.isCredibilityWanted ?? SHIPPED.credibility,
+    rules: config.seeds,
+    config: SHIPPED,
+    clock: Date.now,
+    log,
+  });
+  closers.push(() => credibility.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
   scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   const reporters = reporting.desk;
-  const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen };
+  const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility };
   const server = await listen(config, log, parts).catch(asFailure);
   closers.push(() => server.close(DRAIN_MS));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -164,10 +180,11 @@ interface Parts {
   reporters: ReporterDesk;
   decisions: OpenDecisionLog;
   kaizen: OpenKaizen;
+  credibility: OpenCredibility;
 }
 
 function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
-  const { evidence, keyring, store, scorer, decisions, reporters, kaizen } = parts;
+  const { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility } = parts;
   const { bureau, engine, ledger, sources } = evidence;
   return startHttpServer({
     adapter: "auto",
@@ -179,6 +196,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
     vault: sources.vault,
     reporters,
     kaizen: kaizen.kaizen,
+    credibility: credibility.credibility,
     ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,

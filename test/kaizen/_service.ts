@@ -22,12 +22,12 @@ const SILENT = { info: () => undefined, warn: () => undefined, error: () => unde
  * A year of outcomes of a world where an agent's own quality is all that counts: the shipped
  * weights ask too much of viewers and recency there, so a re-fit has something to find.
  */
-export function outcomesOf(seed: number, count: number): OutcomeRecord[] {
+export function outcomesOf(seed: number, count: number, nowMs = NOW_MS): OutcomeRecord[] {
   const random = seededRandom(seed);
   const quality = Array.from({ length: 200 }, () => -2 + 1.5 * random.normal());
   return Array.from({ length: count }, (_, i) => {
     const agent = Math.floor(random.uniform() * quality.length);
-    const settledAtMs = NOW_MS - 365 * DAY_MS + Math.floor((i / count) * 365 * DAY_MS);
+    const settledAtMs = nowMs - 365 * DAY_MS + Math.floor((i / count) * 365 * DAY_MS);
     return {
       outcomeId: `00000000-0000-7000-8000-${String(i).padStart(12, "0")}`,
       idempotencyKey: "",

@@ -50,6 +50,21 @@ describe("kaizen over HTTP", () => {
     expect(page.body).toContain("<!doctype html>");
   });
 
+  it("puts every run into the store, with each gate and its numbers", async () => {
+    const run = await send("POST", "/v1/kaizen/run", { dry_run: true, holdout_days: 90 });
+    const sql =
+      "SELECT status, promoted, config_from, outcome_count, gates->>'$[0].id', " +
+      "json_array_length(gates), record->>'run_id' FROM kaizen_runs WHERE run_id = " +
+      `'${run.body.run_id}'`;
+    const gates = run.body.findings.sides.flatMap((side: { gates: object[] }) => side.gates);
+    const { champion_version: from, run_id: id } = run.body;
+    const expected = ["dry_run", false, from, run.body.rows, "G1", gates.length, id];
+    // The row follows the answer; until then the view shows the run under way.
+    await expect
+      .poll(async () => (await send("POST", "/v1/query", { sql })).body.rows, { timeout: 20_000 })
+      .toEqual([expected]);
+  });
+
   it("answers at once when asked not to wait", async () => {
     const started = await send("POST", "/v1/kaizen/run", { dry_run: true, wait: false });
     expect(started.status).toBe(202);

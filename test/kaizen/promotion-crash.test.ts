@@ -1,0 +1,158 @@
+// A promotion cut off at every durable step, in the real service, by SIGKILL: either the champion
+// stays or the challenger is fully in, the run's record says which, and the next start serves it.
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { versionOf } from "../../src/kaizen-files.ts";
+import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
+import { endAll } from "../cli/process.ts";
+import { startServer } from "../crash/server.ts";
+import type { CrashServer } from "../crash/server.ts";
+import { openStage, outcomesOf } from "./_service.ts";
+
+const SHIPPED = versionOf(defaultConfig());
+const SWITCH = fileURLToPath(new URL("_kill-switch.ts", import.meta.url));
+/** Enough for a challenger that wins once a person signs the structural change. */
+const OUTCOMES = 4000;
+const RUN = { sign_off: true, holdout_days: 200 };
+
+const root = mkdtempSync(join(tmpdir(), "kaizen-crash-"));
+const history = join(root, "history");
+let cases = 0;
+
+beforeAll(async () => {
+  const stage = await openStage(history);
+  await stage.ledger.appendBatch(outcomesOf(1, OUTCOMES, Date.now()));
+  await stage.ledger.close();
+});
+afterEach(endAll);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function freshCopy(): string {
+  const dataDir = join(root, `case-${++cases}`);
+  cpSync(history, dataDir, { recursive: true });
+  return dataDir;
+}
+
+function serve(dataDir: string, killAt = ""): Promise<CrashServer> {
+  const environment = {
+    TRUSTRANK_KAIZEN: "off",
+    ...(killAt === "" ? {} : { KILL_AT: killAt, NODE_OPTIONS: `--import ${SWITCH}` }),
+  };
+  return startServer(dataDir, { environment });
+}
+
+/** Asks for something that the process does not survive. */
+async function askToDeath(server: CrashServer, path: string, body: object): Promise<void> {
+  await expect(server.post(path, JSON.stringify(body))).rejects.toThrow(/fetch failed|terminated/);
+  expect((await server.ended).signal).toBe("SIGKILL");
+}
+
+type Status = KaizenStatus & { runs: RunSummary[] };
+
+/** What a service says that starts on the files as they were left. */
+async function afterwards(server: CrashServer) {
+  const status = (await server.get("/v1/kaizen/runs")).body as Status;
+  const [newest] = status.runs;
+  const run = (await server.get(`/v1/kaizen/runs/${newest!.run_id}`)).body as RunRecord;
+  const verdict = (await server.post(
+    "/v1/trust/verify",
+    JSON.stringify({
+      agent_id: "agent://made/1",
+      action: "report.publish",
+      tool_level: "L1",
+      context: {},
+    }),
+  )) as { body: { config_version: string } };
+  return { status, run, served: verdict.body.config_version };
+}
+
+const BEFORE = [
+  // The run's own file is replaced when it starts, with its findings, and when it ends.
+  ["before the config file", "rename .json before 2", "during the run"],
+  ["after the config file", "rename .json after 2", "during the run"],
+  ["before the findings", "rename .json before 3", "during the run"],
+  ["after the findings", "rename .json after 3", "before the promotion was committed"],
+  ["before the journal's record", "write journal before 1", "before the promotion was committed"],
+  ["before its sync", "sync journal before 1", "before the promotion was committed"],
+  ["after its sync", "sync journal after 1", "before the promotion was committed"],
+  ["before the state", "rename state.json before 1", "before the promotion was committed"],
+] as const;
+
+it.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
+  const dataDir = freshCopy();
+  await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
+  const server = await serve(dataDir);
+  const { status, run, served } = await afterwards(server);
+  expect(served).toBe(SHIPPED);
+  expect(status.config_version).toBe(SHIPPED);
+  expect(run).toMatchObject({
+    state: "failed",
+    reason: `the process ended ${when}: the champion stays`,
+  });
+  // Nothing is spent, nothing is in the way: the same run promotes now.
+  const again = await server.post("/v1/kaizen/run", JSON.stringify(RUN));
+  const promoted = again.body as RunRecord;
+  expect(promoted.state).toBe("promoted");
+  expect((await afterwards(server)).served).toBe(promoted.challenger_version);
+  await server.kill("SIGTERM");
+});
+
+const AFTER = [
+  // From here on the swap has not happened when the process dies.
+  ["after the state", "rename state.json after 1"],
+  ["before the record's end", "rename .json before 5"],
+] as const;
+
+it.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
+  const dataDir = freshCopy();
+  await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
+  const server = await serve(dataDir);
+  const { status, run, served } = await afterwards(server);
+  expect(run.state).toBe("promoted");
+  expect(run.challenger_version).toMatch(/^c-/);
+  expect(run.challenger_version).not.toBe(SHIPPED);
+  expect(served).toBe(run.challenger_version);
+  expect(status).toMatchObject({ config_version: served, promoted_by: run.run_id });
+  expect(run.findings!.sides.flatMap((side) => side.gates).length).toBeGreaterThan(10);
+  await server.kill("SIGTERM");
+});
+
+it("a rollback cut off is either done or not begun", async () => {
+  const promoted = freshCopy();
+  const first = await serve(promoted);
+  const run = (await first.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
+  expect(run.state).toBe("promoted");
+  await first.kill("SIGTERM");
+  for (const [side, expected] of [
+    ["before", run.challenger_version],
+    ["after", SHIPPED],
+  ] as const) {
+    const dataDir = join(root, `rollback-${side}`);
+    cpSync(promoted, dataDir, { recursive: true });
+    const cut = await serve(dataDir, `rename state.json ${side} 1`);
+    await askToDeath(cut, "/v1/kaizen/rollback", { reason: "a test" });
+    const server = await serve(dataDir);
+    const { run: found, served } = await afterwards(server);
+    expect(served, side).toBe(expected);
+    expect(found.rolled_back?.reason, side).toBe(side === "after" ? "a test" : undefined);
+    await server.kill("SIGTERM");
+  }
+});
+
+it("a promotion that nobody cuts off leaves one config, one promotion and nothing half-written", async () => {
+  const dataDir = freshCopy();
+  const server = await serve(dataDir);
+  await server.post("/v1/kaizen/run", JSON.stringify(RUN));
+  await server.kill("SIGTERM");
+  const kaizen = join(dataDir, "kaizen");
+  expect(readdirSync(join(kaizen, "configs"))).toHaveLength(1);
+  expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
+    promotions: { version: string }[];
+  };
+  expect(state.promotions).toHaveLength(1);
+});
