@@ -1,10 +1,9 @@
 // Composition of the evidence vault: a vault over the ledger's journal, filled from what the
-// journal already holds. Sources are not in the snapshots of the agent table, so all segments are
-// read once at start.
+// journal already holds. The ledger knows where its sources stand: only those are read at start.
 import { openAssessingPool } from "./assessing-pool.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journal-format.ts";
-import { openJournalReader } from "./ledger/journal-reader.ts";
+import { FRAME_BYTES, frameLength } from "./ledger/journal-format.ts";
+import { readFrames } from "./ledger/journal-places.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { VaultAssessor } from "./vault/assessor.ts";
 import { DeferringAssessor } from "./vault/deferred.ts";
@@ -35,16 +34,10 @@ function replayedVault(ledger: OpenLedger, journal: string): Vault {
     journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
     clock: Date.now,
   });
-  const reader = openJournalReader(nodeFiles, journal);
-  try {
-    reader.read(0, ledger.position(), Number.POSITIVE_INFINITY, (bytes, at) => {
-      if (frameKind(bytes, at) !== FRAME_KINDS.evidence) return;
-      const start = at + FRAME_BYTES;
-      const payload = bytes.subarray(start, start + frameLength(bytes, at));
-      if (isSourceEvent(payload)) vault.replay(payload);
-    });
-  } finally {
-    reader.close();
-  }
+  readFrames(nodeFiles, journal, ledger.sources, (bytes, at) => {
+    const start = at + FRAME_BYTES;
+    const payload = bytes.subarray(start, start + frameLength(bytes, at));
+    if (isSourceEvent(payload)) vault.replay(payload);
+  });
   return vault;
 }

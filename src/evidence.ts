@@ -37,6 +37,8 @@ export interface EvidenceOptions {
   readonly decisions?: DecisionLog;
   /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
   readonly snapshotOutcomes?: number;
+  /** Ballast and watermark of the journal's disk; none when left out. */
+  readonly reserveBytes?: number;
   /** Told of snapshots taken, failed and ignored. */
   readonly log?: Log;
   /** A revocation has made another table; the evidence's own reader reads it by then. */
@@ -55,6 +57,7 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
     onTable: (memory) => onTable(memory),
     onFatal: options.onFatal,
     clock: Date.now,
+    reserveBytes: options.reserveBytes ?? 0,
     ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
     ...(options.snapshotOutcomes === undefined
       ? {}

@@ -150,6 +150,7 @@ function open(data: ThreadData, tell: Tell) {
       applyStandings: (standings) => table.applyStandings(standings),
       freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
+      reserveBytes: data.reserveBytes,
       ...(snapshot === undefined ? {} : { start: snapshot }),
     });
     return { core: opened, start: snapshot };
@@ -163,7 +164,7 @@ function open(data: ThreadData, tell: Tell) {
     pace: data.snapshotPace ?? SNAPSHOT_PACE,
     outcomesSaved: start?.outcomes ?? 0,
     nowMs: data.nowMs,
-    startWriter: (died) => startSnapshotWriter(data.snapshots, died),
+    startWriter: (died) => startSnapshotWriter(data, died),
     log: (event, detail) => tell({ kind: "note", event, detail }),
   });
   const ready = {
@@ -173,6 +174,7 @@ function open(data: ThreadData, tell: Tell) {
     truncatedBytes: core.truncatedBytes,
     engineMemory: table.announce(),
     keyEvents: [...core.keyEvents],
+    sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
   };
@@ -180,11 +182,11 @@ function open(data: ThreadData, tell: Tell) {
   return { core, taker, ready, notes, install };
 }
 
-function startSnapshotWriter(directory: string, died: (detail: string) => void): MessagePort {
+function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): MessagePort {
   const { port1, port2 } = new MessageChannel();
   const worker = new Worker(new URL("./snapshot-thread.ts", import.meta.url), {
     name: "snapshot",
-    workerData: { port: port2, directory },
+    workerData: { port: port2, directory: data.snapshots, spareBytes: data.reserveBytes },
     transferList: [port2],
   });
   worker.once("error", (error) => died(String(error)));

@@ -3,5 +3,11 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { serveSnapshotWriter } from "./ledger/snapshot-writer.ts";
 
-const { port, directory } = workerData as { port: MessagePort; directory: string };
-serveSnapshotWriter(port, nodeFiles, directory);
+interface ThreadData {
+  port: MessagePort;
+  directory: string;
+  spareBytes: number;
+}
+
+const { port, directory, spareBytes } = workerData as ThreadData;
+serveSnapshotWriter(port, nodeFiles, directory, spareBytes);

@@ -32,6 +32,8 @@ export interface FileLayer {
   syncDirectory(directory: string): void;
   rename(from: string, to: string): void;
   remove(path: string): void;
+  /** Bytes that an unprivileged writer may still put on the directory's file system. */
+  freeBytes(directory: string): number;
 }
 
 const OPEN_FLAGS = { read: "r", write: "r+", create: "wx+" } as const;
@@ -68,6 +70,10 @@ export const nodeFiles: FileLayer = {
   },
   rename: (from, to) => fs.renameSync(from, to),
   remove: (path) => fs.unlinkSync(path),
+  freeBytes: (directory) => {
+    const { bavail, bsize } = fs.statfsSync(directory);
+    return bavail * bsize;
+  },
 };
 
 /** The errno name of a failed file operation (`ENOSPC`), or empty. */

@@ -278,12 +278,6 @@ export function decodeGap(bytes: Buffer, at: number): GapFields & { signature: B
   };
 }
 
-/** A frame's place on disk: its segment by first position, its byte offset in that file. */
-export interface FramePlace {
-  readonly segment: number;
-  readonly offset: number;
-}
-
 const SEGMENT_NAME = /^seg-(\d{20})\.log$/;
 
 export function segmentName(firstLsn: number): string {

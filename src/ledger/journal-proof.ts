@@ -116,6 +116,11 @@ export function encodeEvidence(evidence: BatchEvidence): Buffer {
   return bytes;
 }
 
+/** Whether the frame at `at`, of kind `evidence`, is a signed batch of outcomes. */
+export function isBatchEvidence(frame: Buffer, at: number): boolean {
+  return frameLength(frame, at) > 0 && frame[at + FRAME_BYTES] === EVIDENCE_BATCH;
+}
+
 /** The signed batch in the frame at `at`, as views; undefined for evidence of another type. */
 export function decodeEvidence(
   frame: Buffer,

@@ -19,7 +19,7 @@ import {
   type SegmentHeader,
   segmentsOf,
 } from "./journal-format.ts";
-import { isNeverUsed, isTornTail, type RecordVisitor, scanBatches } from "./journal-scan.ts";
+import { isNeverUsed, isTornTail, scanBatches } from "./journal-scan.ts";
 
 /** The end of a verified journal: where the next batch goes. */
 export interface JournalTail {
@@ -52,6 +52,12 @@ export interface JournalPoint {
   readonly chain: Uint8Array;
 }
 
+/**
+ * Called for every record that verified, in order. `at` is the frame's offset in its segment, which
+ * is named by its first position; do not keep `bytes`.
+ */
+export type RecoveryVisitor = (bytes: Buffer, at: number, lsn: number, segment: number) => void;
+
 /** The journal does not pass through the given point; nothing behind it was visited. */
 export class JournalPointUnknown extends Error {}
 
@@ -68,7 +74,7 @@ export interface RecoveryMode {
 interface Walk {
   files: FileLayer;
   directory: string;
-  visit: RecordVisitor;
+  visit: RecoveryVisitor;
   tail: JournalTail;
   buffer: Buffer;
   bytes: number;
@@ -85,7 +91,7 @@ interface Walk {
 export function recoverJournal(
   files: FileLayer,
   directory: string,
-  visit: RecordVisitor,
+  visit: RecoveryVisitor,
   mode: RecoveryMode = {},
 ): Recovery {
   const names = files.list(directory);
@@ -120,15 +126,15 @@ function assertNewestIsThere(walk: Walk, names: readonly string[]): void {
 }
 
 /** Drops what the point has taken in; makes sure of the point before the first record behind it. */
-function visitBehind(from: JournalPoint, visit: RecordVisitor): RecordVisitor {
+function visitBehind(from: JournalPoint, visit: RecoveryVisitor): RecoveryVisitor {
   let isSure = false;
-  return (bytes, at, lsn) => {
+  return (bytes, at, lsn, segment) => {
     if (lsn <= from.lsn) return;
     if (!isSure && (lsn !== from.lsn + 1 || !chainBefore(bytes, at).equals(from.chain))) {
       throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
     }
     isSure = true;
-    visit(bytes, at, lsn);
+    visit(bytes, at, lsn, segment);
   };
 }
 
@@ -163,7 +169,9 @@ function recoverSegment(
     throw damaged(segment.name, 0, lsn, "the segment header does not verify");
   }
   assertContinues(walk.tail, header, segment);
-  const scan = scanBatches(bytes, HEADER_BYTES, lsn, walk.visit);
+  const scan = scanBatches(bytes, HEADER_BYTES, lsn, (frames, at, found) => {
+    walk.visit(frames, at, found, segment.firstLsn);
+  });
   walk.bytes += scan.end;
   if (scan.end < bytes.byteLength) {
     if (!isLast || !isTornTail(bytes, scan.end, scan.lsn)) {

@@ -18,6 +18,7 @@ import {
   SEGMENT_BYTES_MAX,
   segmentName,
 } from "./journal-format.ts";
+import type { FramePlace } from "./journal-places.ts";
 import { type JournalTail, NEWEST_FILE } from "./journal-recovery.ts";
 
 /** Frames with kind, length and payload in place, back to back; `append` seals them. */
@@ -51,6 +52,8 @@ export interface JournalWriter {
   readonly lsn: number;
   /** Chain of the last commit. */
   readonly chain: Buffer;
+  /** Where the last appended batch begins. */
+  readonly batchPlace: FramePlace;
   readonly syncCount: number;
   close(): void;
 }
@@ -69,6 +72,8 @@ class SegmentWriter implements JournalWriter {
   private descriptor = -1;
   private offset: number;
   chain: Buffer;
+  batchPlace: FramePlace = { segment: 0, offset: 0 };
+  private segment: number;
   private broken: JournalBroken | undefined;
 
   constructor(options: JournalWriterOptions) {
@@ -78,6 +83,7 @@ class SegmentWriter implements JournalWriter {
     this.lsn = tail.lsn;
     this.offset = tail.offset;
     this.chain = tail.chain;
+    this.segment = tail.header?.firstLsn ?? 0;
     // A segment names the one key that signs it: another key begins another segment.
     const isOurs = tail.header?.publicKey.equals(options.key.publicKey) ?? false;
     if (tail.segment !== undefined && isOurs) {
@@ -102,6 +108,7 @@ class SegmentWriter implements JournalWriter {
     const signature = this.options.key.sign(chain);
     parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
     this.writeAndSync(parts);
+    this.batchPlace = { segment: this.segment, offset: this.offset };
     this.offset += bytes;
     this.chain = chain;
     this.lsn = lsn;
@@ -200,6 +207,7 @@ class SegmentWriter implements JournalWriter {
     this.nameNewest(name, descriptor, path);
     if (this.descriptor >= 0) files.close(this.descriptor);
     this.descriptor = descriptor;
+    this.segment = firstLsn;
     this.offset = HEADER_BYTES;
   }
 

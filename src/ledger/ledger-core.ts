@@ -1,18 +1,16 @@
 // The ledger's one path of evidence, in the thread that owns it: guard against replays, journal,
 // sync, remember, fold, answer. In that order: nothing is folded or told before it is durable.
-import type { Standings } from "../engine/reading.ts";
 import type { BureauKey } from "./bureau-key.ts";
 import type { FileLayer } from "./journal-files.ts";
-import { Exclusions } from "./exclusions.ts";
-import { ReplayTable, REPLAY_WINDOW_MS } from "./idempotency.ts";
+import { DiskReserve, type DiskRoom } from "./disk-reserve.ts";
+import type { ReplayTable } from "./idempotency.ts";
 import { JournalFull } from "./journal-faults.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength, frameTimeUs } from "./journal-format.ts";
-import { decodeFold, emptyFold, outcomeRecordedAtMs } from "./journal-outcome.ts";
-import type { FoldedOutcome } from "./journal-outcome.ts";
+import { FRAME_KINDS, frameKind } from "./journal-format.ts";
+import type { FramePlace } from "./journal-places.ts";
 import { openJournalReader } from "./journal-reader.ts";
-import { decodeStandings } from "./journal-standings.ts";
 import { recoverJournal } from "./journal-recovery.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "./journal-writer.ts";
+import { type FoldTarget, LedgerState } from "./ledger-state.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { type FreshTable, Refold } from "./refold.ts";
 import type { SnapshotPoint, SnapshotStart } from "./snapshot-files.ts";
@@ -20,9 +18,7 @@ import {
   type CommitResult,
   equivocationEvent,
   guardCommit,
-  identitiesOf,
   type Pending,
-  recordIdBytes,
   runOf,
   settleRepeat,
   splitRun,
@@ -31,16 +27,12 @@ import {
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
-export interface LedgerCoreOptions {
+export interface LedgerCoreOptions extends FoldTarget {
   files: FileLayer;
   /** The journal directory. */
   directory: string;
   key: BureauKey;
   epoch: number;
-  /** Called in order of position with a reused object, at replay and after each sync. */
-  fold: (outcome: FoldedOutcome) => void;
-  /** Called like `fold`, with what a batch of credibility says. Left out: ignored. */
-  applyStandings?: (standings: Standings) => void;
   /**
    * Makes an empty table; after its `publish`, `fold` means that one. Needed once a key is revoked
    * as compromised: without it such a revocation takes effect on what comes after it alone.
@@ -52,12 +44,15 @@ export interface LedgerCoreOptions {
   start?: SnapshotStart;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
+  /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
+  reserveBytes?: number;
 }
 
 export interface LedgerCore {
   /**
    * One commit: all runs, one sync. Results are in order of the records.
-   * A full disk is a result (`VERDICT_UNAVAILABLE`); JournalBroken is thrown.
+   * A disk that is full, or too nearly full for outcomes, is a result (`VERDICT_UNAVAILABLE`);
+   * JournalBroken is thrown.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
   /**
@@ -65,8 +60,12 @@ export interface LedgerCore {
    * @returns whether there is more to do.
    */
   refold(countMax: number): boolean;
-  /** Asks the disk for room after it was full. Throws JournalBroken only. */
-  probe(): void;
+  /**
+   * Looks at the disk, asks it for room after it was full, and goes on with the ballast by a slice.
+   * Throws JournalBroken only.
+   * @returns whether the ballast still grows: call again soon.
+   */
+  probe(): boolean;
   /** The last commit, and what a later start must know of everything up to it. */
   point(): SnapshotPoint;
   readonly isRefolding: boolean;
@@ -76,7 +75,10 @@ export interface LedgerCore {
   readonly rememberedSinceMs: number;
   /** The replay guard, for snapshots. */
   readonly guard: ReplayTable;
-  /** False while the disk is full. */
+  /** Where the vault's sources stand in the journal, in order. */
+  readonly sources: readonly FramePlace[];
+  readonly room: DiskRoom;
+  /** False while the disk is full or nearly so. */
   readonly isHealthy: boolean;
   readonly lsn: number;
   readonly syncCount: number;
@@ -95,31 +97,25 @@ export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
 }
 
 class Core implements LedgerCore {
-  isHealthy = true;
-  replayedOutcomes = 0;
   readonly truncatedBytes: number;
-  readonly guard: ReplayTable;
-  readonly keyEvents: Buffer[] = [];
   private readonly options: LedgerCoreOptions;
   private readonly journal: JournalWriter;
-  private readonly exclusions = new Exclusions();
-  private readonly folded = emptyFold();
-  private outcomes: number;
-  private isRefoldDue = false;
+  private readonly state: LedgerState;
+  private readonly reserve: DiskReserve;
   private refolding: Refold | undefined;
+  /** False after the disk was full, until it has taken something again. */
+  private hasRoom = true;
 
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
     this.options = options;
-    this.guard = new ReplayTable(options.replayEntriesMax);
-    this.outcomes = start?.outcomes ?? 0;
+    this.state = new LedgerState(options, options.nowMs, options.replayEntriesMax);
     files.makeDirectory(directory);
-    if (start !== undefined) this.resume(start);
-    const rememberFrom = options.nowMs - REPLAY_WINDOW_MS;
+    if (start !== undefined) this.state.resume(start);
     const recovery = recoverJournal(
       files,
       directory,
-      (bytes, at, lsn) => this.replay(bytes, at, lsn, rememberFrom),
+      (bytes, at, lsn, segment) => this.state.replay(bytes, at, lsn, segment),
       start === undefined ? {} : { from: start },
     );
     this.truncatedBytes = recovery.truncatedBytes;
@@ -134,6 +130,7 @@ class Core implements LedgerCore {
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
+    this.reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
     // What came before its key's revocation was folded by now: nobody has read it yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
   }
@@ -146,22 +143,49 @@ class Core implements LedgerCore {
     return this.journal.syncCount;
   }
 
+  get isHealthy(): boolean {
+    return this.hasRoom && !this.reserve.room.isLow;
+  }
+
+  get room(): DiskRoom {
+    return this.reserve.room;
+  }
+
   get isRefolding(): boolean {
-    return this.isRefoldDue || this.refolding !== undefined;
+    return this.state.isRefoldDue || this.refolding !== undefined;
+  }
+
+  get guard(): ReplayTable {
+    return this.state.guard;
   }
 
   get rememberedSinceMs(): number {
-    return this.guard.rememberedSinceMs;
+    return this.state.guard.rememberedSinceMs;
+  }
+
+  get keyEvents(): readonly Buffer[] {
+    return this.state.keyEvents;
+  }
+
+  get sources(): readonly FramePlace[] {
+    return this.state.sources;
+  }
+
+  get replayedOutcomes(): number {
+    return this.state.replayedOutcomes;
   }
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.journal;
-    return { lsn, chain, outcomes: this.outcomes, keyEvents: [...this.keyEvents] };
+    const { outcomes, keyEvents, sources } = this.state;
+    return { lsn, chain, outcomes, keyEvents, sources };
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
     const records = runs.flatMap(splitRun);
-    guardCommit(records, (identity) => this.guard.find(identity));
+    guardCommit(records, (identity) => this.state.guard.find(identity));
+    this.reserve.look();
+    if (this.reserve.room.isLow) refuseBulk(records);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = auditOf(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
@@ -174,108 +198,73 @@ class Core implements LedgerCore {
 
   refold(countMax: number): boolean {
     const { files, directory, freshTable } = this.options;
-    if (this.isRefoldDue) {
-      this.isRefoldDue = false;
+    if (this.state.isRefoldDue) {
+      this.state.isRefoldDue = false;
       this.refolding?.close();
       if (freshTable === undefined) return false;
       const reader = openJournalReader(files, directory);
-      this.refolding = new Refold(reader, freshTable(), this.exclusions);
+      this.refolding = new Refold(reader, freshTable(), this.state.exclusions);
     }
     if (this.refolding?.step(this.lsn, countMax) === true) this.refolding = undefined;
     return this.isRefolding;
   }
 
-  probe(): void {
+  probe(): boolean {
     try {
-      this.journal.probe();
-      this.isHealthy = true;
+      if (!this.hasRoom) this.journal.probe();
+      this.hasRoom = true;
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
     }
+    this.reserve.look();
+    return this.reserve.restore();
   }
 
   close(): void {
+    // What closes after the journal has files of its own to bring to an end.
+    if (!this.isHealthy) this.reserve.release();
     this.refolding?.close();
     this.journal.close();
-  }
-
-  /** Takes over what the snapshot's table and guard have seen. */
-  private resume(start: SnapshotStart): void {
-    this.guard.restore(start.guard);
-    for (const payload of start.keyEvents) {
-      this.keyEvents.push(payload);
-      this.exclusions.apply(payload);
-    }
-  }
-
-  private replay(bytes: Buffer, at: number, lsn: number, rememberFrom: number): void {
-    const kind = frameKind(bytes, at);
-    if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
-    if (kind === FRAME_KINDS.standings) this.takeStandings(bytes, at);
-    if (kind === FRAME_KINDS.outcome) {
-      this.replayedOutcomes++;
-      this.count(bytes, at);
-    }
-    const id = recordIdBytes(bytes, at);
-    if (id === undefined) return;
-    const recordedAtMs = recordedMs(bytes, at);
-    if (recordedAtMs < rememberFrom) return;
-    for (const identity of identitiesOf(bytes, at)) this.guard.add(identity, lsn, recordedAtMs, id);
   }
 
   private record(fresh: readonly Pending[], runs: readonly FrameRun[], nowMs: number): void {
     const firstLsn = this.journal.lsn + 1;
     try {
-      this.journal.append(runs, nowMs * 1000);
-      this.isHealthy = true;
+      this.append(runs, nowMs);
+      this.hasRoom = true;
     } catch (error) {
+      this.hasRoom = false;
       if (!(error instanceof JournalFull)) throw error;
-      this.isHealthy = false;
       for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
       return;
     }
-    for (const [index, record] of fresh.entries()) this.remember(record, firstLsn + index);
-  }
-
-  private remember(record: Pending, lsn: number): void {
-    const { bytes } = record.run;
-    const { at, result } = record;
-    result.lsn = lsn;
-    result.recordedAtMs = recordedMs(bytes, at);
-    const id = recordIdBytes(bytes, at);
-    if (id !== undefined) {
-      for (const identity of record.identities) {
-        this.guard.add(identity, lsn, result.recordedAtMs, id);
-      }
+    const { segment, offset } = this.journal.batchPlace;
+    let at = offset;
+    for (const [index, record] of fresh.entries()) {
+      this.state.record(record, firstLsn + index, { segment, offset: at });
+      at += record.end - record.at;
     }
-    const kind = frameKind(bytes, at);
-    if (kind === FRAME_KINDS.outcome) this.count(bytes, at);
-    else if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
-    else if (kind === FRAME_KINDS.standings) this.takeStandings(bytes, at);
   }
 
-  private count(bytes: Buffer, at: number): void {
-    this.outcomes++;
-    if (this.exclusions.excludes(bytes, at)) return;
-    if (decodeFold(bytes, at, this.folded)) this.options.fold(this.folded);
-  }
-
-  private takeStandings(bytes: Buffer, at: number): void {
-    this.options.applyStandings?.(decodeStandings(bytes, at));
-  }
-
-  private takeKeyEvent(bytes: Buffer, at: number): void {
-    const start = at + FRAME_BYTES;
-    const payload = Buffer.from(bytes.subarray(start, start + frameLength(bytes, at)));
-    this.keyEvents.push(payload);
-    if (this.exclusions.apply(payload)) this.isRefoldDue = true;
+  /** What was accepted before the disk turned out to be full is finished with the ballast's room. */
+  private append(runs: readonly FrameRun[], nowMs: number): void {
+    try {
+      this.journal.append(runs, nowMs * 1000);
+    } catch (error) {
+      if (!(error instanceof JournalFull) || !this.reserve.release()) throw error;
+      this.journal.append(runs, nowMs * 1000);
+      this.reserve.look();
+    }
   }
 }
 
-/** Outcomes carry the time that was measured for them; other records that of their frame. */
-function recordedMs(bytes: Buffer, at: number): number {
-  if (frameKind(bytes, at) === FRAME_KINDS.outcome) return outcomeRecordedAtMs(bytes, at);
-  return frameTimeUs(bytes, at) / 1000;
+/** Outcomes and evidence can wait for room; a revocation or a promotion must not. */
+function refuseBulk(records: readonly Pending[]): void {
+  for (const { run, at, result } of records) {
+    const kind = frameKind(run.bytes, at);
+    const isBulk = kind === FRAME_KINDS.outcome || kind === FRAME_KINDS.evidence;
+    if (isBulk && result.verdict === VERDICT_RECORDED) result.verdict = VERDICT_UNAVAILABLE;
+  }
 }
 
 /** One audit record for every record whose signer contradicts itself. */

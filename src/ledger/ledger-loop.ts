@@ -1,6 +1,7 @@
 // The ledger thread's loop: take what has arrived, commit it as one, answer, look again. While a
 // sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
 import type { MessagePort } from "node:worker_threads";
+import { type DiskNews, DiskWatch } from "./disk-watch.ts";
 import type { FrameRun } from "./journal-writer.ts";
 import type { LedgerCore } from "./ledger-core.ts";
 import { type AppendMessage, type FromLedger, NUMBERS_PER_RECEIPT } from "./ledger-messages.ts";
@@ -8,8 +9,6 @@ import { type Arrived, LedgerPorts } from "./ledger-ports.ts";
 import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./outcome-batch.ts";
 import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
 
-/** How often a full disk is asked for room, in ms. */
-const PROBE_INTERVAL_MS = 500;
 /** Records of a re-fold between two looks at the port: some milliseconds. */
 const REFOLD_RECORDS = 2000;
 
@@ -36,13 +35,15 @@ export function serveLedger(options: LedgerLoopOptions): void {
 class Loop {
   private readonly options: LedgerLoopOptions;
   private readonly ports: LedgerPorts;
-  private probe: NodeJS.Timeout | undefined;
+  private readonly disk: DiskWatch;
   private isOver = false;
   private isRefolding = false;
 
   constructor(options: LedgerLoopOptions) {
     this.options = options;
     this.ports = new LedgerPorts(options.port, (arrived) => this.take(arrived));
+    const tell = (news: DiskNews) => this.ports.tellAll({ kind: "health", ...news });
+    this.disk = new DiskWatch(options.core, tell, (error) => this.fail(error));
   }
 
   private take(first: Arrived): void {
@@ -60,8 +61,7 @@ class Loop {
         next = this.isOver ? undefined : this.ports.receive();
       }
     } catch (error) {
-      this.stop();
-      this.options.fail(error);
+      this.fail(error);
     }
   }
 
@@ -99,7 +99,6 @@ class Loop {
 
   private commit(appends: readonly Append[]): void {
     const { core } = this.options;
-    const wasHealthy = core.isHealthy;
     // Threads read one clock, but their messages may have crossed on the way.
     const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
     const runs = appends.map(({ message }) => runOf(message));
@@ -112,7 +111,7 @@ class Loop {
       port.postMessage(answer, [answer.numbers.buffer]);
       from = to;
     }
-    if (core.isHealthy !== wasHealthy) this.tellHealth();
+    this.disk.tellNews();
     if (core.isRefolding) this.refoldSoon();
     else this.options.betweenBatches?.(nowMs);
   }
@@ -127,28 +126,9 @@ class Loop {
       try {
         if (this.options.core.refold(REFOLD_RECORDS)) this.refoldSoon();
       } catch (error) {
-        this.stop();
-        this.options.fail(error);
+        this.fail(error);
       }
     });
-  }
-
-  private tellHealth(): void {
-    const { core } = this.options;
-    this.ports.tellAll({ kind: "health", isHealthy: core.isHealthy });
-    clearInterval(this.probe);
-    // A server that says it is not ready gets no outcomes: it must find out by itself.
-    if (!core.isHealthy) this.probe = setInterval(() => this.askForRoom(), PROBE_INTERVAL_MS);
-  }
-
-  private askForRoom(): void {
-    try {
-      this.options.core.probe();
-      if (this.options.core.isHealthy) this.tellHealth();
-    } catch (error) {
-      this.stop();
-      this.options.fail(error);
-    }
   }
 
   /** A port that joined has its answers by now: they come in order. */
@@ -162,10 +142,15 @@ class Loop {
     this.options.closed();
   }
 
+  private fail(error: unknown): void {
+    this.stop();
+    this.options.fail(error);
+  }
+
   private stop(): void {
     this.isOver = true;
     this.ports.closeJoined();
-    clearInterval(this.probe);
+    this.disk.stop();
   }
 }
 

@@ -1,7 +1,9 @@
 // What crosses the port between the HTTP thread and the ledger thread. Records travel as journal
 // frames in transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
+import type { DiskNews } from "./disk-watch.ts";
 import type { JournalDamage } from "./journal-faults.ts";
+import type { FramePlace } from "./journal-places.ts";
 import type { SnapshotPace } from "./snapshot-taker.ts";
 
 /** Given to the thread at its start. */
@@ -13,6 +15,8 @@ export interface LedgerThreadData {
   nowMs: number;
   /** How often the table is saved; the thread's own pace when left out. */
   snapshotPace?: SnapshotPace;
+  /** Ballast and watermark of the journal's disk, each of so many bytes. */
+  reserveBytes: number;
 }
 
 /**
@@ -62,6 +66,8 @@ export interface ReadyMessage {
   engineMemory?: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry, in order. */
   keyEvents: Uint8Array[];
+  /** Where the vault's sources stand in the journal; left out by threads that have no vault. */
+  sources?: readonly FramePlace[];
   rememberedSinceMs: number;
 }
 
@@ -88,10 +94,9 @@ export interface TableMessage {
   engineMemory: WebAssembly.Memory;
 }
 
-/** The disk filled up, or has room again. */
-export interface HealthMessage {
+/** The disk filled up, has room again, or its numbers moved. */
+export interface HealthMessage extends DiskNews {
   kind: "health";
-  isHealthy: boolean;
 }
 
 /** Something an operator may want to know; comes after `ready`. */

@@ -1,7 +1,10 @@
 // Starts the ledger thread and waits for its first word: ready, or why it cannot be.
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "./data-directory.ts";
+import type { DiskRoom } from "./disk-reserve.ts";
 import { JournalBroken, JournalDamaged } from "./journal-faults.ts";
+import type { FramePlace } from "./journal-places.ts";
+import type { EventLog, FrameLog, KaizenLog, Ledger, SourceLog } from "./ledger.ts";
 import type {
   FailedMessage,
   FromLedger,
@@ -26,6 +29,8 @@ export interface LedgerOptions {
   onTable?: (engineMemory: WebAssembly.Memory) => void;
   /** How often the table is saved. */
   snapshotPace?: SnapshotPace;
+  /** Ballast and watermark of the journal's disk (DiskReserve); none when left out. */
+  reserveBytes?: number;
   /** Told of snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
@@ -41,6 +46,28 @@ export interface Replay {
   snapshotLsn: number | undefined;
 }
 
+export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, KaizenLog {
+  readonly replay: Replay;
+  /** The table as replay left it; another than was given when a revocation made it anew. */
+  readonly engineMemory: WebAssembly.Memory;
+  /** Payloads of the events of the reporters' registry at the start, in order. */
+  readonly keyEvents: readonly Uint8Array[];
+  /** Where the vault's sources stood in the journal at the start, in order. */
+  readonly sources: readonly FramePlace[];
+  /** Replay identities recorded since (epoch ms) are all remembered. */
+  readonly rememberedSinceMs: number;
+  /** Makes a config active for every thread's next read; rejects when the engine refuses it. */
+  installConfig(config: unknown): Promise<void>;
+  /** Lets another thread report through `port`, which is transferred; see ledger-join.ts. */
+  join(port: MessagePort): void;
+  /** The last durable position. */
+  position(): number;
+  /** False while the disk is full or nearly so, or after the thread died. */
+  isHealthy(): boolean;
+  /** How the journal's disk stood when the ledger last looked, half a second ago at most. */
+  readonly disk: DiskRoom;
+}
+
 /** Its end is the caller's to see. */
 export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
   const data: LedgerThreadData = {
@@ -49,6 +76,7 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     bureauKey: claim.paths.bureauKey,
     epoch: claim.epoch,
     nowMs: options.clock(),
+    reserveBytes: options.reserveBytes ?? 0,
     ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
   };
   const { engineMemory, engineSettings, storePort } = options;

@@ -36,7 +36,7 @@ export function receiptOf(
       `the signed id was used for the record at position ${lsn} with another body`,
     );
   }
-  if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full");
+  if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full or nearly so");
   const isDuplicate = verdict === VERDICT_DUPLICATE;
   if (!isDuplicate && verdict !== VERDICT_RECORDED) throw new Error(`verdict ${verdict}?`);
   return {

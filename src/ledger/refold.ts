@@ -3,12 +3,14 @@
 // seen every record: readers see the old state or the new one, never half of either.
 import type { Exclusions } from "./exclusions.ts";
 import { FRAME_KINDS, frameKind } from "./journal-format.ts";
-import { decodeFold, emptyFold, type FoldedOutcome } from "./journal-outcome.ts";
+import { decodeFold, emptyFold } from "./journal-outcome.ts";
 import type { JournalReader } from "./journal-reader.ts";
+import { decodeStandings } from "./journal-standings.ts";
+import { KeyStandings } from "./key-standings.ts";
+import { type FoldTarget, payloadOf } from "./ledger-state.ts";
 
 /** An empty agent table that nobody reads yet. */
-export interface FreshTable {
-  fold(outcome: FoldedOutcome): void;
+export interface FreshTable extends FoldTarget {
   /** Makes this the table that is folded into and read from. */
   publish(): void;
 }
@@ -17,6 +19,7 @@ export class Refold {
   readonly #reader: JournalReader;
   readonly #table: FreshTable;
   readonly #exclusions: Exclusions;
+  readonly #standings = new KeyStandings();
   readonly #folded = emptyFold();
   #lsn = 0;
 
@@ -32,9 +35,12 @@ export class Refold {
    */
   step(durableLsn: number, countMax: number): boolean {
     this.#lsn = this.#reader.read(this.#lsn, durableLsn, countMax, (bytes, at) => {
-      if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
-      if (this.#exclusions.excludes(bytes, at)) return;
-      if (decodeFold(bytes, at, this.#folded)) this.#table.fold(this.#folded);
+      const kind = frameKind(bytes, at);
+      if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
+      else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+      else if (kind === FRAME_KINDS.standings) {
+        this.#table.applyStandings?.(decodeStandings(bytes, at));
+      }
     });
     if (this.#lsn < durableLsn) return false;
     this.#table.publish();
@@ -44,5 +50,15 @@ export class Refold {
 
   close(): void {
     this.#reader.close();
+  }
+
+  #count(bytes: Buffer, at: number): void {
+    if (this.#exclusions.excludes(bytes, at)) return;
+    if (decodeFold(bytes, at, this.#folded)) this.#table.fold(this.#folded);
+  }
+
+  #takeKeyEvent(bytes: Buffer, at: number): void {
+    const changed = this.#standings.apply(payloadOf(bytes, at));
+    if (changed !== undefined) this.#table.standing?.(changed.agent, changed.isRevoked);
   }
 }

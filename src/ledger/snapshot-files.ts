@@ -2,9 +2,11 @@
 // kept, so that damage to the newest costs a longer replay and nothing else.
 import { createHash } from "node:crypto";
 import { errnoOf, type FileLayer, writeFully } from "./journal-files.ts";
+import type { FramePlace } from "./journal-places.ts";
 import type { JournalPoint } from "./journal-recovery.ts";
 import {
   decodeKeyEvents,
+  decodePlaces,
   decodeSnapshotHeader,
   encodeSnapshotHeader,
   type EngineIdentity,
@@ -29,6 +31,8 @@ export interface SnapshotPoint extends JournalPoint {
   readonly outcomes: number;
   /** Payloads of the records of kind `key`, in order. */
   readonly keyEvents: readonly Buffer[];
+  /** Where the vault's sources stand in the journal, in order. */
+  readonly sources: readonly FramePlace[];
 }
 
 /** A snapshot whose table is in place. */
@@ -37,20 +41,51 @@ export interface SnapshotStart extends SnapshotPoint {
   readonly guard: Buffer;
 }
 
-/** Writes a snapshot durably, then removes all but the newest two. `body` must not change. */
+/**
+ * Writes a snapshot durably, then removes all but the newest two. `body` must not change. A write
+ * that fails throws what the layer throws and leaves no file behind.
+ * @param spareBytes of the disk that the snapshot has to leave free.
+ */
 export function writeSnapshot(
   files: FileLayer,
   directory: string,
   header: SnapshotHeader,
   body: Uint8Array,
+  spareBytes = 0,
 ): void {
   files.makeDirectory(directory);
   const name = snapshotName(header.lsn);
+  removeUnfinished(files, directory);
+  if (files.freeBytes(directory) < body.byteLength + spareBytes) {
+    throw new Error(`no room for ${body.byteLength} bytes on the disk`);
+  }
   const temporary = `${directory}/${name}.tmp`;
+  try {
+    writeBody(files, temporary, header, body);
+  } catch (cause) {
+    // Half a snapshot is good for nothing and may be what fills the disk.
+    try {
+      removeUnfinished(files, directory);
+    } catch {
+      // The next one tries again.
+    }
+    throw cause;
+  }
+  files.rename(temporary, `${directory}/${name}`);
+  files.syncDirectory(directory);
+  for (const old of snapshotsOf(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
+    files.remove(`${directory}/${old}`);
+  }
+}
+
+function removeUnfinished(files: FileLayer, directory: string): void {
   for (const leftover of files.list(directory)) {
     if (leftover.endsWith(".tmp")) files.remove(`${directory}/${leftover}`);
   }
-  const descriptor = files.open(temporary, "create");
+}
+
+function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body: Uint8Array): void {
+  const descriptor = files.open(path, "create");
   try {
     const digest = createHash("sha256");
     for (let at = 0; at < body.byteLength; at += SLICE_BYTES) {
@@ -63,11 +98,6 @@ export function writeSnapshot(
     files.syncData(descriptor);
   } finally {
     files.close(descriptor);
-  }
-  files.rename(temporary, `${directory}/${name}`);
-  files.syncDirectory(directory);
-  for (const old of snapshotsOf(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
-    files.remove(`${directory}/${old}`);
   }
 }
 
@@ -113,14 +143,15 @@ function readBody(
   const header = decodeSnapshotHeader(head);
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertOurs(header, identity);
-  const rest = header.guardBytes + header.keyEventBytes;
+  const rest = header.guardBytes + header.keyEventBytes + header.sourceBytes;
   const size = SNAPSHOT_HEADER_BYTES + header.tableBytes + rest;
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
   const guard = Buffer.allocUnsafeSlow(header.guardBytes);
   const keyEvents = Buffer.alloc(header.keyEventBytes);
+  const sources = Buffer.alloc(header.sourceBytes);
   let position = SNAPSHOT_HEADER_BYTES;
-  for (const part of [...reserve(header.tableBytes), guard, keyEvents]) {
+  for (const part of [...reserve(header.tableBytes), guard, keyEvents, sources]) {
     for (let at = 0; at < part.byteLength;) {
       const length = Math.min(SLICE_BYTES, part.byteLength - at);
       const taken = files.read(descriptor, part, at, length, position);
@@ -132,7 +163,14 @@ function readBody(
   }
   if (!digest.digest().equals(header.bodyHash)) throw new SnapshotRefused("its hash is wrong");
   const { lsn, chain, outcomes } = header;
-  return { lsn, chain, outcomes, guard, keyEvents: decodeKeyEvents(keyEvents) };
+  return {
+    lsn,
+    chain,
+    outcomes,
+    guard,
+    keyEvents: decodeKeyEvents(keyEvents),
+    sources: decodePlaces(sources),
+  };
 }
 
 function assertOurs(header: SnapshotHeader, identity: EngineIdentity): void {

@@ -3,13 +3,14 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "./journal-format.ts";
+import type { FramePlace } from "./journal-places.ts";
 
-export const SNAPSHOT_VERSION = 1;
+export const SNAPSHOT_VERSION = 2;
 
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
- * the entries of the replay guard, oldest first, and the key events so far, each behind its length
- * as u32.
+ * the entries of the replay guard, oldest first, the key events so far, each behind its length as
+ * u32, and where the vault's sources stand in the journal (segment and byte offset, each as u64).
  *
  *   0               8       12      16              24      28      32
  *   +---------------+-------+-------+---------------+-------+-------+
@@ -25,7 +26,8 @@ export const SNAPSHOT_VERSION = 1;
  *   +---------------+---------------+-------------------------------+
  *   128                             160                             256
  *   +-------------------------------+-------------------------------+
- *   | sha256 of the body (32)       | key event bytes u64, zero     |
+ *   | sha256 of the body (32)       | key event bytes u64,          |
+ *   |                               | source bytes u64, zero        |
  *   +-------------------------------+-------------------------------+
  *
  * The crc32 covers the header with the crc field itself taken as zero.
@@ -44,6 +46,8 @@ const OUTCOMES_AT = 88;
 const CHAIN_AT = 96;
 const BODY_HASH_AT = 128;
 const KEY_EVENT_BYTES_AT = 160;
+const SOURCE_BYTES_AT = 168;
+const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
 /** What a table must have in common with ours before its bytes mean anything to us. */
@@ -62,6 +66,7 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly tableBytes: number;
   readonly guardBytes: number;
   readonly keyEventBytes: number;
+  readonly sourceBytes: number;
 }
 
 /** The header of a body with this sha256. */
@@ -76,6 +81,7 @@ export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Arra
   writeUint64(bytes, TABLE_BYTES_AT, header.tableBytes);
   writeUint64(bytes, GUARD_BYTES_AT, header.guardBytes);
   writeUint64(bytes, KEY_EVENT_BYTES_AT, header.keyEventBytes);
+  writeUint64(bytes, SOURCE_BYTES_AT, header.sourceBytes);
   writeUint64(bytes, OUTCOMES_AT, header.outcomes);
   bytes.set(header.chain, CHAIN_AT);
   bytes.set(bodyHash, BODY_HASH_AT);
@@ -103,6 +109,7 @@ export function decodeSnapshotHeader(
     tableBytes: readUint64(header, TABLE_BYTES_AT),
     guardBytes: readUint64(header, GUARD_BYTES_AT),
     keyEventBytes: readUint64(header, KEY_EVENT_BYTES_AT),
+    sourceBytes: readUint64(header, SOURCE_BYTES_AT),
     outcomes: readUint64(header, OUTCOMES_AT),
     chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),
     bodyHash: header.subarray(BODY_HASH_AT, BODY_HASH_AT + HASH_BYTES),
@@ -128,6 +135,24 @@ export function decodeKeyEvents(bytes: Buffer): Buffer[] {
     at = end;
   }
   return payloads;
+}
+
+/** Places in the journal as they stand in a body. */
+export function encodePlaces(places: readonly FramePlace[]): Buffer {
+  const bytes = Buffer.alloc(places.length * PLACE_BYTES);
+  for (const [index, { segment, offset }] of places.entries()) {
+    writeUint64(bytes, index * PLACE_BYTES, segment);
+    writeUint64(bytes, index * PLACE_BYTES + 8, offset);
+  }
+  return bytes;
+}
+
+export function decodePlaces(bytes: Buffer): FramePlace[] {
+  const places: FramePlace[] = [];
+  for (let at = 0; at + PLACE_BYTES <= bytes.byteLength; at += PLACE_BYTES) {
+    places.push({ segment: readUint64(bytes, at), offset: readUint64(bytes, at + 8) });
+  }
+  return places;
 }
 
 const NAME = /^snap-(\d{20})\.bin$/;

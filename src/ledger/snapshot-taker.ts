@@ -7,7 +7,12 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { TableImage } from "../engine/image.ts";
 import type { ReplayTable } from "./idempotency.ts";
 import type { SnapshotPoint } from "./snapshot-files.ts";
-import { encodeKeyEvents, type EngineIdentity, type SnapshotHeader } from "./snapshot-format.ts";
+import {
+  encodeKeyEvents,
+  encodePlaces,
+  type EngineIdentity,
+  type SnapshotHeader,
+} from "./snapshot-format.ts";
 
 /** A snapshot is due after so many outcomes, or after so long with at least the lesser number. */
 export interface SnapshotPace {
@@ -105,8 +110,9 @@ export class SnapshotTaker {
 
   private bytesNeeded(): number {
     const { image, guard, point } = this.options;
-    const keyEvents = encodeKeyEvents(point().keyEvents).byteLength;
-    return image().bytes() + guard.byteCount + keyEvents;
+    const { keyEvents, sources } = point();
+    const rest = encodeKeyEvents(keyEvents).byteLength + encodePlaces(sources).byteLength;
+    return image().bytes() + guard.byteCount + rest;
   }
 
   private askForRoom(port: MessagePort): void {
@@ -132,7 +138,7 @@ export class SnapshotTaker {
   private copy(port: MessagePort, room: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.options;
-    const { lsn, chain, outcomes, keyEvents } = this.options.point();
+    const { lsn, chain, outcomes, keyEvents, sources } = this.options.point();
     const body = new Uint8Array(room);
     let at = 0;
     for (const part of image().parts()) {
@@ -143,6 +149,8 @@ export class SnapshotTaker {
     guard.copyEntries(body.subarray(at));
     const events = encodeKeyEvents(keyEvents);
     body.set(events, at + guard.byteCount);
+    const places = encodePlaces(sources);
+    body.set(places, at + guard.byteCount + events.byteLength);
     const { layoutVersion, engineDigest, seed } = identity;
     const header = {
       layoutVersion,
@@ -154,6 +162,7 @@ export class SnapshotTaker {
       tableBytes,
       guardBytes: guard.byteCount,
       keyEventBytes: events.byteLength,
+      sourceBytes: places.byteLength,
     };
     this.outcomesSaved = outcomes;
     port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);

@@ -7,13 +7,18 @@ import type { SnapshotHeader } from "./snapshot-format.ts";
 import type { FromSnapshotWriter, ToSnapshotWriter } from "./snapshot-taker.ts";
 
 /** Serves the ledger thread at the other end of `port`. Returns at once. */
-export function serveSnapshotWriter(port: MessagePort, files: FileLayer, directory: string): void {
+export function serveSnapshotWriter(
+  port: MessagePort,
+  files: FileLayer,
+  directory: string,
+  spareBytes: number,
+): void {
   let room = new SharedArrayBuffer(0);
   const tell = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
-    const { tableBytes, guardBytes, keyEventBytes } = header;
-    const body = new Uint8Array(room, 0, tableBytes + guardBytes + keyEventBytes);
-    writeSnapshot(files, directory, header, body);
+    const { tableBytes, guardBytes, keyEventBytes, sourceBytes } = header;
+    const bytes = tableBytes + guardBytes + keyEventBytes + sourceBytes;
+    writeSnapshot(files, directory, header, new Uint8Array(room, 0, bytes), spareBytes);
     tell({ kind: "written", lsn: header.lsn });
   };
   port.on("message", (message: ToSnapshotWriter) => {

@@ -201,6 +201,10 @@ export class SimulatedFiles implements FileLayer {
     });
   }
 
+  freeBytes(): number {
+    return Math.max(0, this.capacity - this.used());
+  }
+
   remove(path: string): void {
     this.mutate("rename");
     this.change((entries) => entries.delete(path));
