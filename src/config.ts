@@ -3,7 +3,8 @@
 import { LET_THROUGH_PER_SECOND } from "./store/decision-ring.ts";
 import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
 import { isServiceId } from "./ledger/service-id.ts";
-import { SCORING_MODES } from "./scoring-pool.ts";
+import type { RateLimit, RateLimits } from "./http/rate-limits.ts";
+import { HTTP_THREADS_MAX, SCORING_MODES } from "./scoring-pool.ts";
 import type { ScoringMode } from "./scoring-pool.ts";
 import { DECISIONS_KEPT_DAYS } from "./store/store-client.ts";
 import { isAbsolute, resolve } from "node:path";
@@ -31,6 +32,10 @@ export interface ServeConfig {
   readonly decisionsKeptDays: number;
   /** Answers that let through, logged per second; denials always are. */
   readonly decisionsPerSecond: number;
+  /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
+  readonly httpThreads: number;
+  /** Per key; a class that is left out is unlimited. */
+  readonly rateLimits: RateLimits;
 }
 
 /** How a command reaches a running server, as far as it was told. */
@@ -54,11 +59,18 @@ export function dataDirOf(flag: string | undefined, environment: Environment): s
   return isAbsolute(dataDir) ? dataDir : resolve(filled(environment["INIT_CWD"]) ?? ".", dataDir);
 }
 
-/** Throws InvalidSetting for a port that is none. */
-export function serveConfigOf(
-  flags: { port?: string; host?: string; dataDir?: string; sample: boolean; scoring?: string },
-  environment: Environment,
-): ServeConfig {
+/** What the command line of `serve` may say; the rest is environment. */
+export interface ServeFlags {
+  port?: string;
+  host?: string;
+  dataDir?: string;
+  sample: boolean;
+  scoring?: string;
+  httpThreads?: string;
+}
+
+/** Throws InvalidSetting for a setting that cannot be meant, a port that is none for one. */
+export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   const port = flags.port ?? filled(environment["TRUSTRANK_PORT"]) ?? filled(environment["PORT"]);
   const testAgents = filled(environment["TRUSTRANK_TEST_AGENTS"]);
   return {
@@ -73,6 +85,13 @@ export function serveConfigOf(
     isKaizenScheduled: environment["TRUSTRANK_KAIZEN"] !== "off",
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
     decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
+    httpThreads: threadsOf(
+      flags.httpThreads ?? filled(environment["TRUSTRANK_HTTP_THREADS"]) ?? "1",
+    ),
+    rateLimits: {
+      ...limitOf("score", filled(environment["TRUSTRANK_RATE_SCORE"])),
+      ...limitOf("outcomes", filled(environment["TRUSTRANK_RATE_OUTCOMES"])),
+    },
     decisionsPerSecond: rateOf(filled(environment["TRUSTRANK_DECISIONS_PER_SECOND"])),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:
@@ -122,6 +141,26 @@ function rateOf(text: string | undefined): number {
   if (text === undefined) return LET_THROUGH_PER_SECOND;
   if (/^\d{1,7}$/.test(text)) return Number(text);
   throw new InvalidSetting(`\`${text}\` is not a number of decisions per second`);
+}
+
+function threadsOf(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,2}$/.test(text) && count >= 1 && count <= HTTP_THREADS_MAX) return count;
+  throw new InvalidSetting(
+    `\`${text}\` is not a number of HTTP threads (1 to ${HTTP_THREADS_MAX})`,
+  );
+}
+
+/** `2000`, or with another burst than the rate itself `2000/4000`. */
+function limitOf(rateClass: keyof RateLimits, text: string | undefined): RateLimits {
+  if (text === undefined) return {};
+  const [perSecond = 0, burst = perSecond] = text.split("/").map(Number);
+  const limit: RateLimit = { perSecond, burst };
+  if (/^\d{1,7}(\/\d{1,7})?$/.test(text) && perSecond > 0 && burst > 0) {
+    return { [rateClass]: limit };
+  }
+  const name = `TRUSTRANK_RATE_${rateClass.toUpperCase()}`;
+  throw new InvalidSetting(`${name}: \`${text}\` is not a rate per second (2000 or 2000/4000)`);
 }
 
 function serviceIdOf(text: string | undefined): string | undefined {

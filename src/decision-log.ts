@@ -1,12 +1,16 @@
-// Puts the rings of the decision log together: one for the HTTP thread, one for each pool thread,
+// Puts the rings of the decision log together: one for each HTTP thread, one for each pool thread,
 // all of them read by the store thread.
 import type { DecisionLog } from "./contract/decisions.ts";
 import { createDecisionRing, decisionCounts } from "./store/decision-layout.ts";
 import { DecisionRing } from "./store/decision-ring.ts";
 
 export interface OpenDecisionLog {
-  /** Of the HTTP thread. */
+  /** Of the main thread. */
   readonly log: DecisionLog;
+  /** Of the further HTTP threads. */
+  readonly httpRings: readonly SharedArrayBuffer[];
+  /** What each HTTP thread may log of answers that let through, per second. */
+  readonly letThroughPerSecond: number;
   readonly poolRings: readonly SharedArrayBuffer[];
   /** All of them, for the store. */
   readonly rings: readonly SharedArrayBuffer[];
@@ -16,14 +20,22 @@ export interface OpenDecisionLog {
   flush(): Promise<void>;
 }
 
-/** `poolThreads` may be 0. */
-export function openDecisionLog(poolThreads: number, letThroughPerSecond: number): OpenDecisionLog {
+/** `poolThreads` may be 0. The HTTP threads share what may be logged per second. */
+export function openDecisionLog(
+  httpThreads: number,
+  poolThreads: number,
+  perSecond: number,
+): OpenDecisionLog {
+  const letThroughPerSecond = Math.ceil(perSecond / httpThreads);
   const own = createDecisionRing();
+  const httpRings = Array.from({ length: httpThreads - 1 }, () => createDecisionRing());
   const poolRings = Array.from({ length: poolThreads }, () => createDecisionRing());
-  const rings = [own, ...poolRings];
+  const rings = [own, ...httpRings, ...poolRings];
   const log = new DecisionRing(own, { waitMs: 0, letThroughPerSecond });
   return {
     log,
+    httpRings,
+    letThroughPerSecond,
     poolRings,
     rings,
     gauges: () => {

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 
 import type { ReporterDesk } from "./bureau/reporter-desk.ts";
-import { CommandFailure } from "./cli/failure.ts";
+import { CommandFailure, EXIT_FAILED } from "./cli/failure.ts";
 import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "./contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
@@ -13,10 +13,10 @@ import type { OpenCredibility } from "./credibility-service.ts";
 import { defaultConfig } from "./engine/config.ts";
 import { defaultThreads } from "./engine/pool.ts";
 import { type Evidence, openEvidence } from "./evidence.ts";
-import { startHttpServer } from "./http/http-server.ts";
+import { type Front, openFront } from "./http-front.ts";
 import { openKeyring } from "./http/keys.ts";
 import type { Keyring } from "./http/keys.ts";
-import type { HttpServer } from "./http/server-port.ts";
+import type { HttpDependencies } from "./http/services.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
 import { QUEUE_RECORDS_MAX } from "./ledger/ledger-client.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
@@ -50,6 +50,13 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** Told once of what ends the service before its time, with the exit code it must end with. */
+export type OnFatal = (exitCode: number, why: string) => void;
+
+const JOURNAL_FAILED =
+  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
+const THREAD_FAILED = "an HTTP thread has failed: ending, the log says why";
+
 type Closer = () => Promise<void> | void;
 
 /**
@@ -59,7 +66,7 @@ type Closer = () => Promise<void> | void;
 export async function startService(
   config: ServeConfig,
   log: Log,
-  onFatal: (exitCode: number) => void,
+  onFatal: OnFatal,
 ): Promise<Service> {
   const closers: Closer[] = [];
   try {
@@ -73,13 +80,18 @@ export async function startService(
 async function openService(
   config: ServeConfig,
   log: Log,
-  onFatal: (exitCode: number) => void,
+  onFatal: OnFatal,
   closers: Closer[],
 ): Promise<Service> {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
   const { paths } = claim;
-  const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
+  let front: Front | undefined;
+  const keyring = await openKeyring({
+    dataDir: paths.root,
+    now: Date.now,
+    onChange: (stored) => front?.tellKey(stored),
+  });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisions(config);
   const store = await openStore(config, log, decisions);
@@ -89,12 +101,15 @@ async function openService(
   const evidence = await openEvidence({
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
-    onFatal,
+    onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
     snapshotOutcomes: config.snapshotOutcomes,
     log,
-    onTable: (memory) => void scorer?.rebind(memory),
+    onTable: (memory) => {
+      void scorer?.rebind(memory);
+      front?.rebind(memory);
+    },
   });
   const { ledger, engine, bureau } = evidence;
   closers.push(() => ledger.close());
@@ -124,17 +139,24 @@ async function openService(
   closers.push(() => scorer?.close());
   const reporters = reporting.desk;
   const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility };
-  const server = await listen(config, log, parts).catch(asFailure);
-  closers.push(() => server.close(DRAIN_MS));
+  const opened = await openFront(config, log, {
+    evidence,
+    decisions,
+    scorer,
+    dependencies: dependenciesOf(config, log, parts),
+    onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED),
+  }).catch(asFailure);
+  front = opened;
+  closers.push(() => opened.close(DRAIN_MS));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = urlOf(config.host, server.port);
+  const url = urlOf(config.host, opened.port);
   publishServer(paths, { url, pid: process.pid });
   closers.push(() => withdrawServer(paths));
   let closing: Promise<void> | undefined;
   return {
     url,
-    adapter: server.adapter,
+    adapter: opened.adapter,
     version: versionOf(),
     newAdminKey,
     sampleCount,
@@ -145,8 +167,10 @@ async function openService(
   };
 }
 
-function openDecisions({ scoring, decisionsPerSecond }: ServeConfig): OpenDecisionLog {
-  return openDecisionLog(scoring === "inline" ? 0 : defaultThreads(), decisionsPerSecond);
+function openDecisions(config: ServeConfig): OpenDecisionLog {
+  const { httpThreads, scoring, decisionsPerSecond } = config;
+  const poolThreads = scoring === "inline" ? 0 : defaultThreads();
+  return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
 }
 
 function openScorer(config: ServeConfig, evidence: Evidence, decisions: OpenDecisionLog) {
@@ -183,13 +207,10 @@ interface Parts {
   credibility: OpenCredibility;
 }
 
-function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer> {
+function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
   const { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility } = parts;
   const { bureau, engine, ledger, sources } = evidence;
-  return startHttpServer({
-    adapter: "auto",
-    host: config.host,
-    port: config.port,
+  return {
     bureau,
     keyring,
     store,
@@ -200,6 +221,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
     ...(scorer === undefined ? {} : { scorer }),
     clock: Date.now,
     logger: log,
+    rateLimits: config.rateLimits,
     health: { isReady: () => readiness(ledger) },
     version: versionOf(),
     vitals: () => ({
@@ -212,7 +234,7 @@ function listen(config: ServeConfig, log: Log, parts: Parts): Promise<HttpServer
         ...decisions.gauges(),
       },
     }),
-  });
+  };
 }
 
 /** Last opened, first closed; each is closed once, whatever became of the others. */

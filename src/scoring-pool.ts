@@ -16,6 +16,8 @@ export type ScoringMode = (typeof SCORING_MODES)[number];
 const AUTO_BYTES_MIN = 12 * 1024;
 /** Slots below belong to the writer and to HTTP threads. */
 const FIRST_SLOT = 16;
+/** Slot 0 is the writer's. */
+export const HTTP_THREADS_MAX = FIRST_SLOT - 1;
 const WORKER = new URL("scoring-worker.ts", import.meta.url).href;
 
 export interface ScoringPool extends BatchScorer {

@@ -10,8 +10,6 @@ import { note, print, printJson } from "./output.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
-const JOURNAL_FAILED =
-  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
 /** A verdict worth reading: this agent of the sample turned bad ten days ago. */
 const SAMPLE_REQUEST = {
   agent_id: "agent://globex/price-scout",
@@ -28,15 +26,17 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
   const log = makeLog((line) => process.stderr.write(line), Date.now);
   let service: Service | undefined;
   let fatalCode = 0;
+  let fatalWhy = "";
   const exitCodeNow = () => fatalCode;
   try {
-    service = await startService(config, log, (exitCode) => {
+    service = await startService(config, log, (exitCode, why) => {
       fatalCode = exitCode;
-      if (service !== undefined) void end(service, JOURNAL_FAILED, exitCodeNow);
+      fatalWhy = why;
+      if (service !== undefined) void end(service, why, exitCodeNow);
     });
   } catch (error) {
     if (fatalCode === 0) throw error;
-    throw new CommandFailure(JOURNAL_FAILED, fatalCode);
+    throw new CommandFailure(fatalWhy, fatalCode);
   }
   const running = service;
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -69,6 +69,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
   return {
     url: service.url,
     adapter: service.adapter,
+    http_threads: config.httpThreads,
     version: service.version,
     data_dir: config.dataDir,
     pid: process.pid,
@@ -81,7 +82,8 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
 
 function greet(service: Service, config: ServeConfig): void {
   const { url, adapter, version, newAdminKey, sampleCount, replayedCount } = service;
-  print(`TrustRank ${version} listens on ${url} (${adapter}), data in ${config.dataDir}`);
+  const threads = config.httpThreads > 1 ? `, ${config.httpThreads} threads` : "";
+  print(`TrustRank ${version} listens on ${url} (${adapter}${threads}), data in ${config.dataDir}`);
   if (sampleCount > 0) print(`loaded the sample history: ${sampleCount} outcomes`);
   else print(`${service.agentCount} agents from ${replayedCount} outcomes`);
   if (newAdminKey !== undefined) {

@@ -65,6 +65,7 @@ function addServe(program: Command): void {
     .option("--host <host>", "address to listen on (TRUSTRANK_HOST; default 127.0.0.1)")
     .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
     .option("--scoring <mode>", "where large batches are scored: auto, inline or pool")
+    .option("--http-threads <count>", "threads that serve HTTP (TRUSTRANK_HTTP_THREADS; default 1)")
     .option("--no-sample", "do not load the sample history into an empty data directory")
     .option("--json", "print one JSON line once it listens")
     .action((flags) => runServe(serveConfigOf(flags, process.env), flags));

@@ -1,0 +1,128 @@
+// The front of the service: the main thread's server and, where more cores are to serve, further
+// threads with servers of their own on the same port. The system deals connections out among them.
+import type { ServeConfig } from "./config.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
+import type { Evidence } from "./evidence.ts";
+import { type RunningServer, startHttpServer } from "./http/http-server.ts";
+import type { StoredKey } from "./http/key-file.ts";
+import { findPort } from "./http/port-probe.ts";
+import type { Reply, RequestHead } from "./http/server-port.ts";
+import type { BatchScorer, HttpDependencies } from "./http/services.ts";
+import { type HttpThreads, openHttpThreads } from "./http-threads.ts";
+import type { Log } from "./log.ts";
+
+export interface FrontParts {
+  readonly evidence: Evidence;
+  readonly decisions: OpenDecisionLog;
+  readonly scorer: BatchScorer | undefined;
+  /** Of the main thread. */
+  readonly dependencies: HttpDependencies;
+  /** A thread has failed: the service must end, in order. */
+  readonly onBroken: () => void;
+}
+
+/** A front that listens. */
+export interface Front {
+  readonly port: number;
+  readonly adapter: RunningServer["adapter"];
+  /** A key was made or revoked. */
+  tellKey(stored: StoredKey): void;
+  /** The main thread reads another table. */
+  rebind(engineMemory: WebAssembly.Memory): void;
+  /** No new connections, answers to what is in flight for up to `graceMs`, then the end. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Rejects when the port is taken or a thread cannot start; what was opened is closed again. */
+export function openFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
+  return config.httpThreads > 1
+    ? openSharedFront(config, log, parts)
+    : openSingleFront(config, parts);
+}
+
+async function openSingleFront({ host, port }: ServeConfig, parts: FrontParts): Promise<Front> {
+  const server = await startHttpServer({ adapter: "auto", host, port, ...parts.dependencies });
+  return {
+    port: server.port,
+    adapter: server.adapter,
+    tellKey: () => undefined,
+    rebind: () => undefined,
+    close: (graceMs) => server.close(graceMs),
+  };
+}
+
+async function openSharedFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
+  const { host } = config;
+  const port = await findPort(host, config.port);
+  // No thread is asked for anything before all of them listen.
+  const server: { running?: RunningServer } = {};
+  const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
+    server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
+  const threads = await startThreads(config, port, log, parts, relay);
+  try {
+    const { dependencies } = parts;
+    const { keyring } = dependencies;
+    const running = await startHttpServer({
+      adapter: "auto",
+      host,
+      port,
+      isPortShared: true,
+      ...dependencies,
+      rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
+      allCounts: async () => [running.counts(), ...(await threads.counts())],
+    });
+    server.running = running;
+    await threads.listen();
+    return sharedFront(running, threads);
+  } catch (error) {
+    await Promise.all([server.running?.close(0), threads.close(0)]);
+    throw error;
+  }
+}
+
+function sharedFront(server: RunningServer, threads: HttpThreads): Front {
+  return {
+    port: server.port,
+    adapter: server.adapter,
+    tellKey: (stored) => threads.tellKey(stored),
+    rebind: (engineMemory) => threads.rebind(engineMemory),
+    async close(graceMs) {
+      // All at once: a connection that one thread refuses would be dealt to another.
+      threads.stopAccepting();
+      server.stopAccepting();
+      await Promise.all([server.close(graceMs), threads.close(graceMs)]);
+    },
+  };
+}
+
+function startThreads(
+  config: ServeConfig,
+  port: number,
+  log: Log,
+  { evidence, decisions, scorer, dependencies, onBroken }: FrontParts,
+  relay: RunningServer["relay"],
+): Promise<HttpThreads> {
+  const { host, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } = config;
+  return openHttpThreads({
+    shared: {
+      host,
+      port,
+      version: dependencies.version,
+      engineMemory: evidence.engineMemory,
+      vaultMemory: evidence.sources.vault.memory,
+      decisionsPerSecond: decisions.letThroughPerSecond,
+      keys: dependencies.keyring.storedKeys(),
+      adminKey,
+      rateLimits,
+      isReservedEnabled,
+      isSignatureRequired,
+      poolBytesMin: scorer?.bytesMin,
+    },
+    ledger: evidence.ledger,
+    decisionRings: decisions.httpRings,
+    log,
+    relay,
+    scorer,
+    onBroken,
+  });
+}
