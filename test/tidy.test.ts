@@ -28,7 +28,10 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
     any: [/^src\/contract\//, /^assembly\/layout\.ts$/],
     types: [/^src\/(store|engine)\//],
   },
-  http: { any: [/^src\/contract\//], types: [/^src\/(bureau|store|kaizen)\//] },
+  http: {
+    any: [/^src\/contract\//, /^assembly\/wire\/layout\.ts$/],
+    types: [/^src\/(bureau|store|kaizen)\//],
+  },
   client: { any: [/^src\/contract\//] },
 };
 

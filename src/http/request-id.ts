@@ -4,22 +4,27 @@
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../contract/identifiers.ts";
 
-const RANDOM_BYTES_PER_ID = 10;
-const POOL_BYTES = 4096 - (4096 % RANDOM_BYTES_PER_ID);
+const POOL_BYTES = 4096;
+/** Bytes drawn for each millisecond: all random bits of an id. */
+const RANDOM_BYTES = 10;
 /** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-/** Version 7 and four random bits; variant and six. */
-const VERSIONED = Array.from({ length: 16 }, (_, nibble) => `-7${nibble.toString(16)}`);
-const VARIANT = Array.from({ length: 64 }, (_, bits) => `-${HEX[0x80 | bits]}`);
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Makes UUIDv7 strings; the random bytes are drawn a pool at a time, the time prefix once a ms. */
+/**
+ * Makes UUIDv7 strings that grow: the random bits are drawn anew each millisecond and counted up
+ * within it (RFC 9562 §6.2, method 2), so that of all but the last two bytes the text is kept.
+ */
 export class RequestIds {
   readonly #pool = new Uint8Array(POOL_BYTES);
   readonly #now: () => number;
   #offset = POOL_BYTES;
-  #prefixMs = -1;
+  #nowMs = -1;
+  /** The text up to the last two bytes, and what these count. */
   #prefix = "";
+  #low = 0;
+  #fixed = "";
+  #high = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -28,19 +33,11 @@ export class RequestIds {
   /** A new UUIDv7 (RFC 9562 §5.7). */
   next(): string {
     const nowMs = this.#now();
-    if (nowMs !== this.#prefixMs) this.#setPrefix(nowMs);
-    if (this.#offset === POOL_BYTES) {
-      randomFillSync(this.#pool);
-      this.#offset = 0;
-    }
-    const at = this.#offset;
-    this.#offset += RANDOM_BYTES_PER_ID;
-    const pool = this.#pool;
-    const versioned = VERSIONED[pool[at]! & 0xf]! + HEX[pool[at + 1]!]!;
-    const variant = VARIANT[pool[at + 2]! & 0x3f]! + HEX[pool[at + 3]!]!;
-    const high = HEX[pool[at + 4]!]! + HEX[pool[at + 5]!]! + HEX[pool[at + 6]!]!;
-    const low = HEX[pool[at + 7]!]! + HEX[pool[at + 8]!]! + HEX[pool[at + 9]!]!;
-    return `${this.#prefix}${versioned}${variant}-${high}${low}`;
+    // A clock set back goes on counting in the millisecond it had reached.
+    if (nowMs > this.#nowMs) this.#draw(nowMs);
+    else if (this.#low === 0xffff) this.#carry();
+    else this.#low += 1;
+    return this.#prefix + HEX[this.#low >>> 8]! + HEX[this.#low & 0xff]!;
   }
 
   /** The caller's id when it is safe to echo, else a new one. */
@@ -48,10 +45,36 @@ export class RequestIds {
     return header !== undefined && isToken(header) ? header : this.next();
   }
 
-  #setPrefix(nowMs: number): void {
-    const hex = Math.trunc(nowMs).toString(16).padStart(12, "0");
-    this.#prefix = `${hex.slice(0, 8)}-${hex.slice(8)}`;
-    this.#prefixMs = nowMs;
+  /** A new millisecond: 74 random bits, the top one of those that count left clear. */
+  #draw(nowMs: number): void {
+    if (this.#offset + RANDOM_BYTES > POOL_BYTES) {
+      randomFillSync(this.#pool);
+      this.#offset = 0;
+    }
+    const bytes = this.#pool.subarray(this.#offset, this.#offset + RANDOM_BYTES);
+    this.#offset += RANDOM_BYTES;
+    const time = Math.trunc(nowMs).toString(16).padStart(12, "0");
+    const [a, b, c, d, e, f] = bytes as unknown as [number, number, number, number, number, number];
+    const version = (0x7000 | ((a & 0xf) << 8) | b).toString(16);
+    const variant = (0x8000 | ((c & 0x3f) << 8) | d).toString(16);
+    this.#fixed = `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${HEX[e]}${HEX[f]}`;
+    this.#high = ((bytes[6]! & 0x7f) << 8) | bytes[7]!;
+    this.#low = (bytes[8]! << 8) | bytes[9]!;
+    this.#nowMs = nowMs;
+    this.#setPrefix();
+  }
+
+  /** 65,536 ids in one millisecond, at most. */
+  #carry(): void {
+    this.#low = 0;
+    this.#high += 1;
+    this.#setPrefix();
+  }
+
+  #setPrefix(): void {
+    const text = this.#fixed + this.#high.toString(16).padStart(4, "0");
+    // In one piece: it is part of every id of its millisecond.
+    this.#prefix = Buffer.from(text).toString();
   }
 }
 

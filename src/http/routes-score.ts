@@ -8,7 +8,6 @@ import {
   parseHandshakeRequest,
   parseVerifyRequest,
 } from "../contract/parse-requests.ts";
-import { parsePlainVerify } from "../contract/parse-verify-plain.ts";
 import type { Exchange } from "./exchange.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { VERDICTS } from "../contract/vocabulary.ts";
@@ -20,6 +19,7 @@ import type { Reply } from "./server-port.ts";
 import { scoreVerifyBatch } from "./verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
 import { writeCheck, writeHandshake, writeVerify } from "./verdict-writer.ts";
+import { scanVerify } from "./verify-scan.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 
@@ -81,8 +81,7 @@ export const SCORE_ROUTES: readonly Route[] = [
 ];
 
 function verify(exchange: Exchange): Reply | Promise<Reply> {
-  const request =
-    exchange.plainJson(parsePlainVerify) ?? parseVerifyRequest(exchange.readDocument());
+  const request = exchange.plainJson(scanVerify) ?? parseVerifyRequest(exchange.readDocument());
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;

@@ -9,71 +9,125 @@ import type {
   VerdictStamp,
   VerifyResponse,
 } from "../contract/messages.ts";
-import type { RiskLevel } from "../contract/vocabulary.ts";
+import type { Regime, RiskLevel, Tier } from "../contract/vocabulary.ts";
 
-/** SPEC §2.3 as JSON. */
+/**
+ * SPEC §2.3 as JSON. A reply is joined from few and long pieces: each one costs about as much when
+ * the text is laid out flat as printing a number does, so what takes few values is joined once and
+ * kept.
+ */
 export function writeVerify(response: VerifyResponse): string {
-  const { provenance_data: provenance, policy_action: policy } = response;
-  const sources =
-    provenance.sources === undefined ? "" : `,"sources":${sourceList(provenance.sources)}`;
+  const { sources } = response.provenance_data;
+  const listed = sources === undefined ? "}" : `,"sources":[${sourceList(sources)}]}`;
   return (
-    `{"request_id":"${response.request_id}","trust_evaluation":{` +
-    scoreMembers(response.trust_evaluation) +
-    (provenance.is_hallucinated ? HALLUCINATED : SOUND) +
-    `${provenance.source_verified},"reason":${quote(provenance.reason)}${sources}` +
-    `},"policy_action":{"verdict":"${policy.verdict}","log_reason":"${policy.log_reason}"}` +
-    `,"reason_codes":${wrapAll(response.reason_codes)},"enforced":${response.enforced}` +
-    `,"config_version":"${response.config_version}"${timeMembers(response)}}`
+    `{"request_id":"${response.request_id}` +
+    trustText(response.trust_evaluation) +
+    provenanceText(response.provenance_data) +
+    listed +
+    policyText(response.policy_action) +
+    wrapAll(response.reason_codes) +
+    stampText(response)
   );
 }
 
-const HALLUCINATED = '},"provenance_data":{"is_hallucinated":true,"source_verified":';
-const SOUND = '},"provenance_data":{"is_hallucinated":false,"source_verified":';
-
 type Trust = VerifyResponse["trust_evaluation"];
 
+const TRUST = '","trust_evaluation":{';
 const RISK_INDEX: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2, CRITICAL: 3 };
+const TIER_INDEX: Readonly<Record<Tier, number>> = { A: 0, B: 1, C: 2, D: 3, REVIEW: 4 };
+const REGIME_INDEX: Readonly<Record<Regime, number>> = { stable: 0, drifting: 1, shock: 2 };
+const NO_REGIME = 3;
 const SCORE_MIN = 300;
 const SCORE_MAX = 850;
-/** The members up to the internal score, for every whole score, threshold and risk once seen. */
-const scoreTexts: (string | undefined)[] = [];
-/** Tier and regime, for every pair once seen. */
-const standingTexts = new Map<string, Map<string | undefined, string>>();
+/** Values of threshold, risk, tier and regime together. */
+const STANDINGS = 2 * 4 * 5 * 4;
+/** The members up to the confidence, for every whole score and standing once seen. */
+const trustTexts: (string | undefined)[] = Array.from({
+  length: (SCORE_MAX - SCORE_MIN + 1) * STANDINGS,
+});
 
-/**
- * The members of `trust_evaluation`. Joining strings piece by piece was a third of the cost of a
- * reply: what takes few values is joined once and kept.
- */
-function scoreMembers(trust: Trust): string {
-  const { internal_score: internal } = trust;
+function trustText(trust: Trust): string {
+  const { internal_score: internal, regime } = trust;
   const isUsual =
     Number.isInteger(internal) &&
     internal >= SCORE_MIN &&
     internal <= SCORE_MAX &&
     trust.score === Math.round((100 * (internal - SCORE_MIN)) / (SCORE_MAX - SCORE_MIN));
-  if (!isUsual) return `${scoreText(trust)}${standing(trust)}${thousandths(trust.confidence)}`;
+  if (!isUsual) return scoreText(trust) + thousandths(trust.confidence);
   const threshold = trust.threshold_met ? 4 : 0;
-  const index = (internal - SCORE_MIN) * 8 + threshold + RISK_INDEX[trust.risk_level];
-  const known = (scoreTexts[index] ??= scoreText(trust));
-  return known + standing(trust) + thousandths(trust.confidence);
+  const standing = (threshold + RISK_INDEX[trust.risk_level]) * 5 + TIER_INDEX[trust.tier];
+  const regimeIndex = regime === undefined ? NO_REGIME : REGIME_INDEX[regime];
+  const index = (internal - SCORE_MIN) * STANDINGS + standing * 4 + regimeIndex;
+  return (trustTexts[index] ??= flat(scoreText(trust))) + thousandths(trust.confidence);
 }
 
 function scoreText(trust: Trust): string {
+  const regime = trust.regime === undefined ? "" : `,"regime":"${trust.regime}"`;
   return (
-    `"score":${num(trust.score)},"threshold_met":${trust.threshold_met}` +
-    `,"risk_level":"${trust.risk_level}","internal_score":${num(trust.internal_score)}`
+    `${TRUST}"score":${num(trust.score)},"threshold_met":${trust.threshold_met}` +
+    `,"risk_level":"${trust.risk_level}","internal_score":${num(trust.internal_score)}` +
+    `,"tier":"${trust.tier}"${regime},"confidence":`
   );
 }
 
-function standing({ tier, regime }: Trust): string {
-  let byRegime = standingTexts.get(tier);
-  if (byRegime === undefined) standingTexts.set(tier, (byRegime = new Map()));
-  let text = byRegime.get(regime);
-  if (text === undefined) {
-    const member = regime === undefined ? "" : `,"regime":"${regime}"`;
-    byRegime.set(regime, (text = `,"tier":"${tier}"${member},"confidence":`));
+type Provenance = VerifyResponse["provenance_data"];
+
+/** Sentences kept; those that name a place in a text are many, and start the memory anew. */
+const KEPT_MAX = 512;
+const provenanceTexts = [0, 1, 2, 3].map(() => new Map<string, string>());
+
+/** The members up to the reason. */
+function provenanceText({ is_hallucinated, source_verified, reason }: Provenance): string {
+  const texts = provenanceTexts[(is_hallucinated ? 2 : 0) + (source_verified ? 1 : 0)]!;
+  const known = texts.get(reason);
+  if (known !== undefined) return known;
+  const text =
+    `},"provenance_data":{"is_hallucinated":${is_hallucinated}` +
+    `,"source_verified":${source_verified},"reason":${escape(reason)}`;
+  return keep(texts, reason, text);
+}
+
+const policyTexts = new Map<string, Map<string, string>>();
+
+/** The verdict with its label, up to the list of codes. Labels are few and ours. */
+function policyText({ verdict, log_reason }: VerifyResponse["policy_action"]): string {
+  let texts = policyTexts.get(verdict);
+  if (texts === undefined) policyTexts.set(verdict, (texts = new Map()));
+  const known = texts.get(log_reason);
+  if (known !== undefined) return known;
+  const action = `"verdict":"${verdict}","log_reason":"${log_reason}"`;
+  const text = `,"policy_action":{${action}},"reason_codes":`;
+  return keep(texts, log_reason, text);
+}
+
+function keep(texts: Map<string, string>, key: string, text: string): string {
+  if (texts.size >= KEPT_MAX) texts.clear();
+  const kept = flat(text);
+  // A key cut out of a request would keep all of its body alive.
+  texts.set(flat(key), kept);
+  return kept;
+}
+
+/** The same text laid out in one piece: what is kept is joined often. */
+function flat(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+let lastStamp = { enforced: false, configVersion: "", times: "", text: "" };
+
+/** The end of a reply, kept for all replies of one millisecond. */
+function stampText(response: VerifyResponse): string {
+  const { enforced, config_version: configVersion } = response;
+  const times = timeMembers(response);
+  const isSame =
+    lastStamp.times === times &&
+    lastStamp.configVersion === configVersion &&
+    lastStamp.enforced === enforced;
+  if (!isSame) {
+    const text = flat(`,"enforced":${enforced},"config_version":"${configVersion}"${times}}`);
+    lastStamp = { enforced, configVersion, times, text };
   }
-  return text;
+  return lastStamp.text;
 }
 
 let lastTimes = { evaluatedAt: "", expiresAt: "", text: "" };
@@ -129,22 +183,29 @@ function num(value: number): string {
   return Number.isFinite(value) ? `${value}` : "null";
 }
 
+const codeTexts = new Map<string, string>();
+
 /** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
 function wrapAll(codes: readonly string[]): string {
   if (codes.length === 0) return "[]";
-  let list = `["${codes[0]}"`;
-  for (let index = 1; index < codes.length; index += 1) list += `,"${codes[index]}"`;
-  return `${list}]`;
+  const first = codes[0]!;
+  if (codes.length === 1) return codeTexts.get(first) ?? keep(codeTexts, first, `["${first}"]`);
+  let list = `["${first}`;
+  for (let index = 1; index < codes.length; index += 1) list += `","${codes[index]}`;
+  return `${list}"]`;
 }
 
 function sourceList(sources: readonly { id: string; status: string }[]): string {
   let list = "";
   for (let index = 0; index < sources.length; index += 1) {
     const { id, status } = sources[index] as { id: string; status: string };
-    list += `${index === 0 ? "" : ","}{"id":${quote(id)},"status":"${status}"}`;
+    const end = statusTexts.get(status) ?? keep(statusTexts, status, `,"status":"${status}"}`);
+    list += (index === 0 ? '{"id":' : ',{"id":') + quote(id) + end;
   }
-  return `[${list}]`;
+  return list;
 }
+
+const statusTexts = new Map<string, string>();
 
 /** 0, 0.001 to 1 as text: printing a fraction costs more than all the rest of a number. */
 const THOUSANDTHS: readonly string[] = Array.from({ length: 1001 }, (_, n) => `${n / 1000}`);

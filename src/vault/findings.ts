@@ -1,5 +1,6 @@
 // What an assessment ends in: the shape that the bureau's provenance port asks for, and the
 // findings that are always the same.
+import { CITED_SOURCES_MAX } from "../contract/limits.ts";
 import type { VerifyResponse } from "../contract/messages.ts";
 
 export interface Finding {
@@ -99,6 +100,11 @@ export const FINDINGS = {
  * Not one source is known. In a bureau that registers nothing that says nothing of the caller; once
  * the vault is in use it does.
  */
+const noneRegistered = (count: number): string =>
+  `None of the ${count} cited sources is registered as evidence.`;
+/** By count: the commonest sentence of a bureau that registers nothing is not written each time. */
+const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
+
 export function unknownFinding(
   sources: { id: string; status: string }[],
   isVaultInUse: boolean,
@@ -109,7 +115,7 @@ export function unknownFinding(
     reason:
       count === 1
         ? "The cited source is not registered as evidence."
-        : `None of the ${count} cited sources is registered as evidence.`,
+        : (NONE_REGISTERED[count] ?? noneRegistered(count)),
     isHard: isVaultInUse,
     isDoubtful: false,
     isHallucinated: isVaultInUse,

@@ -24,6 +24,18 @@ describe("request ids", () => {
     expect(ids.next() > made[4999]!).toBe(true);
   });
 
+  it("grow within a millisecond, past every carry, and when the clock is set back", () => {
+    let nowMs = START_MS;
+    const ids = new RequestIds(() => nowMs);
+    let last = ids.next();
+    for (let count = 0; count < 150_000; count += 1) {
+      if (count === 140_000) nowMs -= 3_600_000;
+      const id = ids.next();
+      if (id <= last || id.length !== 36) expect.fail(`${id} after ${last}`);
+      last = id;
+    }
+  });
+
   it("take a traceparent only as the standard writes it", () => {
     const valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     expect(parseTraceparent(valid)).toBe(valid);

@@ -1,18 +1,14 @@
-// The fast way into a verify request (SPEC §2.2): one pass over a plain JSON body that has only the
-// members a gateway sends, ASCII, without escapes. Anything else, sound or broken, is left to
-// parse-json.ts and parse-requests.ts: this file accepts or declines, it never reports a fault.
-//
-// INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
-// test/contract/parse-verify-plain.test.ts holds it on generated and damaged bodies.
-import { isAction } from "./identifiers.ts";
+// The slow reference of assembly/wire: the same scan of a plain verify request, byte by byte in
+// plain JavaScript. It accepts and declines exactly what the module does.
+import { isAction } from "../../src/contract/identifiers.ts";
 import {
   ACTION_LENGTH_MAX,
   AGENT_ID_BYTES_MAX,
   CITED_SOURCES_MAX,
   SOURCE_ID_LENGTH_MAX,
-} from "./limits.ts";
-import type { VerifyContext, VerifyRequest } from "./messages.ts";
-import { TOOL_LEVELS, type ToolLevel } from "./vocabulary.ts";
+} from "../../src/contract/limits.ts";
+import type { VerifyContext, VerifyRequest } from "../../src/contract/messages.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

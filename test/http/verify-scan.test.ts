@@ -1,10 +1,13 @@
-// The fast path may only ever agree with the general parser: on sound bodies, on damaged ones, and
-// on bodies whose members come twice, escaped or in another order.
+// The scan may only ever agree with the general parser: on sound bodies, on damaged ones, and on
+// bodies whose members come twice, escaped or in another order. What it declines, and nothing else,
+// its reference in plain JavaScript declines too.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "../../src/contract/parse-json.ts";
 import { parseVerifyRequest } from "../../src/contract/parse-requests.ts";
-import { parsePlainVerify } from "../../src/contract/parse-verify-plain.ts";
+import { BODY_BYTES_MAX } from "../../assembly/wire/layout.ts";
+import { scanVerify } from "../../src/http/verify-scan.ts";
+import { parsePlainVerify } from "../reference/verify-plain.ts";
 
 const PLAIN = {
   agent_id: "agent://acme/procurement-bot",
@@ -28,7 +31,8 @@ function general(bytes: Buffer): unknown {
 
 function expectAgreement(text: string | Buffer): boolean {
   const bytes = Buffer.from(text);
-  const fast = parsePlainVerify(bytes);
+  const fast = scanVerify(bytes);
+  expect(fast).toEqual(parsePlainVerify(bytes));
   if (fast === undefined) return false;
   expect(fast).toEqual(general(bytes));
   return true;
@@ -59,7 +63,38 @@ test.each([
   ["a truncated body", JSON.stringify(PLAIN).slice(0, -1)],
   ["a trailing comma", JSON.stringify(PLAIN).replace(/\}$/, ",}")],
 ])("%s is declined", (_name, text) => {
-  expect(parsePlainVerify(Buffer.from(text))).toBeUndefined();
+  expect(expectAgreement(text)).toBe(false);
+});
+
+test("limits are the contract's: one more than allowed is declined", () => {
+  const sources = (count: number) => ({
+    ...PLAIN,
+    context: { cited_sources: Array.from({ length: count }, (_, n) => `doc:${n}`) },
+  });
+  expect(expectAgreement(JSON.stringify(sources(64)))).toBe(true);
+  expect(expectAgreement(JSON.stringify(sources(65)))).toBe(false);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, agent_id: "a".repeat(512) }))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, agent_id: "a".repeat(513) }))).toBe(false);
+  const action = `a.${"b".repeat(254)}`;
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, action }))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, action: `${action}b` }))).toBe(false);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, stakes: 999_999_999 }))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, stakes: 1_000_000_000 }))).toBe(false);
+});
+
+test("a body at the module's own limit is read, a longer one is left to the general parser", () => {
+  const body = JSON.stringify(PLAIN);
+  const padded = (length: number) => Buffer.from(body.padEnd(length));
+  expect(scanVerify(padded(BODY_BYTES_MAX))).toEqual(PLAIN);
+  expect(scanVerify(padded(BODY_BYTES_MAX + 1))).toBeUndefined();
+});
+
+test("what a longer body left behind is never read into a shorter one", () => {
+  const body = Buffer.from(JSON.stringify(PLAIN));
+  for (let length = 0; length < body.length; length += 1) {
+    expect(scanVerify(body)).toEqual(PLAIN);
+    expect(scanVerify(body.subarray(0, length))).toBeUndefined();
+  }
 });
 
 test("on damaged bodies the two never disagree", () => {

@@ -1,0 +1,29 @@
+// Memory of the request scanner: private to each thread, a page for both regions. Imported by the
+// module and by its caller, so that an offset is written once.
+
+/** Results, as 32-bit words. Starts and ends are byte offsets into the body. */
+export const RESULT_BASE = 1024;
+export const AGENT_START = 0;
+export const AGENT_END = 1;
+export const ACTION_START = 2;
+export const ACTION_END = 3;
+/** 0 to 3. */
+export const LEVEL = 4;
+/** -1 when the member is absent, as with the next two. */
+export const HASH_START = 5;
+export const SESSION = 6;
+export const STAKES = 7;
+/** How many sources are cited; -1 without the member. */
+export const SOURCE_COUNT = 8;
+/** Start and end of each. */
+export const SOURCES = 10;
+export const SOURCES_MAX = 64;
+export const RESULT_WORDS = SOURCES + 2 * SOURCES_MAX;
+
+/** The body; longer ones are for the general parser. */
+export const BODY_BASE = 4096;
+export const BODY_BYTES_MAX = 16_384;
+/** Zeros behind the body: what is loaded past the end is no character of any member. */
+export const PADDING_BYTES = 32;
+
+export const HASH_LENGTH = 71;
