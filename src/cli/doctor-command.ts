@@ -7,6 +7,7 @@ import { openKeyring } from "../http/keys.ts";
 import { loadBureauKey } from "../ledger/bureau-key.ts";
 import { claimDataDirectory, dataPaths, findServer } from "../ledger/data-directory.ts";
 import type { DataPaths } from "../ledger/data-directory.ts";
+import { diskRoom } from "../ledger/disk-reserve.ts";
 import { nodeFiles } from "../ledger/journal-files.ts";
 import { repairJournal } from "../ledger/journal-repair.ts";
 import type { RepairReport } from "../ledger/journal-repair.ts";
@@ -23,16 +24,23 @@ interface Finding {
   readonly advice: string;
 }
 
-/** Prints one line per part. Ends with exit code 65 for damaged evidence, 1 for anything else. */
+/** Prints one line per part; `reserveBytes` is what the service keeps free. Ends with exit code 65 for damaged evidence, 1 for anything else. */
 export async function runDoctor(
   dataDir: string,
+  reserveBytes: number,
   flags: { json?: boolean; repair?: boolean },
 ): Promise<void> {
   const paths = dataPaths(dataDir);
   const isThere = existsSync(dataDir);
   const repair = flags.repair === true && isThere ? await repairEvidence(dataDir) : undefined;
   const findings = isThere
-    ? [directoryFinding(paths), journalFinding(paths), keyFinding(paths), await keysFinding(paths)]
+    ? [
+        directoryFinding(paths),
+        diskFinding(paths, reserveBytes),
+        journalFinding(paths),
+        keyFinding(paths),
+        await keysFinding(paths),
+      ]
     : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true) printJson(jsonOf(dataDir, findings, repair));
   else printFindings(findings, repair);
@@ -119,6 +127,20 @@ function directoryFinding(paths: DataPaths): Finding {
   const holder =
     server === undefined ? "no server holds it" : `the server at ${server.url} holds it`;
   return sound("directory", `${paths.root}, ${holder}`);
+}
+
+/** Below the reserve the service refuses outcomes; scores go on. */
+function diskFinding(paths: DataPaths, reserveBytes: number): Finding {
+  const directory = existsSync(paths.journal) ? paths.journal : paths.root;
+  const { freeBytes, ballastBytes, isLow } = diskRoom(nodeFiles, directory, reserveBytes);
+  const detail = `${megabytes(freeBytes)} MiB free, ballast of ${megabytes(ballastBytes)} MiB`;
+  if (!isLow) return sound("disk", detail);
+  const wanted = megabytes(2 * reserveBytes - ballastBytes);
+  return wrong("disk", detail, `outcomes are refused until ${wanted} MiB are free`);
+}
+
+function megabytes(bytes: number): number {
+  return Math.floor(bytes / 1024 / 1024);
 }
 
 /** Every frame, commit, chain and signature, without cutting a torn end. */

@@ -2,7 +2,13 @@
 // only user of commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { dataDirOf, InvalidSetting, serveConfigOf, serverAccessOf } from "../config.ts";
+import {
+  dataDirOf,
+  diskReserveOf,
+  InvalidSetting,
+  serveConfigOf,
+  serverAccessOf,
+} from "../config.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse-decisions.ts";
@@ -10,6 +16,7 @@ import { DataDirectoryInUse } from "../ledger/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../ledger/journal-faults.ts";
 import { RepairRefused } from "../ledger/journal-repair.ts";
 import { versionOf } from "../main.ts";
+import { runCredibility } from "./credibility-command.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
@@ -157,6 +164,10 @@ function addKaizen(program: Command): void {
     .argument("<run>", "id of the run")
     .option("--report <file>", "write its page with plots to this file")
     .action((id: string, flags) => showRun(accessOf(flags), id, flags));
+  withAccess(kaizen.command("credibility"))
+    .description("weigh reporters anew, from the seeds that TRUSTRANK_SEEDS names")
+    .option("--status", "only show what holds now")
+    .action((flags) => runCredibility(accessOf(flags), flags));
   withAccess(kaizen.command("rollback"))
     .description("restore the config before the newest promotion")
     .option("--reason <text>", "kept with the run")
@@ -186,7 +197,10 @@ function addDoctor(program: Command): void {
     .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
-    .action((flags) => runDoctor(dataDirOf(flags.dataDir, process.env), flags));
+    .action((flags) => {
+      const dataDir = dataDirOf(flags.dataDir, process.env);
+      return runDoctor(dataDir, diskReserveOf(process.env), flags);
+    });
 }
 
 /** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */

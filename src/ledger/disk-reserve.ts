@@ -25,6 +25,13 @@ export interface DiskRoom {
   isLow: boolean;
 }
 
+/** How it stands with the disk for a journal that asks for `bytes`; changes nothing. */
+export function diskRoom(files: FileLayer, directory: string, bytes: number): DiskRoom {
+  const ballastBytes = ballastIn(files, directory);
+  const freeBytes = files.freeBytes(directory);
+  return { freeBytes, ballastBytes, isLow: bytes > 0 && freeBytes - bytes + ballastBytes < bytes };
+}
+
 /** One per journal that is written. With 0 bytes it does nothing and is never low. */
 export class DiskReserve {
   readonly room: DiskRoom;
@@ -40,7 +47,7 @@ export class DiskReserve {
     this.bytes = bytes;
     // What cannot be compressed is what a file system cannot save itself the room for.
     this.slice = randomFillSync(Buffer.alloc(Math.min(SLICE_BYTES, bytes)));
-    this.room = { freeBytes: Infinity, ballastBytes: ballastIn(files, directory), isLow: false };
+    this.room = diskRoom(files, directory, bytes);
     if (this.room.ballastBytes > bytes) this.release();
     this.look();
   }
@@ -53,7 +60,7 @@ export class DiskReserve {
     // Reckoned as if the ballast were whole, so that giving it up heals nothing.
     const spare = room.freeBytes - this.missing();
     room.isLow = spare < (room.isLow ? this.bytes * HEALED : this.bytes);
-    if (room.freeBytes < this.bytes * URGENT) this.release();
+    if (room.ballastBytes > 0 && room.freeBytes < this.bytes * URGENT) this.release();
   }
 
   /**

@@ -23,10 +23,40 @@ describe("settings of serve", () => {
       serviceId: undefined,
       isSignatureRequired: false,
       scoring: "auto",
+      isCredibilityWanted: undefined,
+      seeds: undefined,
       snapshotOutcomes: 500_000,
+      diskReserveBytes: 64 * 1024 * 1024,
       decisionsKeptDays: 90,
       decisionsPerSecond: 250,
     });
+  });
+
+  it("say whom the operator vouches for", () => {
+    const seeds = " agent://acme/buyer, agent://globex/*,keys ";
+    expect(
+      serveConfigOf(flags, { TRUSTRANK_SEEDS: seeds, TRUSTRANK_CREDIBILITY: "off" }),
+    ).toMatchObject({
+      isCredibilityWanted: false,
+      seeds: {
+        agents: ["agent://acme/buyer"],
+        namespaces: ["agent://globex/"],
+        hasKeys: true,
+        hasEarliest: false,
+      },
+    });
+    for (const wrong of ["acme", "agent://acme", "agent://*/x", "agent://acme/*/x", "everybody"]) {
+      expect(() => serveConfigOf(flags, { TRUSTRANK_SEEDS: wrong }), wrong).toThrow(InvalidSetting);
+    }
+    expect(() => serveConfigOf(flags, { TRUSTRANK_CREDIBILITY: "maybe" })).toThrow(InvalidSetting);
+  });
+
+  it("keep a part of the disk free, as large as wanted", () => {
+    const bytes = (text: string) =>
+      serveConfigOf(flags, { TRUSTRANK_DISK_RESERVE_MB: text }).diskReserveBytes;
+    expect(bytes("8")).toBe(8 * 1024 * 1024);
+    expect(bytes("0")).toBe(0);
+    expect(() => bytes("much")).toThrow(InvalidSetting);
   });
 
   it("say who signatures are for, and whether they must be there", () => {

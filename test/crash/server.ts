@@ -6,6 +6,8 @@ import { startCommand } from "../cli/process.ts";
 export const ADMIN_KEY = "crash-harness-admin-key-0123456789abcdefghij";
 /** Snapshots come every so many outcomes here, so that kills fall into all their stages. */
 const SNAPSHOT_OUTCOMES = "1500";
+/** Ballast and watermark, for the small disk: data directories here are copied a lot. */
+const RESERVE_MEGABYTES = "4";
 
 export interface ServerOptions {
   environment?: Record<string, string>;
@@ -28,6 +30,7 @@ export function launchServer(dataDir: string, options: ServerOptions = {}): Star
   const environment = {
     TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
     TRUSTRANK_SNAPSHOT_OUTCOMES: SNAPSHOT_OUTCOMES,
+    TRUSTRANK_DISK_RESERVE_MB: RESERVE_MEGABYTES,
     ...options.environment,
   };
   const flags = ["serve", "--port", "0", "--json", "--no-sample", "--data-dir", dataDir];

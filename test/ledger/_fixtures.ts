@@ -86,6 +86,7 @@ export interface CoreChanges {
   segmentBytesMax?: number;
   nowMs?: number;
   replayEntriesMax?: number;
+  reserveBytes?: number;
 }
 
 export function openCore(directory: string, key: BureauKey, changes: CoreChanges = {}): OpenedCore {

@@ -91,7 +91,7 @@ export class SimulatedFiles implements FileLayer {
     return inode;
   }
 
-  private used(): number {
+  usedBytes(): number {
     return [...new Set(this.entries.values())].reduce(
       (sum, inode) => sum + inode.current.byteLength,
       0,
@@ -154,7 +154,7 @@ export class SimulatedFiles implements FileLayer {
     const inode = this.inode(descriptor);
     const wanted = Buffer.concat(parts);
     const grown = (bytes: number) => Math.max(0, position + bytes - inode.current.byteLength);
-    const room = Math.max(0, this.capacity - this.used());
+    const room = Math.max(0, this.capacity - this.usedBytes());
     let bytes = Math.min(wanted.byteLength, this.writeBytesMax);
     if (grown(bytes) > room) bytes = Math.max(0, bytes - (grown(bytes) - room));
     if (bytes === 0 && wanted.byteLength > 0) throw errnoError("ENOSPC");
@@ -201,8 +201,8 @@ export class SimulatedFiles implements FileLayer {
     });
   }
 
-  freeBytes(): number {
-    return Math.max(0, this.capacity - this.used());
+  freeBytes(_directory: string): number {
+    return Math.max(0, this.capacity - this.usedBytes());
   }
 
   remove(path: string): void {

@@ -1,0 +1,36 @@
+// A real file system so small that it fills up: a tmpfs, which only root may mount.
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+
+/** Mounts a tmpfs; the reason why not, if it cannot be. Undo with `unmount`. */
+export function mountSmall(directory: string, megabytes: number): string | undefined {
+  fs.mkdirSync(directory, { recursive: true });
+  try {
+    const size = `size=${megabytes}m`;
+    execFileSync("mount", ["-t", "tmpfs", "-o", size, "tmpfs", directory], { stdio: "ignore" });
+    return undefined;
+  } catch {
+    return "mounting a tmpfs needs root";
+  }
+}
+
+export function unmount(directory: string): void {
+  execFileSync("umount", ["-l", directory], { stdio: "ignore" });
+}
+
+/** Writes `path` until only `leaveBytes` are free, as another program on the disk would. */
+export function fillUp(path: string, leaveBytes: number): void {
+  const descriptor = fs.openSync(path, "a");
+  const block = Buffer.alloc(64 * 1024);
+  const free = () => {
+    const { bavail, bsize } = fs.statfsSync(path);
+    return bavail * bsize;
+  };
+  try {
+    for (let left = free() - leaveBytes; left > 0; left = free() - leaveBytes) {
+      fs.writeSync(descriptor, block, 0, Math.min(left, block.byteLength));
+    }
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
