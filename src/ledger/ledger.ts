@@ -53,6 +53,20 @@ export interface OutcomeRecord {
   proof?: OutcomeProof;
 }
 
+/** Frames back to back, alone in their buffer, and how many. */
+export interface EncodedFrames {
+  bytes: Buffer;
+  count: number;
+}
+
+/** What became of frames, in order. */
+export interface FrameReceipts {
+  /** Three numbers per record: verdict (VERDICT_* of replay-guard.ts), position, recorded ms. */
+  readonly numbers: Float64Array;
+  /** Ids of the first outcomes, one for each record that repeats one. */
+  readonly duplicateIds: readonly string[];
+}
+
 /** Journal, sync, fold, acknowledge. */
 export interface Ledger {
   /**
@@ -66,6 +80,17 @@ export interface Ledger {
   readonly pendingCount: number;
   /** Syncs, stops the thread. */
   close(): Promise<void>;
+}
+
+/** Records that are frames already, made on another thread. */
+export interface FrameLog {
+  /**
+   * One commit: all of them durable or none. Rejects as `append`; what became of each record is
+   * told by its verdict. The buffer is given away.
+   */
+  appendFrames(frames: EncodedFrames): Promise<FrameReceipts>;
+  /** The last durable position. */
+  position(): number;
 }
 
 /** What else the journal takes, beside outcomes. */

@@ -1,0 +1,168 @@
+// Records on their way to the ledger thread and the answers on their way back. Appends of one turn
+// of the event loop leave as one message; whoever has whole frames sends them as a message of their
+// own and gets one answer for all of them. Bounded: what does not fit is refused at once.
+import { ServiceFault } from "../contract/faults.ts";
+import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
+import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./ledger-messages.ts";
+import { type AwaitedOutcome, receiptOf } from "./ledger-receipt.ts";
+import { OutcomeBatch } from "./outcome-batch.ts";
+import { VERDICT_DUPLICATE } from "./replay-guard.ts";
+
+/** Outcomes accepted and not yet acknowledged: by count and by bytes. */
+export const QUEUE_RECORDS_MAX = 20_000;
+export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+
+interface Waiting extends AwaitedOutcome {
+  resolve: (receipt: OutcomeReceipt) => void;
+  reject: (error: Error) => void;
+}
+
+/** One caller that waits for all records of a message. */
+interface Framed {
+  readonly count: number;
+  readonly resolve: (receipts: FrameReceipts) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Sent {
+  readonly byteCount: number;
+  readonly framed: Framed | undefined;
+}
+
+export class AppendQueue {
+  /** Hands a message to the thread; its buffer is transferred. */
+  readonly #post: (message: AppendMessage) => void;
+  /** Why nothing can be appended any more; undefined while something can. */
+  readonly #ended: () => ServiceFault | undefined;
+  readonly #clock: () => number;
+  /** In order of append; `#answered` of them at the front are done. */
+  #waiting: Waiting[] = [];
+  #answered = 0;
+  #batch = new OutcomeBatch();
+  #isFlushDue = false;
+  /** Messages not yet answered, in order. */
+  #sent: Sent[] = [];
+  #framedCount = 0;
+  #queuedBytes = 0;
+
+  constructor(
+    post: (message: AppendMessage) => void,
+    ended: () => ServiceFault | undefined,
+    clock: () => number,
+  ) {
+    this.#post = post;
+    this.#ended = ended;
+    this.#clock = clock;
+  }
+
+  /** Records accepted and not yet answered. */
+  get count(): number {
+    return this.#waiting.length - this.#answered + this.#framedCount;
+  }
+
+  /** Rejects with what `receiptOf` throws, `overloaded`, or why the ledger has ended. */
+  add(
+    { outcomeId, signature }: AwaitedOutcome,
+    add: (batch: OutcomeBatch) => void,
+  ): Promise<OutcomeReceipt> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      add(this.#batch);
+      this.#waiting.push({ outcomeId, signature, resolve, reject });
+      if (this.#batch.isFull) this.flush();
+      else this.#flushSoon();
+    });
+  }
+
+  /** Frames that share one commit; what was added before stays before. Rejects as `add`. */
+  addFrames(frames: EncodedFrames): Promise<FrameReceipts> {
+    return new Promise((resolve, reject) => {
+      const refusal = this.#refusal();
+      if (refusal !== undefined) {
+        reject(refusal);
+        return;
+      }
+      this.flush();
+      const { count } = frames;
+      this.#framedCount += count;
+      this.#send(frames, { count, resolve, reject });
+    });
+  }
+
+  /** Sends what has gathered. */
+  flush(): void {
+    if (this.#batch.count > 0) this.#send(this.#batch.take(), undefined);
+  }
+
+  /** Answers the oldest message. */
+  answer({ numbers, duplicateIds }: ReceiptsMessage): void {
+    const { byteCount, framed } = this.#sent.shift() as Sent;
+    this.#queuedBytes -= byteCount;
+    if (framed !== undefined) {
+      this.#framedCount -= framed.count;
+      framed.resolve({ numbers, duplicateIds });
+      return;
+    }
+    let duplicate = 0;
+    for (let at = 0; at < numbers.length; at += NUMBERS_PER_RECEIPT) {
+      const verdict = numbers[at]!;
+      const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
+      const waiting = this.#waiting[this.#answered++] as Waiting;
+      try {
+        waiting.resolve(receiptOf(waiting, verdict, numbers[at + 1]!, numbers[at + 2]!, firstId));
+      } catch (error) {
+        waiting.reject(error as Error);
+      }
+    }
+    this.#forgetAnswered();
+  }
+
+  /** Ends everybody's waiting. */
+  rejectAll(why: Error): void {
+    const framed = this.#sent.splice(0).flatMap((sent) => sent.framed ?? []);
+    const waiting = [...this.#waiting.slice(this.#answered), ...framed];
+    this.#waiting = [];
+    this.#answered = 0;
+    this.#framedCount = 0;
+    for (const entry of waiting) entry.reject(why);
+  }
+
+  #refusal(): ServiceFault | undefined {
+    const isOver =
+      this.count >= QUEUE_RECORDS_MAX ||
+      this.#queuedBytes + this.#batch.byteCount >= QUEUE_BYTES_MAX;
+    const overloaded = () => new ServiceFault("overloaded", "too many outcomes are waiting");
+    return this.#ended() ?? (isOver ? overloaded() : undefined);
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    // The check phase comes after all callbacks of this turn: one message for all of them.
+    setImmediate(() => {
+      this.#isFlushDue = false;
+      if (this.#ended() === undefined) this.flush();
+    });
+  }
+
+  #send({ bytes, count }: EncodedFrames, framed: Framed | undefined): void {
+    const byteCount = bytes.byteLength;
+    this.#queuedBytes += byteCount;
+    this.#sent.push({ byteCount, framed });
+    const frames = bytes.buffer as ArrayBuffer;
+    const nowMs = this.#clock();
+    this.#post({ kind: "append", frames, byteCount, recordCount: count, nowMs });
+  }
+
+  /** Drops answered entries once they are most of the list: constant work per entry. */
+  #forgetAnswered(): void {
+    if (this.#answered * 2 < this.#waiting.length) return;
+    this.#waiting = this.#waiting.slice(this.#answered);
+    this.#answered = 0;
+  }
+}
