@@ -159,7 +159,8 @@ function takeRoom(
   const entry = findOrAddPair(subject, source);
   if (entry == 0) return -1.0;
   const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
-  const room = weight * max(0.0, 1.0 - mass / cap);
+  // What is left bounds a weight that is itself larger than the cap.
+  const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
   setPairMass(entry, cell, mass + room, seconds);
   return room;
 }

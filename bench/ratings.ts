@@ -2,6 +2,10 @@
 // order (sorted by time, then line). Rating above zero is a success; stakes are its magnitude.
 import { readFileSync } from "node:fs";
 
+/** How ratings count: as the import of a counterparty's word (indexes of GRADES and SIGNATURES). */
+export const COUNTERPARTY = 3;
+export const BUREAU = 1;
+
 /** One rating as an outcome. */
 export interface RatedOutcome {
   reporter: string;

@@ -7,8 +7,9 @@ import { openEngineWriter } from "../src/engine/writer.ts";
 import { attackLifts, playAttacks } from "../src/kaizen/attacks.ts";
 import type { AttackStage } from "../src/kaizen/attacks.ts";
 import { appendRow } from "../src/kaizen/scorecard.ts";
+import { CredibilityBatch } from "./credibility-batch.ts";
 import type { RatedOutcome } from "./ratings.ts";
-import { CredibilityBatch, foldRating, SEED } from "./replay.ts";
+import { foldRating, SEED } from "./replay.ts";
 
 const CAST = 60;
 const RECORD_MIN = 5;

@@ -1,6 +1,9 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/main.ts and the commands this is the only reader of the environment.
+import { parseSeedRules } from "./kaizen/seeds.ts";
+import type { SeedRules } from "./kaizen/seeds.ts";
 import { LET_THROUGH_PER_SECOND } from "./store/decision-ring.ts";
+import { DISK_RESERVE_BYTES } from "./ledger/disk-reserve.ts";
 import { SNAPSHOT_OUTCOMES } from "./ledger/snapshot-taker.ts";
 import { isServiceId } from "./ledger/service-id.ts";
 import type { RateLimit, RateLimits } from "./http/rate-limits.ts";
@@ -26,8 +29,14 @@ export interface ServeConfig {
   readonly isSignatureRequired: boolean;
   /** Kaizen runs weekly by itself; by command it always can. */
   readonly isKaizenScheduled: boolean;
+  /** Whether reporters are weighed by credibility; undefined: as the shipped config says. */
+  readonly isCredibilityWanted: boolean | undefined;
+  /** Whom the operator vouches for; undefined: nobody, and no standing is computed. */
+  readonly seeds: SeedRules | undefined;
   /** Outcomes between two snapshots of the agent table. */
   readonly snapshotOutcomes: number;
+  /** Ballast and watermark of the journal's disk, each of so many bytes; 0 for neither. */
+  readonly diskReserveBytes: number;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
   /** Answers that let through, logged per second; denials always are. */
@@ -83,7 +92,9 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     isSignatureRequired: environment["OUTCOMES_REQUIRE_SIGNATURE"] === "1",
     scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
     isKaizenScheduled: environment["TRUSTRANK_KAIZEN"] !== "off",
+    ...credibilityOf(environment),
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
+    diskReserveBytes: diskReserveOf(environment),
     decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
     httpThreads: threadsOf(
       flags.httpThreads ?? filled(environment["TRUSTRANK_HTTP_THREADS"]) ?? "1",
@@ -129,6 +140,31 @@ function countOf(text: string | undefined): number {
   const count = Number(text);
   if (/^\d{1,12}$/.test(text) && count > 0) return count;
   throw new InvalidSetting(`TRUSTRANK_SNAPSHOT_OUTCOMES: \`${text}\` is not a number above 0`);
+}
+
+/** Also for commands that work on the files: whom to believe, and whether to ask. */
+export function credibilityOf(
+  environment: Environment,
+): Pick<ServeConfig, "isCredibilityWanted" | "seeds"> {
+  const text = filled(environment["TRUSTRANK_SEEDS"]);
+  const wanted = filled(environment["TRUSTRANK_CREDIBILITY"]);
+  if (wanted !== undefined && wanted !== "on" && wanted !== "off") {
+    throw new InvalidSetting(`TRUSTRANK_CREDIBILITY: \`${wanted}\` is neither on nor off`);
+  }
+  const isCredibilityWanted = wanted === undefined ? undefined : wanted === "on";
+  try {
+    return { isCredibilityWanted, seeds: text === undefined ? undefined : parseSeedRules(text) };
+  } catch (error) {
+    throw new InvalidSetting(`TRUSTRANK_SEEDS: ${(error as Error).message}`);
+  }
+}
+
+/** Bytes kept free on the journal's disk. Throws InvalidSetting. */
+export function diskReserveOf(environment: Environment): number {
+  const text = filled(environment["TRUSTRANK_DISK_RESERVE_MB"]);
+  if (text === undefined) return DISK_RESERVE_BYTES;
+  if (/^\d{1,7}$/.test(text)) return Number(text) * 1024 * 1024;
+  throw new InvalidSetting(`TRUSTRANK_DISK_RESERVE_MB: \`${text}\` is not a number of MiB`);
 }
 
 function daysOf(text: string | undefined): number {

@@ -4,6 +4,7 @@
 // decision never sees its own outcome, nor one that had not come in yet.
 import { openEngineReader } from "./engine/reader.ts";
 import type { TableReader } from "./engine/reader.ts";
+import type { Standings } from "./engine/reading.ts";
 import { openEngineWriter } from "./engine/writer.ts";
 import type { TableWriter } from "./engine/writer.ts";
 import type { ScoringConfig } from "./engine/config.ts";
@@ -17,6 +18,7 @@ import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journ
 import { decodeFold, outcomeRecordedAtMs } from "./ledger/journal-outcome.ts";
 import type { FoldedOutcome } from "./ledger/journal-outcome.ts";
 import { openJournalReader } from "./ledger/journal-reader.ts";
+import { decodeStandings } from "./ledger/journal-standings.ts";
 
 /** Index of `none` and of `bureau` in SIGNATURES. */
 const UNSIGNED = 0;
@@ -37,6 +39,8 @@ interface History {
   signatures: number[];
   settledMs: number[];
   recordedMs: number[];
+  /** What batches of credibility said, and before which outcome. */
+  standings: { before: number; standings: Standings }[];
 }
 
 export interface Replayed {
@@ -96,6 +100,7 @@ function readHistory(
     signatures: [],
     settledMs: [],
     recordedMs: [],
+    standings: [],
   };
   const numbers = new Map<string, number>();
   const numberOf = (id: string) => {
@@ -118,6 +123,10 @@ function readHistory(
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
+          const standings = decodeStandings(bytes, offset);
+          history.standings.push({ before: history.subjects.length, standings });
+        }
         if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
         if (!decodeFold(bytes, offset, folded)) return;
@@ -178,6 +187,11 @@ class EvidenceTable {
   }
 }
 
+/** Applies the standings that were journaled right before outcome `i`. */
+function applyStandings(writer: TableWriter, { standings }: History, i: number): void {
+  while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
+}
+
 function fold(writer: TableWriter, history: History, i: number): void {
   writer.fold({
     subject: history.agents[history.subjects[i]!]!,
@@ -233,9 +247,11 @@ export function replayJournal(
     while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
       table.score(reader, history, order[next++]!, config);
     }
+    applyStandings(writer, history, i);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
   }
+  applyStandings(writer, history, count);
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),

@@ -4,6 +4,7 @@ import type { AgentExplanation } from "../contract/messages.ts";
 import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../contract/vocabulary.ts";
 import type { ReasonCode } from "../contract/vocabulary.ts";
 import type { AgentReading, Reading } from "../engine/reading.ts";
+import { STANDING_BITS } from "../contract/standings.ts";
 import { openTimes } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { maxStakes, roundEffective } from "./legs.ts";
@@ -34,6 +35,7 @@ export function explain(desk: Desk, agentId: string): AgentExplanation {
       pessimistic: reading.failurePessimistic,
     },
     evidence: evidenceOf(measured),
+    standing: standingOf(measured),
     features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
     decisions: [],
     improvements: [],
@@ -78,6 +80,25 @@ function evidenceOf(reading: AgentReading): AgentExplanation["evidence"] {
     last_failure_at: timeOrNull(reading.lastFailureMs),
     max_proven_stakes: reading.stakesProven,
   };
+}
+
+function standingOf(reading: AgentReading): AgentExplanation["standing"] {
+  const { flags, credibility, cluster } = reading;
+  const has = (flag: number) => (flags & flag) !== 0;
+  return {
+    in_force: reading.areStandingsInForce,
+    weight: round(reading.reporterWeight),
+    credibility: has(STANDING_BITS.believed) ? round(credibility) : null,
+    is_seed: has(STANDING_BITS.seed),
+    cluster: cluster === 0 ? null : cluster,
+    signs: has(STANDING_BITS.signs),
+    discounted: has(STANDING_BITS.discounted),
+  };
+}
+
+/** In thousandths, as standings are kept; the table has them in single precision. */
+function round(share: number): number {
+  return Math.round(share * 1000) / 1000;
 }
 
 function timeOrNull(epochMs: number): string | null {

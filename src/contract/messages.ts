@@ -166,6 +166,8 @@ export interface AgentExplanation {
     last_failure_at: string | null;
     max_proven_stakes: number;
   };
+  /** What the agent's word counts as a reporter, and whose word its own record rests on. */
+  standing: AgentStandingReport;
   features: { name: string; value: number; points: number }[];
   decisions: { stakes: number; decision: Decision; max_stakes: number | null }[];
   /** What would change the decision, one plain sentence each. */
@@ -173,6 +175,24 @@ export interface AgentExplanation {
   reason_codes: ReasonCode[];
   config_version: string;
   evaluated_at: string;
+}
+
+/** An agent's standing as it is at present in the table. */
+export interface AgentStandingReport {
+  /** False: every reporter counts fully, whatever is said here. */
+  in_force: boolean;
+  /** What an outcome it signs counts now, 0 to 1, before pair, pool and cluster caps. */
+  weight: number;
+  /** rho, 0 to 1; null for a stranger. */
+  credibility: number | null;
+  /** The operator vouches for it. */
+  is_seed: boolean;
+  /** Reporters of one number are one voice; null for none. */
+  cluster: number | null;
+  /** It has a signing key: what is reported unsigned in its name counts as a stranger's. */
+  signs: boolean;
+  /** Most of what is reported of the agent itself comes from strangers. */
+  discounted: boolean;
 }
 
 /** SPEC §4.9 "batch mode": one entry per item, order kept, each a verdict or a problem. */

@@ -6,6 +6,9 @@ import {
   CONFIG_STRIDE,
   CONFIG_WORD_COUNT,
   CONFIG_WORDS,
+  FLAG_CREDIBILITY,
+  HEADER_BASE,
+  HEADER_STANDINGS,
   LEG_FEATURES,
   LEG_MEAN,
   LEG_SD,
@@ -15,10 +18,13 @@ import {
   MODEL_REFERENCES,
   MODEL_SD_REFERENCE,
   MODEL_WEIGHTS,
+  ROW_CLUSTER,
+  ROW_CREDIBILITY,
   ROW_FAILED_AT,
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
+  ROW_FLAGS,
   ROW_OUTCOMES,
   ROW_REPORTED,
   ROW_STAKES_PROVEN,
@@ -31,6 +37,7 @@ import {
   SCRATCH_ROW_A,
   SCRATCH_STRIDE,
   WORD_CAUTION,
+  WORD_CREDIBILITY_MIN,
   WORD_FACTOR,
   WORD_LONG_HALF_LIFE,
   WORD_MODEL_CHECK,
@@ -69,6 +76,28 @@ function featurePoints(config: Float64Array, leg: Float64Array): AgentReading["f
   return points;
 }
 
+type Standing = Pick<
+  AgentReading,
+  "flags" | "credibility" | "cluster" | "areStandingsInForce" | "reporterWeight"
+>;
+
+/** Standing as a reporter, and the weight that the fold gives it (assembly/fold.ts). */
+function standingOf(
+  memory: WebAssembly.Memory,
+  config: Float64Array,
+  row: DataView | undefined,
+): Standing {
+  const header = new Uint32Array(memory.buffer, HEADER_BASE + HEADER_STANDINGS, 1);
+  const areStandingsInForce = header[0] !== 0;
+  const flags = row?.getUint32(ROW_FLAGS, true) ?? 0;
+  const isKnown = (flags & FLAG_CREDIBILITY) !== 0;
+  const credibility = isKnown ? (row?.getFloat32(ROW_CREDIBILITY, true) ?? 0) : 0;
+  const rho = Math.min(1, Math.max(config[WORD_CREDIBILITY_MIN]!, credibility));
+  const cluster = row?.getUint32(ROW_CLUSTER, true) ?? 0;
+  const reporterWeight = areStandingsInForce ? rho : 1;
+  return { flags, credibility, cluster, areStandingsInForce, reporterWeight };
+}
+
 /** Adds counters and points to a reading made by `check` in the same scratch slot. */
 export function explainAgent(
   memory: WebAssembly.Memory,
@@ -98,6 +127,7 @@ export function explainAgent(
     lastOutcomeMs,
     lastFailureMs: count(ROW_FAILED_AT) * 1000,
     stakesProven: decayed(ROW_STAKES_PROVEN, WORD_STAKES_HALF_LIFE),
+    ...standingOf(memory, config, hasRow ? row : undefined),
     features: featurePoints(config, leg),
   };
 }

@@ -10,6 +10,7 @@ import {
   HEADER_BASE_RATE,
   HEADER_CONFIG_COUNT,
   HEADER_ROW_COUNT,
+  HEADER_STANDINGS,
   LEG_CONFIG,
   LEG_DECISION,
   LEG_EFFECTIVE,
@@ -189,6 +190,12 @@ class WasmReader implements EngineReader {
     return new Float64Array(this.#memory.buffer, HEADER_BASE + HEADER_BASE_RATE, 1)[0]!;
   }
 
+  /** Whether reporters' credibility counts in the fold. */
+  get areStandingsInForce(): boolean {
+    const word = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_STANDINGS, 1);
+    return word[0] !== 0;
+  }
+
   configVersion(configNumber: number): string {
     const cached = this.#versions.get(configNumber);
     if (cached !== undefined) return cached;
@@ -214,7 +221,7 @@ class WasmReader implements EngineReader {
 
 /** Everything one thread can read. */
 export type TableReader = EngineReader &
-  Pick<WasmReader, "scoreRange" | "rebind" | "legWords" | "baseRate">;
+  Pick<WasmReader, "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce">;
 
 /** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {

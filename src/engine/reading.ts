@@ -75,6 +75,16 @@ export interface AgentReading extends Reading {
   lastOutcomeMs: number;
   lastFailureMs: number;
   stakesProven: number;
+  /** FLAG_* of the row, 0 without one. */
+  flags: number;
+  /** rho, 0 to 1; holds with FLAG_CREDIBILITY. */
+  credibility: number;
+  /** Reporter cluster, 0 for none. */
+  cluster: number;
+  /** Whether credibility counts in the fold. */
+  areStandingsInForce: boolean;
+  /** What the fold multiplies a signed report's weight with, 0 to 1. */
+  reporterWeight: number;
   /** One entry per scorecard feature: points below zero lower the score. */
   features: { name: string; value: number; points: number }[];
 }

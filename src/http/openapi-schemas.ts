@@ -1,5 +1,6 @@
 // JSON Schemas (2020-12, as OpenAPI 3.1 takes them) of contract/messages.ts, with the bounds of
 // contract/limits.ts and the value sets of contract/vocabulary.ts. A test holds them to the parser.
+import { CREDIBILITY_SCHEMAS } from "./openapi-credibility.ts";
 import { KAIZEN_SCHEMAS } from "./openapi-kaizen.ts";
 import { FAULTS } from "../contract/faults.ts";
 import {
@@ -144,6 +145,15 @@ const SCORE_SCHEMAS: Record<string, Schema> = {
         last_failure_at: timeOrNull,
         max_proven_stakes: number,
       }),
+      standing: object({
+        in_force: flag,
+        weight: { type: "number", minimum: 0, maximum: 1 },
+        credibility: { type: ["number", "null"] },
+        is_seed: flag,
+        cluster: { type: ["integer", "null"] },
+        signs: flag,
+        discounted: flag,
+      }),
       features: list(object({ name: text, value: number, points: number })),
       decisions: list(
         object({ stakes: number, decision: oneOf(DECISIONS), max_stakes: stakesOrNull }),
@@ -260,6 +270,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ...EVIDENCE_SCHEMAS,
   ...OUTCOME_SCHEMAS,
   ...KAIZEN_SCHEMAS,
+  ...CREDIBILITY_SCHEMAS,
   ...DECISION_SCHEMAS,
   ...SERVICE_SCHEMAS,
 };

@@ -2,6 +2,7 @@
 import type { Route } from "./route.ts";
 import { ADMIN_ROUTES } from "./routes-admin.ts";
 import { AUTHZEN_ROUTES } from "./routes-authzen.ts";
+import { CREDIBILITY_ROUTES } from "./routes-credibility.ts";
 import { DECISION_ROUTES } from "./routes-decisions.ts";
 import { EVIDENCE_ROUTES } from "./routes-evidence.ts";
 import { GATEWAY_ROUTES } from "./routes-gateway.ts";
@@ -20,6 +21,7 @@ export const ROUTES: readonly Route[] = [
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
   ...KAIZEN_ROUTES,
+  ...CREDIBILITY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

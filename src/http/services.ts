@@ -5,6 +5,7 @@ import type { EvidenceVault } from "../contract/evidence.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
+import type { Credibility } from "../kaizen/standing-desk.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Keyring } from "./keys.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
@@ -59,6 +60,8 @@ export interface HttpDependencies {
   scorer?: BatchScorer;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
+  /** Reporters' credibility; without it its routes answer `not_found`. */
+  credibility?: Credibility;
   /** Reporters' keys and signatures; without it their routes answer `not_found`. */
   reporters?: ReporterDesk;
   /** The evidence vault, where there is one. */

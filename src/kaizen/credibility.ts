@@ -1,20 +1,11 @@
-// Who may be believed: personalised PageRank from agents that the operator has verified, over
+// Who may be believed: personalised PageRank from agents that the operator vouches for, over
 // positive outcomes, and clusters of reporters who speak of the same agents (scoring 2.3). A batch
 // job over the whole history; its result is written back by the one writer of the agent table.
 //
 // Trust flows only along honest agents' own reports, so what enters a region of invented agents is
 // bounded by the reports honest agents make about it, not by how many were invented.
-
-/** Outcomes as numbers; agents are numbered from 0. */
-export interface ReportedEdges {
-  agents: number;
-  reporters: ArrayLike<number>;
-  subjects: ArrayLike<number>;
-  /** 1 failed, 0 succeeded. */
-  failures: ArrayLike<number>;
-  /** How many of them count. */
-  count: number;
-}
+import { byReporter, distinctSubjects, positiveGraph } from "./report-graph.ts";
+import type { Graph, ReportedEdges } from "./report-graph.ts";
 
 export interface Credibility {
   /** rho of each agent, 0 to 1. */
@@ -23,12 +14,19 @@ export interface Credibility {
   clusters: Uint32Array;
 }
 
+/** Agents that mass starts from, with their shares; shares sum to 1. */
+export type Seeds = ReadonlyMap<number, number>;
+
 export interface CredibilityOptions {
   damping: number;
   iterations: number;
   /** Most mass that one pair can carry, in outcomes. */
   pairCap: number;
   rhoMin: number;
+  /** Agents with less than a middling mass hold this share of all mass beyond the seeds. */
+  middlingShare: number;
+  /** Part of a middling mass that makes x = 1. */
+  ordinaryPart: number;
   /** Reporters of at least so many agents can be a cluster. */
   clusterSubjectsMin: number;
   /** Shared part of two reporters' agents from which they are one voice. */
@@ -40,48 +38,15 @@ export const CREDIBILITY_OPTIONS: CredibilityOptions = {
   iterations: 15,
   pairCap: 2,
   rhoMin: 0.05,
+  middlingShare: 0.25,
+  ordinaryPart: 0.1,
   clusterSubjectsMin: 3,
   clusterOverlap: 0.8,
 };
 
-/** Compressed rows: the targets of each source with their weights. */
-interface Graph {
-  starts: Uint32Array;
-  targets: Uint32Array;
-  weights: Float64Array;
-}
-
-/** Positive reports summed per pair and bounded: K (1 - exp(-n / K)) as the fold's pair cap. */
-function positiveGraph(edges: ReportedEdges, cap: number): Graph {
-  const { agents, reporters, subjects, failures, count } = edges;
-  const pairs = new Map<number, number>();
-  for (let i = 0; i < count; i++) {
-    if (failures[i] === 1 || reporters[i] === subjects[i]) continue;
-    const key = reporters[i]! * agents + subjects[i]!;
-    pairs.set(key, (pairs.get(key) ?? 0) + 1);
-  }
-  const starts = new Uint32Array(agents + 1);
-  for (const key of pairs.keys()) starts[Math.floor(key / agents) + 1]! += 1;
-  for (let i = 0; i < agents; i++) starts[i + 1]! += starts[i]!;
-  const targets = new Uint32Array(pairs.size);
-  const weights = new Float64Array(pairs.size);
-  const next = starts.slice();
-  for (const [key, n] of pairs) {
-    const at = next[Math.floor(key / agents)]!++;
-    targets[at] = key % agents;
-    weights[at] = cap * (1 - Math.exp(-n / cap));
-  }
-  return { starts, targets, weights };
-}
-
 /** One step: damped mass along the edges, the rest and all dangling mass to the seeds. */
-function step(
-  graph: Graph,
-  mass: Float64Array,
-  totals: Float64Array,
-  seeds: readonly number[],
-  damping: number,
-) {
+function step(graph: Graph, mass: Float64Array, seeds: Seeds, damping: number) {
+  const { starts, targets, weights, totals } = graph;
   const next = new Float64Array(mass.length);
   let lost = 0;
   for (let i = 0; i < mass.length; i++) {
@@ -93,41 +58,45 @@ function step(
     }
     lost += own * (1 - damping);
     const share = (damping * own) / totals[i]!;
-    for (let at = graph.starts[i]!; at < graph.starts[i + 1]!; at++) {
-      next[graph.targets[at]!]! += share * graph.weights[at]!;
+    for (let at = starts[i]!; at < starts[i + 1]!; at++) {
+      next[targets[at]!]! += share * weights[at]!;
     }
   }
-  for (const seed of seeds) next[seed]! += lost / seeds.length;
+  for (const [seed, share] of seeds) next[seed]! += lost * share;
   return next;
 }
 
 /** Mass of each agent after `iterations` steps from the seeds; sums to 1. */
 export function personalisedPageRank(
   edges: ReportedEdges,
-  seeds: readonly number[],
+  seeds: Seeds,
   options: CredibilityOptions,
 ): Float64Array {
   const graph = positiveGraph(edges, options.pairCap);
-  const totals = new Float64Array(edges.agents);
-  for (let i = 0; i < edges.agents; i++) {
-    for (let at = graph.starts[i]!; at < graph.starts[i + 1]!; at++)
-      totals[i]! += graph.weights[at]!;
-  }
   let mass = new Float64Array(edges.agents);
-  for (const seed of seeds) mass[seed]! += 1 / seeds.length;
-  for (let i = 0; i < options.iterations; i++) {
-    mass = step(graph, mass, totals, seeds, options.damping);
-  }
+  for (const [seed, share] of seeds) mass[seed]! += share;
+  for (let i = 0; i < options.iterations; i++) mass = step(graph, mass, seeds, options.damping);
   return mass;
 }
 
-function medianOf(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+/**
+ * The mass of a middling agent: those with less hold `share` of all mass beyond the seeds. Counted
+ * in mass, not in heads: a median over agents could be pulled down by inventing poor ones, and with
+ * it everybody's standing up.
+ */
+function middlingMass(mass: Float64Array, seeds: Seeds, share: number): number {
+  const others = mass.filter((x, i) => x > 0 && !seeds.has(i)).toSorted();
+  const total = others.reduce((sum, x) => sum + x, 0);
+  let below = 0;
+  for (const x of others) {
+    below += x;
+    if (below >= share * total) return x;
+  }
+  return 0;
 }
 
 /** A cheap order-free mark of a set: two reporters of the same agents have the same least hash. */
-function leastHash(members: Iterable<number>, salt: number): number {
+function leastHash(members: Uint32Array, salt: number): number {
   let least = 0xffffffff;
   for (const member of members) {
     const mixed = Math.imul(member ^ salt, 0x9e3779b1) ^ Math.imul(member + salt, 0x85ebca6b);
@@ -136,22 +105,30 @@ function leastHash(members: Iterable<number>, salt: number): number {
   return least;
 }
 
-function overlap(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
+/** Shared part of two sorted sets. */
+function overlap(a: Uint32Array, b: Uint32Array): number {
   let shared = 0;
-  for (const member of a) if (b.has(member)) shared++;
-  return shared / (a.size + b.size - shared);
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const difference = a[i]! - b[j]!;
+    if (difference === 0) shared++;
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+  return shared / (a.length + b.length - shared);
 }
 
 const BANDS = [0x1b873593, 0xcc9e2d51, 0x27d4eb2f, 0x165667b1];
 
-/** Reporters who speak of nearly the same agents, found by min-hash bands and then compared. */
+/**
+ * Reporters who speak of nearly the same agents, found by min-hash bands and then compared. A
+ * cluster is named by its first member + 1, so that it keeps its name as it grows.
+ */
 export function reporterClusters(edges: ReportedEdges, options: CredibilityOptions): Uint32Array {
-  const sets = new Map<number, Set<number>>();
-  for (let i = 0; i < edges.count; i++) {
-    const reporter = edges.reporters[i]!;
-    const known = sets.get(reporter);
-    if (known === undefined) sets.set(reporter, new Set([edges.subjects[i]!]));
-    else known.add(edges.subjects[i]!);
+  const rows = byReporter(edges);
+  const sets = new Map<number, Uint32Array>();
+  for (let reporter = 0; reporter < edges.agents; reporter++) {
+    const subjects = distinctSubjects(edges, rows, reporter);
+    if (subjects.length >= options.clusterSubjectsMin) sets.set(reporter, subjects);
   }
   const leader = Uint32Array.from({ length: edges.agents }, (_, i) => i);
   const find = (i: number): number => {
@@ -162,42 +139,38 @@ export function reporterClusters(edges: ReportedEdges, options: CredibilityOptio
   for (const salt of BANDS) {
     const first = new Map<number, number>();
     for (const [reporter, subjects] of sets) {
-      if (subjects.size < options.clusterSubjectsMin) continue;
       const mark = leastHash(subjects, salt);
       const other = first.get(mark);
       if (other === undefined) first.set(mark, reporter);
       else if (overlap(subjects, sets.get(other)!) >= options.clusterOverlap) {
-        leader[find(reporter)] = find(other);
+        const [a, b] = [find(reporter), find(other)];
+        leader[Math.max(a, b)] = Math.min(a, b);
       }
     }
   }
-  const sizes = new Map<number, number>();
-  for (const reporter of sets.keys())
-    sizes.set(find(reporter), (sizes.get(find(reporter)) ?? 0) + 1);
-  return Uint32Array.from(leader, (_, i) => ((sizes.get(find(i)) ?? 0) > 1 ? find(i) + 1 : 0));
+  const sizes = new Uint32Array(edges.agents);
+  for (const reporter of sets.keys()) sizes[find(reporter)]! += 1;
+  return Uint32Array.from(leader, (_, i) => (sizes[find(i)]! > 1 ? find(i) + 1 : 0));
 }
 
 /**
- * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over the median of those who have any;
- * undefined without seeds: then nobody's word can be told from another's and all stay equal.
+ * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over that of an ordinary agent; undefined
+ * without seeds: then nobody's word can be told from another's and all stay equal.
  */
 export function credibilityOf(
   edges: ReportedEdges,
-  seeds: readonly number[],
+  seeds: Seeds,
   options: CredibilityOptions = CREDIBILITY_OPTIONS,
 ): Credibility | undefined {
-  if (seeds.length === 0) return undefined;
+  if (seeds.size === 0) return undefined;
   const mass = personalisedPageRank(edges, seeds, options);
-  const middle = medianOf([...mass].filter((x) => x > 0));
-  const rho = mass.map((x) => {
-    const relative = x / middle;
-    return Math.min(1, Math.max(options.rhoMin, (1.25 * relative) / (1 + relative)));
+  const ordinary = options.ordinaryPart * middlingMass(mass, seeds, options.middlingShare);
+  const rho = mass.map((own, i) => {
+    if (own === 0) return options.rhoMin;
+    // Who is vouched for is believed, however little comes back to it.
+    if (seeds.has(i) || ordinary === 0) return 1;
+    const x = own / ordinary;
+    return Math.min(1, Math.max(options.rhoMin, (1.25 * x) / (1 + x)));
   });
   return { rho, clusters: reporterClusters(edges, options) };
-}
-
-/** Stakes below which 95 % of all outcomes lie: the concave weight's upper end (scoring 2.2). */
-export function stakesQuantile(stakes: readonly number[]): number {
-  const sorted = stakes.toSorted((a, b) => a - b);
-  return sorted[Math.floor(0.95 * (sorted.length - 1))] ?? 0;
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as layout from "../../assembly/layout.ts";
+import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
 import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";
 
@@ -47,6 +48,13 @@ test("static data ends below the header and regions follow each other", () => {
   );
   const scratch = layout.SCRATCH_SLOTS * layout.SCRATCH_STRIDE;
   expect(SCRATCH_BASE + scratch).toBeLessThanOrEqual(HEAP_BASE);
+});
+
+test("the contract's bits of a standing are the engine's", () => {
+  const { FLAG_SEED: seed, FLAG_CREDIBILITY: believed } = layout;
+  const { FLAG_SIGNS: signs, FLAG_DISCOUNTED: discounted } = layout;
+  expect(STANDING_BITS).toEqual({ seed, believed, signs, discounted });
+  expect(layout.STANDING_FLAGS).toBe(seed | believed | signs | discounted);
 });
 
 test("records fit their strides and the vocabularies match", () => {

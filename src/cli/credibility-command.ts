@@ -1,0 +1,89 @@
+// `trustrank kaizen credibility`: bring reporters' standings up to date, or see what they say. Works
+// on the files when no server holds them.
+import { credibilityOf } from "../config.ts";
+import { CredibilityService } from "../credibility-service.ts";
+import { defaultConfig } from "../engine/config.ts";
+import { openEvidence } from "../evidence.ts";
+import type { CredibilityBatch, CredibilityStatus } from "../kaizen/standing-desk.ts";
+import { dataPaths } from "../ledger/data-directory.ts";
+import { makeLog } from "../log.ts";
+import { withData } from "./data-access.ts";
+import type { DataAccess } from "./data-access.ts";
+import { CommandFailure } from "./failure.ts";
+import { note, print, printJson } from "./output.ts";
+
+interface Answer {
+  status: CredibilityStatus;
+  batch?: CredibilityBatch;
+}
+
+const ROUTE = "/v1/kaizen/credibility";
+
+/** Computes standings now, or with `status` only shows what is known. */
+export async function runCredibility(
+  access: DataAccess,
+  flags: { json?: boolean; status?: boolean },
+): Promise<void> {
+  const isStatus = flags.status === true;
+  const { status, batch } = await withData<Answer>(
+    access,
+    (dataDir) => onFiles(dataDir, isStatus),
+    async (client) => {
+      const done = isStatus
+        ? {}
+        : { batch: await client.sendJson<CredibilityBatch>("POST", ROUTE, {}) };
+      return { status: await client.sendJson<CredibilityStatus>("GET", ROUTE), ...done };
+    },
+  );
+  if (flags.json === true) printJson(batch ?? status);
+  else printAnswer(status, batch ?? status.last);
+}
+
+async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  let isBroken = false;
+  const evidence = await openEvidence({
+    dataDir,
+    isReservedEnabled: false,
+    onFatal: () => (isBroken = true),
+    log: { ...log, info: () => undefined },
+  });
+  try {
+    const config = defaultConfig();
+    const { isCredibilityWanted, seeds } = credibilityOf(process.env);
+    const service = new CredibilityService({
+      journal: dataPaths(dataDir).journal,
+      ledger: evidence.ledger,
+      engine: evidence.engine,
+      isWanted: isCredibilityWanted ?? config.credibility,
+      rules: seeds,
+      config,
+      clock: Date.now,
+      log: { ...log, info: () => undefined },
+    });
+    if (isStatus) return { status: service.status() };
+    await service.open();
+    const batch = await service.refresh();
+    if (isBroken) throw new CommandFailure("the journal could not be written");
+    return { status: service.status(), batch };
+  } finally {
+    await evidence.ledger.close();
+  }
+}
+
+function printAnswer(status: CredibilityStatus, batch: CredibilityBatch | undefined): void {
+  const inForce = status.in_force ? "in force" : "not in force: every reporter counts fully";
+  note(`credibility is ${inForce}`);
+  if (!status.is_wanted) note("it is switched off (TRUSTRANK_CREDIBILITY)");
+  else if (!status.has_seeds) note("no seeds are named (TRUSTRANK_SEEDS)");
+  if (batch === undefined) return;
+  print(`${batch.reason}, up to position ${batch.position}, in ${batch.duration_ms} ms`);
+  const { figures } = batch;
+  if (figures === undefined) return;
+  const share = (100 * figures.believed_share).toFixed(1);
+  print(
+    `${figures.seeds} seeds; ${figures.believed} of ${figures.reporters} reporters believed, ` +
+      `who gave ${share} % of outcomes; ${figures.clusters} clusters; the records of ` +
+      `${figures.discounted} agents rest on strangers; ${figures.changed} standings changed`,
+  );
+}
