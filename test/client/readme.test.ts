@@ -45,7 +45,7 @@ describe.skipIf(snippets.length === 0)("README", () => {
   it.each(snippets)("runs: $name", { retry: 2 }, async ({ name, code, output }) => {
     const file = path.join(FOLDER, `${name}.ts`);
     await writeFile(file, code);
-    const flags = ["--disable-warning=ExperimentalWarning", "--conditions=source"];
+    const flags = ["--disable-warning=ExperimentalWarning", "--conditions=trustrank-source"];
     const warmUp = `data:text/javascript,${encodeURIComponent(WARM_UP)}`;
     const args = [...flags, "--experimental-strip-types", "--import", warmUp, file];
     const { baseUrl, apiKey } = service;

@@ -1,0 +1,61 @@
+// Makes build/package: the command as plain JavaScript, because Node runs no TypeScript from within
+// node_modules. Types are stripped in place, so lines and columns stay what they are in src; names
+// of files end in .js instead. Laid out like the tree, so that what is found by relative paths
+// (modules, threads, data) is found there too.
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TARGET = join(ROOT, "build/package");
+/** What the package's `bin` names. */
+const COMMAND = "./bin.ts";
+const SHEBANG = "#!/usr/bin/env node\n";
+
+/** The client is a build of its own; this file is of no use there. */
+const IS_LEFT_OUT = /^src\/(client\/|cli\/build-package\.ts$)/;
+/** Of the data plane's sources the command reads only how memory is laid out. */
+const IS_SHARED = /(^|\/)layout\.ts$/;
+const DATA = ["data/config", "data/grounding", "data/sample/outcomes.ndjson"];
+/** Imports, and the files of threads: every string that names a TypeScript file. */
+const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;
+
+rmSync(TARGET, { recursive: true, force: true });
+const sources = sourcesIn("src").filter((path) => !IS_LEFT_OUT.test(path));
+const shared = sourcesIn("assembly").filter((path) => IS_SHARED.test(path));
+for (const path of [...sources, ...shared]) writeScript(path);
+const modules = readdirSync(join(ROOT, "build")).filter((name) => name.endsWith(".wasm"));
+for (const path of [...DATA, ...modules.map((name) => join("build", name))])
+  cpSync(join(ROOT, path), join(TARGET, path), { recursive: true });
+writePackageFile();
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /(?<!\.d)\.ts$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length));
+}
+
+function writeScript(path: string): void {
+  const isCommand = path === join("src/cli", COMMAND);
+  const target = join(TARGET, path.replace(/\.ts$/, ".js"));
+  const script = stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8"));
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, (isCommand ? SHEBANG : "") + script.replaceAll(FILE_NAME, "$1$2.js$1"));
+  if (isCommand) chmodSync(target, 0o755);
+}
+
+/** What the command reads of its own manifest. */
+function writePackageFile(): void {
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  const { name, version, type } = manifest as Record<string, string>;
+  writeFileSync(join(TARGET, "package.json"), `${JSON.stringify({ name, version, type })}\n`);
+}
