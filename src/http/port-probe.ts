@@ -7,7 +7,10 @@ import type { AddressInfo } from "node:net";
 export function findPort(host: string, port: number): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const why = error.code === "EADDRINUSE" ? "is the port taken?" : error.message;
+      reject(new Error(`cannot listen on \`${host}:${port}\`: ${why}`));
+    });
     server.listen({ host, port, exclusive: true }, () => {
       const { port: found } = server.address() as AddressInfo;
       server.close(() => resolve(found));

@@ -1,0 +1,179 @@
+// `serve --http-threads 2` over real processes: both threads answer on the one port, and what one
+// of them learns (keys, limits, evidence, sources) the other knows at once.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { ADMIN_KEY, connectToBoth, requestsByThread, startThreads } from "./_threads.ts";
+import type { Connection, Service } from "./_threads.ts";
+import { endAll, runCommand } from "./process.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-"));
+const BURST = 60;
+const WRITER = ["score:read", "outcomes:write"];
+const CHECK = { subject: "agent://acme/ledger-sync", stakes: 5 };
+
+afterAll(async () => {
+  await endAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("two HTTP threads", () => {
+  let service: Service;
+  let both: [Connection, Connection];
+  /** Each thread once as the one that is told, once as the one that is asked. */
+  const pairs = () => [both, both.toReversed() as [Connection, Connection]];
+
+  beforeAll(async () => {
+    service = await startThreads(join(folder, "data"), { TRUSTRANK_RATE_SCORE: `1/${BURST}` });
+    both = await connectToBoth(service.url);
+  });
+  afterAll(() => both.forEach((connection) => connection.close()));
+
+  async function makeKey(through: Connection, scopes = WRITER, tenant = "acme") {
+    const made = await through.ask("/v1/keys", { body: { tenant, scopes } });
+    expect(made.status).toBe(201);
+    return made.json as { key: string; key_id: string };
+  }
+
+  it("both answer, and tell the same of themselves", async () => {
+    const told = await Promise.all(both.map((each) => each.ask("/healthz")));
+    expect(told[0]!.json).toEqual(told[1]!.json);
+    expect(told[0]!.json.service_id).toMatch(/^trustrank:/);
+    for (const each of both) expect((await each.ask("/readyz")).json.ready).toBe(true);
+    const before = await requestsByThread(both[0]);
+    for (let i = 0; i < 10; i++) await both[1].ask("/v1/check", { body: CHECK });
+    const after = await requestsByThread(both[0]);
+    expect(after[1]! - before[1]!).toBe(10);
+  });
+
+  it("a key is good on both from its creation, and on neither from its revocation", async () => {
+    for (let round = 0; round < 5; round++) {
+      for (const [one, other] of pairs()) {
+        const { key, key_id } = await makeKey(one);
+        for (const each of [other, one]) {
+          expect((await each.ask("/v1/check", { key, body: CHECK })).status).toBe(200);
+        }
+        expect((await one.ask(`/v1/keys/${key_id}`, { method: "DELETE" })).status).toBe(200);
+        for (const each of [other, one]) {
+          expect((await each.ask("/v1/check", { key, body: CHECK })).status).toBe(401);
+        }
+      }
+    }
+  });
+
+  it("a rate limit is one limit", async () => {
+    const { key } = await makeKey(both[0]);
+    const startedAt = performance.now();
+    const asked = Array.from({ length: BURST * 2 }, async (_, i) => {
+      const { status, headers } = await both[i % 2]!.ask("/v1/check", { key, body: CHECK });
+      return { status, thread: i % 2, headers };
+    });
+    const answers = await Promise.all(asked);
+    const taken = answers.filter((answer) => answer.status === 200);
+    const elapsedSec = (performance.now() - startedAt) / 1000;
+    expect(taken.length).toBeGreaterThanOrEqual(BURST);
+    expect(taken.length).toBeLessThanOrEqual(BURST + Math.ceil(elapsedSec));
+    expect(new Set(taken.map((answer) => answer.thread))).toEqual(new Set([0, 1]));
+    const refused = answers.filter((answer) => answer.status === 429);
+    expect(taken.length + refused.length).toBe(BURST * 2);
+    expect(refused[0]!.headers["retry-after"]).toMatch(/^\d+$/);
+  });
+
+  it("an outcome acknowledged by one is in the next answer of the other", async () => {
+    const { key } = await makeKey(both[0]);
+    const subject = "agent://threads/reported";
+    let count = 0;
+    for (let round = 0; round < 10; round++) {
+      for (const [one, other] of pairs()) {
+        count++;
+        const outcome = {
+          subject,
+          reporter: `agent://threads/reporter-${count}`,
+          outcome: 1,
+          stakes: 20,
+          grade: "escrow",
+          id: `threads-${count}`,
+        };
+        expect((await one.ask("/v1/outcomes", { key, body: outcome })).status).toBe(201);
+        const path = `/v1/agents/${encodeURIComponent(subject)}`;
+        expect((await other.ask(path, { key })).json.evidence.outcomes).toBe(count);
+        const repeat = await other.ask("/v1/outcomes", { key, body: outcome });
+        expect([repeat.status, repeat.json.duplicate]).toEqual([200, true]);
+      }
+    }
+    const usage = await both[1].ask("/v1/usage", { key });
+    expect(usage.json.keys).toMatchObject([
+      { reads: { explain: count }, outcomes_reported: 2 * count },
+    ]);
+    expect((await both[1].ask("/metrics")).text).toContain("trustrank_outcomes_pending 0\n");
+  });
+
+  it("what is handed on comes back as if it were answered here", async () => {
+    for (const each of both) {
+      const headers = { "x-request-id": "asked-1" };
+      const listed = await each.ask("/v1/keys", { headers });
+      expect([listed.status, listed.headers["x-request-id"]]).toEqual([200, "asked-1"]);
+      const sql = { sql: "SELECT 6 * 7 AS n", format: "csv" };
+      const csv = await each.ask("/v1/query", { body: sql });
+      expect([csv.text, csv.headers["content-type"]]).toEqual([
+        "n\r\n42\r\n",
+        "text/csv; charset=utf-8",
+      ]);
+      const problem = await each.ask("/v1/query", { body: { sql: 7 }, headers });
+      expect(problem.json).toMatchObject({ status: 400, code: "invalid_request" });
+      expect(problem.json.request_id).toBe("asked-1");
+      const unknown = await each.ask("/v1/kaizen/runs/none");
+      expect(unknown.json).toMatchObject({ status: 404, code: "not_found" });
+      const signed = await each.ask("/v1/outcomes", {
+        body: {},
+        headers: { "x-jws-signature": "x..y" },
+      });
+      expect(signed.json).toMatchObject({ code: "signature_malformed" });
+    }
+  });
+
+  it("a source registered through one verifies on the other; batches go to the pool", async () => {
+    for (const [index, [one, other]] of pairs().entries()) {
+      const { key } = await makeKey(one, ["score:read", "evidence:write"]);
+      const id = `doc:threads-${index}`;
+      const source = { sha256: `sha256:${"ab".repeat(32)}`, kind: "text", title: "A source" };
+      const put = await one.ask(`/v1/evidence/${id}`, { method: "PUT", key, body: source });
+      expect(put.status, put.text).toBe(201);
+      const context = { content_hash: source.sha256, cited_sources: [id] };
+      const request = { agent_id: CHECK.subject, action: "a.b", tool_level: "L2", context };
+      const { json } = await other.ask("/v1/trust/verify", { key, body: request });
+      expect(json.provenance_data.source_verified).toBe(true);
+      const items = Array.from({ length: 150 }, () => request);
+      // Of a tenant that may not cite the source; a batch may go into debt once.
+      const stranger = (await makeKey(one, ["score:read"], "globex")).key;
+      const batch = await other.ask("/v1/trust/verify/batch", { key: stranger, body: { items } });
+      expect(batch.status).toBe(200);
+      expect(batch.json.items).toHaveLength(150);
+      expect(batch.json.items[149].result.provenance_data.source_verified).toBe(false);
+    }
+  });
+
+  it("a denial of either is in the one decision log", async () => {
+    for (const each of both) {
+      const request = { agent_id: "agent://test/refuse", action: "a.b", tool_level: "L3" };
+      const body = { ...request, context: {} };
+      const { key } = await makeKey(each);
+      const { json } = await each.ask("/v1/trust/verify", { key, body });
+      const logged = await each.ask(`/v1/decisions/${json.request_id}`, { key });
+      expect(logged.json.legs, logged.text).toHaveLength(1);
+    }
+  });
+
+  it("a second service is refused the port, whether it would share it or not", async () => {
+    const { port } = new URL(service.url);
+    for (const more of [[], ["--http-threads", "2"]]) {
+      const at = ["--port", port, "--data-dir", join(folder, "second"), "--no-sample", ...more];
+      const second = await runCommand(["serve", ...at], { TRUSTRANK_ADMIN_KEY: ADMIN_KEY });
+      expect(second.code).toBe(1);
+      expect(second.stderr).toContain("is the port taken?");
+    }
+  });
+});
