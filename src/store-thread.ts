@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { openJournalReader } from "./ledger/journal-reader.ts";
 import { recoverJournal } from "./ledger/journal-recovery.ts";
+import { describeRecord } from "./store-journal.ts";
 import { StoreCore } from "./store/store-core.ts";
 import { serveStore } from "./store/store-loop.ts";
 import type { FromStore, StoreThreadData } from "./store/store-messages.ts";
@@ -19,6 +20,9 @@ function main(port: MessagePort, data: ThreadData): void {
   const core = new StoreCore({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
+    describe: describeRecord,
+    outcomesKeptDays: data.outcomesKeptDays,
+    clock: Date.now,
     memoryMegabytes: data.memoryMegabytes,
     log: (event, detail) => tell({ kind: "log", event, detail }),
   });
@@ -29,6 +33,7 @@ function main(port: MessagePort, data: ThreadData): void {
     rings: data.rings,
     exportDirectory: core.exportDirectory,
     spoolDirectory: join(data.store, "spool"),
+    startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,
   });
   serveStore({

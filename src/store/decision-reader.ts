@@ -2,6 +2,8 @@
 // when told that it is safely stored.
 import {
   CONTROL_BYTES,
+  FLAG_FLAGGED,
+  FLAG_LET_THROUGH,
   HEAD,
   INDEX_COUNT,
   INPUT_COUNT,
@@ -42,6 +44,12 @@ export function readRecords(columns: DecisionColumns, bytes: Buffer): void {
   for (let at = 0; at < aligned.length; at += views.words[at / 4]!) readRecord(columns, views, at);
 }
 
+const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;
+
+function isUrgent(flags: number): boolean {
+  return (flags & FLAG_LET_THROUGH) === 0 || (flags & FLAG_FLAGGED) !== 0;
+}
+
 interface Views {
   bytes: Buffer;
   lengths: Uint16Array;
@@ -75,6 +83,8 @@ function readRecord(columns: DecisionColumns, views: Views, at: number): void {
 export class DecisionReader {
   readonly #control: Int32Array;
   readonly #views: Views;
+  /** Up to here no record is urgent; ahead of the tail. */
+  #looked = 0;
 
   constructor(ring: SharedArrayBuffer) {
     this.#control = new Int32Array(ring, 0, 4);
@@ -86,22 +96,34 @@ export class DecisionReader {
     return (Atomics.load(this.#control, HEAD) - Atomics.load(this.#control, TAIL)) >>> 0;
   }
 
-  /** Adds up to `countMax` records to `columns`. Returns the position to release them with. */
-  read(columns: DecisionColumns, countMax: number): number {
-    return this.#walk(countMax, (at) => readRecord(columns, this.#views, at));
+  /** Whether something waits that must not be lost: a denial, or what a person is to look at. */
+  hasUrgent(): boolean {
+    const head = Atomics.load(this.#control, HEAD) >>> 0;
+    const tail = Atomics.load(this.#control, TAIL) >>> 0;
+    // What was looked at may have been released since.
+    const isBehind = (this.#looked - tail) >>> 0 > (head - tail) >>> 0;
+    let position = isBehind ? tail : this.#looked;
+    while (position !== head) {
+      const at = position & (RING_BYTES - 1);
+      const length = this.#views.words[at / 4]!;
+      if (length > 0 && isUrgent(this.#views.bytes[at + FLAGS_AT]!)) break;
+      position = (position + (length === 0 ? RING_BYTES - at : length)) >>> 0;
+    }
+    this.#looked = position;
+    return position !== head;
   }
 
   /**
-   * Copies all whole records, as they are, into `parts`; at most two stretches, for the ring's end.
-   * Returns the position to release them with.
+   * Copies up to `countMax` records, as they are, into `parts`; at most two stretches, for the
+   * ring's end. Returns the position to release them with.
    */
-  copy(parts: Uint8Array[]): number {
+  copy(parts: Uint8Array[], countMax = Number.POSITIVE_INFINITY): number {
     let from = -1;
     let to = -1;
     const flush = () => {
       if (to > from) parts.push(new Uint8Array(this.#views.bytes.subarray(from, to)));
     };
-    const position = this.#walk(Number.POSITIVE_INFINITY, (at, length) => {
+    const position = this.#walk(countMax, (at, length) => {
       if (at !== to) {
         flush();
         from = at;

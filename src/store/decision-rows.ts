@@ -19,6 +19,7 @@ import {
 } from "./decision-layout.ts";
 import type { DecisionColumns } from "./decision-reader.ts";
 import type { Connection } from "./duckdb.ts";
+import type { View } from "./views.ts";
 
 /** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (decision-layout.ts). */
 const INDEXES = [
@@ -141,35 +142,51 @@ function flag(bit: number): string {
 
 export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_taken"];
 
-/** Table, view and comments. Daily counts stay when the rows they were made from are pruned. */
-export function decisionStatements(): string[] {
+/** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
+export function decisionTables(): string[] {
   const columns = TABLE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`).join(", ");
-  const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
   return [
     `CREATE TABLE decision_rows (${columns})`,
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
       kind VARCHAR NOT NULL, result VARCHAR NOT NULL, effective VARCHAR NOT NULL,
       decisions BIGINT NOT NULL, stakes_total DOUBLE NOT NULL)`,
-    `CREATE TABLE spool_taken (file BIGINT NOT NULL)`,
-    `CREATE VIEW decisions AS SELECT ${shown}, ${NAMED_INPUTS.join(", ")} FROM decision_rows`,
-    `CREATE VIEW decisions_daily AS SELECT day, tenant, kind, result, effective,
-      CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
-      FROM (FROM decision_day_rows UNION ALL ${DAILY_COUNTS} GROUP BY ALL) GROUP BY ALL`,
+    `CREATE TABLE spool_taken (file VARCHAR NOT NULL)`,
   ];
 }
 
-const DAILY_COUNTS = `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
-  coalesce(verdict, decision) AS result, effective, count(*) AS decisions,
-  sum(stakes) AS stakes_total FROM decisions WHERE leg = 'a_to_b'`;
+/** The decisions in `rows`, codes turned into words. */
+export function decisionsOf(rows: string): string {
+  const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
+  return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")} FROM ${rows}`;
+}
 
-export const DECISION_COMMENTS: readonly (readonly [string, string])[] = [
-  ["VIEW decisions", "the decision log: one row per leg, with the features it was judged from"],
-  ...VIEW_COLUMNS.map(([, name, comment]) => [`COLUMN decisions.${name}`, comment] as const),
-  ["COLUMN decisions.mean", "subject mean: the check track, or in a handshake the handshake track"],
-  ["COLUMN decisions.viewer_mean", "severity of the viewing party, handshake only"],
-  ["COLUMN decisions.base_rate", "log-odds of failure of the whole population"],
-  ["VIEW decisions_daily", "decisions by day, tenant, kind and result; kept when rows are pruned"],
-];
+function dailyCounts(rows: string): string {
+  return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
+    coalesce(verdict, decision) AS result, effective, count(*) AS decisions,
+    sum(stakes) AS stakes_total FROM (${decisionsOf(rows)}) WHERE leg = 'a_to_b'`;
+}
+
+export const DECISION_VIEWS: Readonly<Record<string, View>> = {
+  decisions: {
+    sql: (from) => decisionsOf(from("decision_rows")),
+    comment: "the decision log: one row per leg, with the features it was judged from",
+    columns: [
+      ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),
+      ["mean", "subject mean: the check track, or in a handshake the handshake track"],
+      ["viewer_mean", "severity of the viewing party, handshake only"],
+      ["base_rate", "log-odds of failure of the whole population"],
+    ],
+  },
+  decisions_daily: {
+    sql: (from) => `SELECT day, tenant, kind, result, effective,
+      CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
+      FROM (FROM ${from("decision_day_rows")}
+        UNION ALL ${dailyCounts(from("decision_rows"))} GROUP BY ALL)
+      GROUP BY ALL`,
+    comment: "decisions by day, tenant, kind and result; kept when rows are pruned",
+    columns: [],
+  },
+};
 
 /** Appends what was read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
@@ -180,15 +197,15 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
   return connection.appendColumns("decision_rows", types, all, columns.count);
 }
 
-/** The last file of the spool whose rows are in, 0 when there was none. */
-export async function spoolTaken(connection: Connection): Promise<number> {
-  const [row] = await connection.rows("SELECT coalesce(max(file), 0) FROM spool_taken");
-  return Number(row?.[0] ?? 0);
+/** Whether the rows of a file of the spool are in. */
+export async function isSpoolTaken(connection: Connection, file: string): Promise<boolean> {
+  const rows = await connection.rows("SELECT 1 FROM spool_taken WHERE file = $1::VARCHAR", [file]);
+  return rows.length > 0;
 }
 
 /** Notes a file of the spool, inside the transaction of its rows. */
-export function takeSpool(connection: Connection, file: number): Promise<void> {
-  return connection.run(`INSERT INTO spool_taken VALUES (${file})`);
+export async function takeSpool(connection: Connection, file: string): Promise<void> {
+  await connection.rows("INSERT INTO spool_taken VALUES ($1::VARCHAR)", [file]);
 }
 
 const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);
@@ -231,7 +248,7 @@ function legOf(row: unknown[]): ReplayableLeg {
  */
 export async function pruneDecisions(connection: Connection, cutoffMs: number): Promise<void> {
   await connection.run(
-    `INSERT INTO decision_day_rows ${DAILY_COUNTS}
+    `INSERT INTO decision_day_rows ${dailyCounts("decision_rows")}
      AND evaluated_at < epoch_ms(CAST(${cutoffMs} AS BIGINT)) GROUP BY ALL`,
   );
   await connection.run(`DELETE FROM decision_rows WHERE evaluated_ms < ${cutoffMs}`);

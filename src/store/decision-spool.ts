@@ -1,29 +1,44 @@
-// Where decisions wait while the service is busy: what the rings held, as it was, in one small file
-// per drain. Writing it costs next to nothing; turning it into rows is dear and waits for quiet.
-// Files survive a restart. A file's number is committed with its rows, so none is taken twice.
+// Where decisions wait to become rows: what the rings held, as it was, appended to small files and
+// synced. Writing it costs next to nothing; turning it into rows is dear and waits for quiet. Files
+// survive a crash. A file's name is committed with its rows, so none is taken twice.
+//
+//   file   | block | block | ... | torn end of a crash |
+//   block  | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 
 const SUFFIX = ".spool";
+const MAGIC = 0x50535254;
+const HEADER_BYTES = 16;
+/** A file of this size takes no more; one transaction turns a whole file into rows. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+interface Spooled {
+  readonly name: string;
+  bytes: number;
+}
 
 export class DecisionSpool {
   readonly #directory: string;
-  /** Files in order of their number, oldest first. */
-  #waiting: number[];
-  #last: number;
-  #bytes = 0;
+  /** Oldest first; the last one may still be open. */
+  readonly #waiting: Spooled[];
+  /** Of this life: tells its files from those of earlier ones. */
+  readonly #life: string;
+  #descriptor = -1;
+  #count = 0;
   #oldestMs = 0;
 
-  constructor(directory: string) {
+  /** `startMs` (epoch ms) must differ from life to life. */
+  constructor(directory: string, startMs: number) {
     this.#directory = directory;
+    this.#life = String(startMs).padStart(15, "0");
     fs.mkdirSync(directory, { recursive: true });
     this.#waiting = fs
       .readdirSync(directory)
       .filter((name) => name.endsWith(SUFFIX))
-      .map((name) => Number.parseInt(name, 10))
-      .toSorted((a, b) => a - b);
-    this.#last = this.#waiting.at(-1) ?? 0;
-    for (const number of this.#waiting) this.#bytes += fs.statSync(this.#path(number)).size;
+      .toSorted()
+      .map((name) => ({ name, bytes: fs.statSync(join(directory, name)).size }));
   }
 
   get fileCount(): number {
@@ -31,7 +46,7 @@ export class DecisionSpool {
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#waiting.reduce((sum, file) => sum + file.bytes, 0);
   }
 
   /** Epoch ms at which the oldest file began to wait; files of an earlier life count from 0. */
@@ -39,48 +54,92 @@ export class DecisionSpool {
     return this.#oldestMs;
   }
 
-  /** Numbers up to this one were taken in an earlier life: what is left of them goes. */
-  skipTo(taken: number): void {
-    this.#last = Math.max(this.#last, taken);
-    while (this.#waiting.length > 0 && this.#waiting[0]! <= taken) this.#drop();
-  }
-
-  /** Keeps the bytes of whole records. */
+  /** Keeps the bytes of whole records; they are on disk when it returns. Throws when they are not. */
   put(parts: readonly Uint8Array[], nowMs: number): void {
-    const number = this.#last + 1;
-    const file = fs.openSync(this.#path(number), "wx");
+    const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
+    block.writeUInt32LE(MAGIC, 0);
+    block.writeUInt32LE(block.byteLength - HEADER_BYTES, 4);
+    block.writeUInt32LE(crc32(block.subarray(HEADER_BYTES)), 8);
+    if (this.#descriptor < 0) this.#begin(nowMs);
+    const file = this.#waiting.at(-1) as Spooled;
     try {
-      for (const part of parts) fs.writeSync(file, part);
-    } finally {
-      fs.closeSync(file);
+      for (let at = 0; at < block.byteLength;) {
+        at += fs.writeSync(this.#descriptor, block, at);
+      }
+      fs.fdatasyncSync(this.#descriptor);
+    } catch (error) {
+      this.#giveUp(file.bytes);
+      throw error;
     }
-    this.#last = number;
-    if (this.#waiting.length === 0) this.#oldestMs = nowMs;
-    this.#waiting.push(number);
-    for (const part of parts) this.#bytes += part.length;
+    file.bytes += block.byteLength;
+    if (file.bytes >= FILE_BYTES_MAX) this.#seal();
   }
 
-  /** The oldest file, or undefined. It stays until `taken`. */
-  oldest(): { number: number; bytes: Buffer } | undefined {
-    const number = this.#waiting[0];
-    return number === undefined
-      ? undefined
-      : { number, bytes: fs.readFileSync(this.#path(number)) };
+  /** The oldest file's records, or undefined. It stays until `taken`. */
+  oldest(): { name: string; bytes: Buffer } | undefined {
+    const file = this.#waiting[0];
+    if (file === undefined) return undefined;
+    if (this.#waiting.length === 1) this.#seal();
+    return { name: file.name, bytes: recordsOf(fs.readFileSync(this.#path(file.name))) };
   }
 
   /** The oldest file's rows are committed. */
   taken(nowMs: number): void {
-    this.#drop();
+    const file = this.#waiting.shift() as Spooled;
+    fs.rmSync(this.#path(file.name));
     this.#oldestMs = nowMs;
   }
 
-  #drop(): void {
-    const path = this.#path(this.#waiting.shift()!);
-    this.#bytes -= fs.statSync(path).size;
-    fs.rmSync(path);
+  close(): void {
+    this.#seal();
   }
 
-  #path(number: number): string {
-    return join(this.#directory, `${number}${SUFFIX}`);
+  #begin(nowMs: number): void {
+    this.#count += 1;
+    const name = `${this.#life}-${String(this.#count).padStart(9, "0")}${SUFFIX}`;
+    this.#descriptor = fs.openSync(this.#path(name), "wx");
+    if (this.#waiting.length === 0) this.#oldestMs = nowMs;
+    this.#waiting.push({ name, bytes: 0 });
+    // The name must be on disk with the first bytes.
+    const directory = fs.openSync(this.#directory, "r");
+    try {
+      fs.fsyncSync(directory);
+    } finally {
+      fs.closeSync(directory);
+    }
   }
+
+  /** What was not written whole is written again, elsewhere: it must not be read here too. */
+  #giveUp(bytes: number): void {
+    try {
+      fs.ftruncateSync(this.#descriptor, bytes);
+    } catch {
+      // Then its checksum tells, or the same records come twice; none is lost.
+    }
+    this.#seal();
+  }
+
+  #seal(): void {
+    if (this.#descriptor >= 0) fs.closeSync(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, name);
+  }
+}
+
+/** The records of all whole blocks; a crash may have torn the last one. */
+function recordsOf(file: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  while (at + HEADER_BYTES <= file.byteLength && file.readUInt32LE(at) === MAGIC) {
+    const start = at + HEADER_BYTES;
+    const end = start + file.readUInt32LE(at + 4);
+    const records = file.subarray(start, end);
+    if (end > file.byteLength || crc32(records) !== file.readUInt32LE(at + 8)) break;
+    parts.push(records);
+    at = end;
+  }
+  return Buffer.concat(parts);
 }

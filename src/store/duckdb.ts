@@ -26,6 +26,7 @@ export type RowAppender = Pick<
   | "appendBigInt"
   | "appendBoolean"
   | "appendDouble"
+  | "appendInteger"
   | "appendNull"
   | "appendUTinyInt"
   | "appendVarchar"

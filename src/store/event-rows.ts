@@ -1,7 +1,9 @@
-// Rare events of other rooms in the store: provenance told after the fact, reviews, evidence
-// sources, kaizen runs. Append-only; a view shows the newest row of each.
+// Rare events of other rooms that are not in the journal: provenance told after the fact, reviews,
+// kaizen runs, changes of API keys. Append-only; a view shows the newest row of each.
+import { decisionsOf } from "./decision-rows.ts";
 import type { Connection } from "./duckdb.ts";
 import type { StoreEvents } from "./store.ts";
+import type { View } from "./views.ts";
 
 type EventTable = keyof StoreEvents;
 type Column = readonly [name: string, type: string, comment: string];
@@ -26,15 +28,12 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["note", "VARCHAR", "what the reviewer wrote, or null"],
     ["key_id", "VARCHAR", "the reviewer's key"],
   ],
-  evidence_sources: [
+  audit_events: [
     RECORDED_AT,
-    ["source_id", "VARCHAR", "id that contents cite"],
-    ["tenant", "VARCHAR", "whose source it is"],
-    ["kind", "VARCHAR", "what sort of source"],
-    ["title", "VARCHAR", "title, or null"],
-    ["digest", "VARCHAR", "sha256 of the text"],
-    ["status", "VARCHAR", "active or revoked"],
-    ["registered_by", "VARCHAR", "key that registered or revoked it"],
+    ["event", "VARCHAR", "what happened"],
+    ["tenant", "VARCHAR", "whose affair it is"],
+    ["actor", "VARCHAR", "key that did it"],
+    ["detail", "JSON", "all that is known"],
   ],
   kaizen_runs: [
     RECORDED_AT,
@@ -53,61 +52,52 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   ],
 };
 
-const VIEWS: Readonly<Record<EventTable, readonly [sql: string, comment: string]>> = {
-  provenance: ["SELECT * FROM provenance_rows", "provenance recorded after the fact"],
-  // A decision has one review, however many legs are flagged.
-  reviews: [
-    `SELECT d.evaluated_at, d.request_id, d.tenant, d.kind, d.subject, d.viewer,
-       d.tool_level, d.stakes, d.verdict, d.decision, d.internal_score, d.tier, d.reason_codes,
-       r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
-     FROM (FROM decisions WHERE flagged AND leg = 'a_to_b') AS d
-     LEFT JOIN (FROM review_rows QUALIFY
-       row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
-     USING (tenant, request_id)`,
-    "flagged decisions and what a person made of them",
-  ],
-  evidence_sources: [
-    newest("evidence_source_rows", "tenant, source_id"),
-    "sources that contents may cite, as they stand now",
-  ],
-  kaizen_runs: [newest("kaizen_run_rows", "run_id"), "every attempt to improve the config"],
-};
-
 const TABLES: Readonly<Record<EventTable, string>> = {
   provenance: "provenance_rows",
   reviews: "review_rows",
-  evidence_sources: "evidence_source_rows",
   kaizen_runs: "kaizen_run_rows",
+  audit_events: "audit_note_rows",
 };
 
-/** The tables behind the views. */
+/** The tables of this file; `audit_note_rows` is shown by the view `audit_events`. */
 export const EVENT_TABLES: readonly string[] = Object.values(TABLES);
 
-function newest(table: string, identity: string): string {
-  return `FROM ${table} QUALIFY
-    row_number() OVER (PARTITION BY ${identity} ORDER BY recorded_at DESC) = 1`;
+export function eventTables(): string[] {
+  return (Object.keys(TABLES) as EventTable[]).map((table) => {
+    const columns = COLUMNS[table].map(([name, type]) => `${name} ${type}`);
+    return `CREATE TABLE ${TABLES[table]} (${columns.join(", ")})`;
+  });
 }
 
-export function eventStatements(): string[] {
-  const tables = Object.keys(TABLES) as EventTable[];
-  return [
-    ...tables.map((table) => {
-      const columns = COLUMNS[table].map(([name, type]) => `${name} ${type}`);
-      return `CREATE TABLE ${TABLES[table]} (${columns.join(", ")})`;
-    }),
-    ...tables.map((table) => `CREATE VIEW ${table} AS ${VIEWS[table][0]}`),
-  ];
+function commentsOf(table: EventTable): (readonly [string, string])[] {
+  return COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
 }
 
-/** `reviews` shows columns of two tables; the names of its own speak for themselves. */
-export const EVENT_COMMENTS: readonly (readonly [string, string])[] = [
-  ...(Object.keys(TABLES) as EventTable[]).map(
-    (table) => [`VIEW ${table}`, VIEWS[table][1]] as const,
-  ),
-  ...(["provenance", "evidence_sources", "kaizen_runs"] as const).flatMap((table) =>
-    COLUMNS[table].map(([name, , comment]) => [`COLUMN ${table}.${name}`, comment] as const),
-  ),
-];
+export const EVENT_VIEWS: Readonly<Record<string, View>> = {
+  provenance: {
+    sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
+    comment: "provenance recorded after the fact",
+    columns: commentsOf("provenance"),
+  },
+  // A decision has one review, however many legs are flagged.
+  reviews: {
+    sql: (from) => `SELECT d.evaluated_at, d.request_id, d.tenant, d.kind, d.subject, d.viewer,
+        d.tool_level, d.stakes, d.verdict, d.decision, d.internal_score, d.tier, d.reason_codes,
+        r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
+      FROM (FROM (${decisionsOf(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
+      LEFT JOIN (FROM ${from("review_rows")} QUALIFY
+        row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
+      USING (tenant, request_id)`,
+    comment: "flagged decisions and what a person made of them",
+    columns: [],
+  },
+  kaizen_runs: {
+    sql: (from) => `FROM ${from("kaizen_run_rows")} QUALIFY
+      row_number() OVER (PARTITION BY run_id ORDER BY recorded_at DESC) = 1`,
+    comment: "every attempt to improve the config; for the operator's keys",
+    columns: commentsOf("kaizen_runs"),
+  },
+};
 
 type EventValue = string | number | boolean | null | undefined | readonly string[] | object;
 

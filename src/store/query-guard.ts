@@ -4,6 +4,7 @@
 import { ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { Connection } from "./duckdb.ts";
+import { VIEWS } from "./views.ts";
 
 /**
  * Functions that may stand in FROM. Others exist that write though the statement reads (checkpoint,
@@ -48,7 +49,14 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   "array_resize",
   "bitstring",
   "equi_width_bins",
+  // These only hold up whoever waits behind them.
+  "sleep_ms",
+  "pg_sleep",
 ]);
+
+/** These answer from statistics and plans, which are of all tenants' rows. */
+const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set(["stats", "json_serialize_plan"]);
+const SHOWS_COUNTS: ReadonlySet<string> = new Set(["duckdb_tables"]);
 
 /** EXPLAIN is not serialised; what it explains is. */
 const EXPLAIN = /^\s*explain\s+(?:analyze\s+)?(?:\(\s*[a-z_]+(?:\s+[a-z_]+)?\s*\)\s*)?/i;
@@ -64,12 +72,22 @@ export function queryRejected(detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail);
 }
 
-/** @throws ServiceFault `query_rejected`, unless `sql` is exactly one reading statement. */
-export async function assertReadOnly(connection: Connection, sql: string): Promise<void> {
+/**
+ * @param isTenants whether the rows of other tenants must stay out of reach.
+ * @returns for a tenant's query the views it reads.
+ * @throws ServiceFault `query_rejected`, unless `sql` is exactly one reading statement.
+ */
+export async function assertReadOnly(
+  connection: Connection,
+  sql: string,
+  isTenants: boolean,
+): Promise<ReadonlySet<string>> {
   if (sql.length > BODY_BYTES_MAX) throw queryRejected("the query is too long");
   // The binding has no text with a NUL: what is behind it would go unseen.
   if (sql.includes("\0")) throw queryRejected("the query holds a NUL character");
   const text = sql.replace(EXPLAIN, "");
+  // Plans tell how many rows there are of all tenants.
+  if (isTenants && text !== sql) throw queryRejected("EXPLAIN takes an administrator's key");
   const [row] = await connection.rows(
     "SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true)",
     [text],
@@ -79,7 +97,9 @@ export async function assertReadOnly(connection: Connection, sql: string): Promi
   if (tree.statements?.length !== 1) {
     throw queryRejected("the query must be exactly one statement");
   }
-  assertHarmless(tree.statements);
+  const named: Named = { relations: [], ctes: new Set() };
+  assertHarmless(tree.statements, isTenants, named);
+  return isTenants ? assertDocumented(connection, named) : new Set();
 }
 
 function refusalOf(tree: Serialised): string {
@@ -87,36 +107,81 @@ function refusalOf(tree: Serialised): string {
   return oneLine(tree.error_message ?? "the query does not parse");
 }
 
+type Node = Readonly<Record<string, unknown>>;
+
+/** What stands in FROM anywhere in a query, and the names that its WITH clauses give. */
+interface Named {
+  relations: Node[];
+  ctes: Set<string>;
+}
+
 /** Walks the tree without recursion: its depth is the caller's to choose. */
-function assertHarmless(statements: unknown[]): void {
+function assertHarmless(statements: unknown[], isTenants: boolean, named: Named): void {
   const pending: unknown[] = [...statements];
   while (pending.length > 0) {
     const node = pending.pop();
     if (typeof node !== "object" || node === null) continue;
     const { type, function_name: name, ...members } = node as Record<string, unknown>;
-    if (typeof name === "string" && FORBIDDEN.has(name.toLowerCase())) {
-      throw queryRejected(`function \`${name}\` is not allowed in an expression`);
-    }
+    if (typeof name === "string") assertFunction(name.toLowerCase(), isTenants);
+    if (type === "BASE_TABLE") named.relations.push(members);
     // A file by its path reads like a table. Exports lie where the engine may read for a moment.
     if (type === "BASE_TABLE" && String(members["table_name"]).includes("/")) {
       throw queryRejected("files cannot be read");
     }
+    const ctes = (members["cte_map"] as { map?: { key: string }[] } | undefined)?.map ?? [];
+    for (const { key } of ctes) named.ctes.add(key.toLowerCase());
     if (type === "TABLE_FUNCTION") {
       // The call itself is judged here, by another list; only its arguments are expressions.
-      pending.push(argumentsOf(members["function"]));
+      pending.push(argumentsOf(members["function"], isTenants));
       delete members["function"];
     }
     pending.push(...Object.values(members));
   }
 }
 
-/** The arguments of a table function that is allowed; throws for one that is not. */
-function argumentsOf(called: unknown): unknown {
-  const { function_name: name, ...members } = called as Record<string, unknown>;
-  if (typeof name !== "string" || !TABLE_FUNCTIONS.has(name.toLowerCase())) {
-    throw queryRejected(`table function \`${String(name)}\` is not allowed`);
+function assertFunction(name: string, isTenants: boolean): void {
+  if (FORBIDDEN.has(name) || (isTenants && FORBIDDEN_TO_TENANTS.has(name))) {
+    throw queryRejected(`function \`${name}\` is not allowed in an expression`);
   }
+}
+
+/** The arguments of a table function that is allowed; throws for one that is not. */
+function argumentsOf(called: unknown, isTenants: boolean): unknown {
+  const { function_name: name, ...members } = called as Record<string, unknown>;
+  const known = String(name).toLowerCase();
+  const isAllowed = TABLE_FUNCTIONS.has(known) && !(isTenants && SHOWS_COUNTS.has(known));
+  if (!isAllowed) throw queryRejected(`table function \`${String(name)}\` is not allowed`);
   return members;
+}
+
+/**
+ * A tenant's query reads the documented views, by their bare names: in its connection those are
+ * its own. A name that a WITH clause gives is good too, unless it is also that of something else
+ * in the database: then it could mean either, by where it stands.
+ */
+async function assertDocumented(
+  connection: Connection,
+  { relations, ctes }: Named,
+): Promise<ReadonlySet<string>> {
+  const views = new Set<string>();
+  const others = new Set<string>();
+  for (const { table_name: table, schema_name: schema, catalog_name: catalog } of relations) {
+    if (schema !== undefined || catalog !== undefined) {
+      throw queryRejected("views are read by their bare names");
+    }
+    const name = String(table).toLowerCase();
+    if (Object.hasOwn(VIEWS, name)) views.add(name);
+    else if (ctes.has(name)) others.add(name);
+    else throw queryRejected(`there is no view \`${String(table)}\``);
+  }
+  const existing = await connection.rows(
+    `SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()`,
+  );
+  const clash = existing.find(([name]) => others.has(String(name).toLowerCase()));
+  if (clash !== undefined) {
+    throw queryRejected(`\`${String(clash[0])}\` has another meaning here: choose another name`);
+  }
+  return views;
 }
 
 const DETAIL_LENGTH_MAX = 300;

@@ -5,6 +5,7 @@ import type { Connection, RowStream } from "./duckdb.ts";
 import { StatementRefused } from "./duckdb.ts";
 import { assertReadOnly, oneLine, queryRejected } from "./query-guard.ts";
 import type { QueryLimits, QueryResult } from "./store.ts";
+import { scopeOf, tenantViewStatements } from "./views.ts";
 
 /** Text in one answer, in UTF-16 units: beyond this the answer belongs in an export. */
 export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
@@ -15,6 +16,7 @@ export const INTERRUPT_REPEAT_MS = 20;
 export class DatabaseSuspect extends Error {}
 
 /**
+ * @param tenant whose rows are to be seen, on a connection of its own; undefined for all.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
  * trouble with its files or itself.
  */
@@ -22,11 +24,13 @@ export async function runQuery(
   connection: Connection,
   sql: string,
   limits: QueryLimits,
+  tenant: string | undefined,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new Watch(connection, limits.timeoutMs);
   try {
-    await assertReadOnly(connection, sql);
+    const views = await assertReadOnly(connection, sql, tenant !== undefined);
+    if (tenant !== undefined) await showOwnRows(connection, views, tenant);
     await connection.run("BEGIN TRANSACTION READ ONLY");
     try {
       const budget = textBudget();
@@ -43,6 +47,16 @@ export async function runQuery(
   } finally {
     watch.stop();
   }
+}
+
+/** Puts a tenant's own views before those over everything, for the life of the connection. */
+async function showOwnRows(
+  connection: Connection,
+  views: Iterable<string>,
+  tenant: string,
+): Promise<void> {
+  const scope = await scopeOf(connection, tenant);
+  for (const statement of tenantViewStatements(views, scope)) await connection.run(statement);
 }
 
 /** Interrupts the connection once the time is over, until stopped. */

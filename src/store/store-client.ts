@@ -2,6 +2,7 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
+import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../ledger/data-directory.ts";
 import type {
   FromStore,
@@ -14,10 +15,14 @@ import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents }
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
+/** Look-ups waiting or running. */
+const FINDS_MAX = 64;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
 export const DECISIONS_KEPT_DAYS = 90;
+/** Thirteen months: a year can be compared with the one before. */
+export const OUTCOMES_KEPT_DAYS = 396;
 
 export interface StoreOptions {
   dataDir: string;
@@ -27,6 +32,8 @@ export interface StoreOptions {
   rings?: readonly SharedArrayBuffer[];
   /** Rows of the decision log are kept this long. */
   decisionsKeptDays?: number;
+  /** Rows of outcomes are kept this long; daily counts stay. */
+  outcomesKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
   /** Told of rebuilds and failures, one line each. */
@@ -57,6 +64,7 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     isStandalone: options.isStandalone ?? false,
     rings: options.rings ?? [],
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
+    outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
   };
   const worker = new Worker(options.entry ?? new URL("../store-thread.ts", import.meta.url), {
     name: "store",
@@ -105,6 +113,7 @@ class StoreClient implements OpenStore {
   private heard: Waiting[] = [];
   private nextId = 1;
   private askedCount = 0;
+  private findCount = 0;
   private noteCount = 0;
   private isOver = false;
   private whenExited: Promise<void>;
@@ -137,8 +146,18 @@ class StoreClient implements OpenStore {
     if (!this.isOver) this.send({ kind: "notify", lsn: position });
   }
 
-  query(sql: string, limits: QueryLimits): Promise<QueryResult> {
-    return this.ask({ name: "query", sql, limits });
+  query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
+    return this.ask({ name: "query", sql, limits, tenant });
+  }
+
+  async findSigned(id: SignedId): Promise<SignedRecords> {
+    if (this.findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
+    this.findCount++;
+    try {
+      return await this.call({ name: "findSigned", id });
+    } finally {
+      this.findCount--;
+    }
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
@@ -149,12 +168,12 @@ class StoreClient implements OpenStore {
     return this.ask({ name: "reviews", filter, isOpen });
   }
 
-  exportDays(view: ExportView, sinceMs: number): Promise<string[]> {
-    return this.ask({ name: "exportDays", view, sinceMs });
+  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
+    return this.ask({ name: "exportDays", view, sinceMs, tenant });
   }
 
-  exportDay(view: ExportView, day: string, sinceMs: number): Promise<Uint8Array> {
-    return this.ask({ name: "exportDay", view, day, sinceMs });
+  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
+    return this.ask({ name: "exportDay", view, day, sinceMs, tenant });
   }
 
   async note<Table extends keyof StoreEvents>(

@@ -3,32 +3,40 @@
 // agree with the journal is set aside and built anew from it.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { ServiceFault } from "../contract/faults.ts";
 import { JournalDamaged } from "../ledger/journal-faults.ts";
 import type { JournalReader } from "../ledger/journal-reader.ts";
+import { Askers } from "./askers.ts";
 import { restoreRows, saveRows } from "./carry-over.ts";
-import { type Connection, type Database, openDatabase } from "./duckdb.ts";
+import { Connections } from "./connections.ts";
+import type { Connection } from "./duckdb.ts";
+import type { DescribeRecord } from "./journal-rows.ts";
 import {
   type Applied,
   applyRecords,
+  expireOutcomes,
   isSameJournal,
   NOTHING_APPLIED,
+  prepareWriter,
   readApplied,
 } from "./outcome-rows.ts";
-import { DatabaseSuspect, INTERRUPT_REPEAT_MS, runQuery } from "./query.ts";
 import { schemaStatements } from "./schema.ts";
-import type { QueryLimits, QueryResult } from "./store.ts";
+import { DATABASE_FILE, setAside } from "./store-files.ts";
 
-export const DATABASE_FILE = "outcomes.duckdb";
-const WAL_FILE = `${DATABASE_FILE}.wal`;
 /** Records per transaction: the live bound, and the larger one while catching up. */
 export const APPLY_RECORDS_MAX = 5000;
 const CATCH_UP_RECORDS_MAX = 20_000;
+const DAY_MS = 86_400_000;
 
 export interface StoreCoreOptions {
   /** The store's directory; made when missing. */
   directory: string;
   reader: JournalReader;
+  /** What records that are no outcomes say. */
+  describe: DescribeRecord;
+  /** Outcomes recorded longer ago are counted by day and their rows go. */
+  outcomesKeptDays: number;
+  /** Epoch ms. */
+  clock: () => number;
   memoryMegabytes: number;
   /** One line about something an operator should know. */
   log: (event: string, detail: string) => void;
@@ -37,22 +45,25 @@ export interface StoreCoreOptions {
 /** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
 export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
+  /** Whoever reads, beside the apply. */
+  readonly askers: Askers;
   /** How many times the database was set aside. */
   rebuildCount = 0;
   private readonly options: StoreCoreOptions;
-  private database: Database | undefined;
-  private writer: Connection | undefined;
-  private asker: Connection | undefined;
+  private connections: Connections | undefined;
   private opening: Promise<void> | undefined;
   private hasCheckedJournal = false;
   /** What a query met that speaks against the database; `follow` looks into it. */
   private suspicion: Error | undefined;
-  /** The last query in line; a rebuild puts itself there too. */
-  private asking: Promise<unknown> = Promise.resolve();
   private writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: StoreCoreOptions) {
     this.options = options;
+    const opened = async () => {
+      await this.open();
+      return this.connections as Connections;
+    };
+    this.askers = new Askers(opened, (error) => (this.suspicion ??= error));
     // Whatever lies in there was left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
@@ -99,10 +110,10 @@ export class StoreCore {
     const backlog = durableLsn - this.applied.lsn;
     if (backlog <= 0) return false;
     const countMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
-    const { reader } = this.options;
-    const writer = this.writer as Connection;
+    const { reader, describe } = this.options;
+    const options = { uptoLsn: durableLsn, countMax, cutoffMs: this.cutoffMs(), describe };
     try {
-      this.applied = await applyRecords(writer, reader, this.applied, durableLsn, countMax);
+      this.applied = await applyRecords(this.writer, reader, this.applied, options);
     } catch (error) {
       // Damage in the journal is not the database's fault and no rebuild mends it; a database
       // that is whole (a full disk, say) is kept too.
@@ -117,7 +128,7 @@ export class StoreCore {
     return this.inTurn(async () => {
       await this.open();
       try {
-        await run(this.writer as Connection);
+        await run(this.writer);
       } catch (error) {
         // Whose fault it is, the next `follow` finds out.
         this.suspicion ??= error instanceof Error ? error : new Error(String(error));
@@ -126,14 +137,20 @@ export class StoreCore {
     });
   }
 
-  /** Our own reading, in line with the queries and without their limits. */
-  read<T>(run: (asker: Connection) => Promise<T>): Promise<T> {
-    const answer = this.asking.then(async () => {
-      await this.open();
-      return run(this.asker as Connection);
+  /** Turns outcomes that are past their time into daily counts. */
+  expire(): Promise<void> {
+    return this.write(async (writer) => {
+      const applied = await expireOutcomes(writer, this.applied, this.cutoffMs());
+      if (applied === this.applied) return;
+      this.applied = applied;
+      await checkpoint(writer);
     });
-    this.asking = answer.catch(() => undefined);
-    return answer;
+  }
+
+  /** Whole days: a midnight, UTC. */
+  private cutoffMs(): number {
+    const { clock, outcomesKeptDays } = this.options;
+    return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
   }
 
   /** One writer: what is written waits for what is being written. */
@@ -143,39 +160,21 @@ export class StoreCore {
     return done;
   }
 
-  /** Queries run one after another, beside the apply. */
-  query(sql: string, limits: QueryLimits): Promise<QueryResult> {
-    const answer = this.asking.then(() => this.ask(sql, limits));
-    this.asking = answer.catch(() => undefined);
-    return answer;
-  }
-
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
-    await this.stopAsking();
+    await this.askers.stop();
     this.disconnect();
     this.options.reader.close();
   }
 
-  private async ask(sql: string, limits: QueryLimits): Promise<QueryResult> {
-    await this.open();
-    try {
-      return await runQuery(this.asker as Connection, sql, limits);
-    } catch (error) {
-      if (!(error instanceof DatabaseSuspect)) throw error;
-      this.suspicion ??= error;
-      throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
-    }
-  }
-
   private async openOnce(): Promise<void> {
-    const path = join(this.options.directory, DATABASE_FILE);
-    const isThere = fs.existsSync(path);
+    const isThere = fs.existsSync(join(this.options.directory, DATABASE_FILE));
     try {
-      await this.connect(path);
-      const applied = isThere ? await readApplied(this.writer as Connection) : undefined;
+      await this.connect();
+      const applied = isThere ? await readApplied(this.writer) : undefined;
       if (isThere && applied === undefined) throw new Error("rows and position disagree");
       this.applied = applied ?? (await this.createSchema());
+      await prepareWriter(this.writer);
     } catch (error) {
       if (isThere) return this.rebuild(String(error));
       this.disconnect();
@@ -183,25 +182,24 @@ export class StoreCore {
     }
   }
 
-  private async connect(path: string): Promise<void> {
+  private async connect(): Promise<void> {
+    const path = join(this.options.directory, DATABASE_FILE);
     const { memoryMegabytes } = this.options;
-    this.database = await openDatabase(path, memoryMegabytes, this.exportDirectory);
-    this.writer = await this.database.connect();
-    this.asker = await this.database.connect();
+    this.connections = await Connections.open(path, memoryMegabytes, this.exportDirectory);
   }
 
-  /** Connections before instance, or the file stays locked. */
   private disconnect(): void {
-    this.asker?.close();
-    this.writer?.close();
-    this.database?.close();
-    this.asker = undefined;
-    this.writer = undefined;
-    this.database = undefined;
+    this.connections?.close();
+    this.connections = undefined;
+  }
+
+  /** Of the open database: after `open`, and between a rebuild's two ends there is none. */
+  private get writer(): Connection {
+    return (this.connections as Connections).writer;
   }
 
   private async createSchema(): Promise<Applied> {
-    for (const statement of schemaStatements()) await (this.writer as Connection).run(statement);
+    for (const statement of schemaStatements()) await this.writer.run(statement);
     return NOTHING_APPLIED;
   }
 
@@ -217,7 +215,7 @@ export class StoreCore {
 
   /** Reads every stored value once: block checksums show what has rotted. */
   private async isBroken(): Promise<boolean> {
-    const writer = this.writer as Connection;
+    const { writer } = this;
     try {
       const applied = await readApplied(writer);
       await writer.rows("SELECT max(hash(r)) FROM outcome_rows AS r");
@@ -229,11 +227,8 @@ export class StoreCore {
 
   /** Rebuilds while queries may be running or waiting: they end first, later ones wait. */
   private async rebuildBeside(reason: string): Promise<void> {
-    let resume = () => undefined as void;
-    const stopped = this.stopAsking();
-    this.asking = new Promise<void>((resolve) => {
-      resume = resolve;
-    });
+    const stopped = this.askers.stop();
+    const resume = this.askers.hold();
     try {
       await stopped;
       this.opening = this.rebuild(reason).catch((error: unknown) => {
@@ -246,32 +241,20 @@ export class StoreCore {
     }
   }
 
-  private async stopAsking(): Promise<void> {
-    // One interrupt only ends the query that runs now; those in line have to be ended too.
-    const nudge = setInterval(() => this.asker?.interrupt(), INTERRUPT_REPEAT_MS);
-    this.asker?.interrupt();
-    await this.asking;
-    clearInterval(nudge);
-  }
-
-  /** Moves the files aside, starts from nothing. Never opens them: that would drop their locks. */
+  /** Moves the files aside, starts from nothing. */
   private async rebuild(reason: string): Promise<void> {
     const saved = await this.saveRows();
     this.disconnect();
     const { directory, log } = this.options;
-    const aside = nextAside(directory);
-    fs.mkdirSync(aside, { mode: 0o700 });
-    for (const name of [DATABASE_FILE, WAL_FILE]) {
-      const from = join(directory, name);
-      if (fs.existsSync(from)) fs.renameSync(from, join(aside, name));
-    }
+    const aside = setAside(directory);
     this.rebuildCount++;
     log("store_rebuild", `${reason.split("\n", 1)[0]}; the old files are in ${aside}`);
     this.applied = NOTHING_APPLIED;
     try {
-      await this.connect(join(directory, DATABASE_FILE));
+      await this.connect();
       await this.createSchema();
-      await restoreRows(this.writer as unknown as Connection, this.exportDirectory, saved);
+      await restoreRows(this.writer, this.exportDirectory, saved);
+      await prepareWriter(this.writer);
     } catch (error) {
       this.disconnect();
       throw error;
@@ -280,7 +263,7 @@ export class StoreCore {
 
   /** What the journal cannot give back, as far as the old database still opens. */
   private async saveRows(): Promise<string[]> {
-    if (this.writer === undefined) return [];
+    if (this.connections === undefined) return [];
     const { saved, lost } = await saveRows(this.writer, this.exportDirectory);
     if (lost.length > 0) {
       this.options.log(
@@ -292,9 +275,7 @@ export class StoreCore {
   }
 }
 
-function nextAside(directory: string): string {
-  const taken = fs
-    .readdirSync(directory)
-    .map((name) => Number(/^broken-(\d+)$/.exec(name)?.[1] ?? 0));
-  return join(directory, `broken-${Math.max(0, ...taken) + 1}`);
+/** A query under way refuses it; then the next ordinary checkpoint does it. */
+export function checkpoint(writer: Connection): Promise<void> {
+  return writer.run("CHECKPOINT").catch(() => undefined);
 }

@@ -2,14 +2,18 @@
 // answer queries in between. A failure to apply is told and tried again; it stops nothing else.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
+import { findSigned } from "./signed-lookup.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./store-core.ts";
 import type { FromStore, StoreCall, ToStore } from "./store-messages.ts";
 import type { StoreRecords } from "./store-records.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
-/** How often the rings are looked at: a look is a few loads, and nobody need wake this thread. */
-const LOOK_INTERVAL_MS = 100;
+/**
+ * How often the rings are looked at: a look is a few loads, and nobody need wake this thread. It
+ * bounds what a crash can take of denials and of decisions marked for review.
+ */
+const LOOK_INTERVAL_MS = 50;
 
 export interface StoreLoopOptions {
   port: MessagePort;
@@ -155,15 +159,20 @@ class StoreLoop {
   private async perform(call: StoreCall): Promise<unknown> {
     const { core, records } = this.options;
     if (call.name === "note") return records.note(call.table, call.event);
+    if (call.name === "findSigned") {
+      return core.askers.find((finder) => findSigned(finder, call.id));
+    }
     // Whoever reads sees what was decided before. One drain may be under way already: then the
     // next takes what came after it began.
     await this.draining;
     await this.settle();
-    if (call.name === "query") return core.query(call.sql, call.limits);
+    if (call.name === "query") return core.askers.query(call.sql, call.limits, call.tenant);
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
-    if (call.name === "exportDays") return records.exportDays(call.view, call.sinceMs);
-    return records.exportDay(call.view, call.day, call.sinceMs);
+    if (call.name === "exportDays") {
+      return records.exportDays(call.view, call.sinceMs, call.tenant);
+    }
+    return records.exportDay(call.view, call.day, call.sinceMs, call.tenant);
   }
 
   private isBehind(): boolean {

@@ -1,6 +1,7 @@
 // What crosses the port between the main thread and the store thread.
 import type { FaultCode } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
+import type { SignedId } from "../contract/signed-records.ts";
 import type { ExportView, QueryLimits, StoreEvents } from "./store.ts";
 
 export interface StoreThreadData {
@@ -12,16 +13,24 @@ export interface StoreThreadData {
   /** Decisions of other threads come through these. */
   rings: readonly SharedArrayBuffer[];
   decisionsKeptDays: number;
+  outcomesKeptDays: number;
 }
 
 /** What the store is asked; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
-  | { name: "query"; sql: string; limits: QueryLimits }
+  | { name: "query"; sql: string; limits: QueryLimits; tenant: string | undefined }
+  | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
   | { name: "note"; table: keyof StoreEvents; event: StoreEvents[keyof StoreEvents] }
-  | { name: "exportDays"; view: ExportView; sinceMs: number }
-  | { name: "exportDay"; view: ExportView; day: string; sinceMs: number };
+  | { name: "exportDays"; view: ExportView; sinceMs: number; tenant: string | undefined }
+  | {
+      name: "exportDay";
+      view: ExportView;
+      day: string;
+      sinceMs: number;
+      tenant: string | undefined;
+    };
 
 export type ToStore =
   | { kind: "call"; id: number; call: StoreCall }

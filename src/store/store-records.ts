@@ -8,21 +8,23 @@ import { DecisionReader, emptyColumns, readRecords } from "./decision-reader.ts"
 import type { DecisionColumns } from "./decision-reader.ts";
 import {
   appendDecisions,
+  isSpoolTaken,
   pruneDecisions,
   readDecisions,
-  spoolTaken,
   takeSpool,
 } from "./decision-rows.ts";
 import { DecisionSpool } from "./decision-spool.ts";
-import type { Connection } from "./duckdb.ts";
 import { insertEvent } from "./event-rows.ts";
-import type { StoreCore } from "./store-core.ts";
+import { inTransaction } from "./outcome-rows.ts";
+import { checkpoint, type StoreCore } from "./store-core.ts";
 import type { ExportView, Review, StoreEvents } from "./store.ts";
+import { viewFor } from "./views.ts";
 
-/** A drain at least this often while there is something: it also bounds what a crash can lose. */
+/** A drain at least this often while there is something; at every look when it is urgent. */
 const DRAIN_INTERVAL_MS = 1000;
-const DRAIN_RECORDS_MAX = 50_000;
-/** A drain that finds more than this spools: some 1,000 decisions a second are busy enough. */
+/** A disk that refuses the spool is not asked again before. */
+const RETRY_INTERVAL_MS = 1000;
+/** A second that brings more than this is a busy one: some 1,000 decisions. */
 const BUSY_BYTES = 512 * 1024;
 /** While busy the spool is left alone, but for a file this old. */
 const SPOOL_AGE_MS_MAX = 5 * 60_000;
@@ -46,8 +48,10 @@ export interface StoreRecordsOptions {
   rings: readonly SharedArrayBuffer[];
   /** The only directory that DuckDB may write files to. */
   exportDirectory: string;
-  /** Where decisions wait while the service is busy. */
+  /** Where decisions wait to become rows. */
   spoolDirectory: string;
+  /** Epoch ms of this start. */
+  startMs: number;
   /** Rows of the decision log are kept this long; daily counts stay. */
   decisionsKeptDays: number;
 }
@@ -58,9 +62,11 @@ export class StoreRecords {
   private readonly options: StoreRecordsOptions;
   private readonly spool: DecisionSpool;
   private drainedAtMs = 0;
-  private busyAtMs = 0;
+  private retryAtMs = 0;
+  private secondMs = 0;
+  private secondBytes = 0;
+  private busyAtMs = Number.NEGATIVE_INFINITY;
   private ingestAtMs = 0;
-  private isSpoolKnown = false;
   private prunedDay = 0;
   private exportCount = 0;
 
@@ -68,91 +74,97 @@ export class StoreRecords {
     this.options = options;
     this.core = options.core;
     this.readers = options.rings.map((ring) => new DecisionReader(ring));
-    this.spool = new DecisionSpool(options.spoolDirectory);
+    this.spool = new DecisionSpool(options.spoolDirectory, options.startMs);
   }
 
-  /** True when it is time to drain: something waits for long, or much does. */
+  /** True when it is time to drain: something urgent waits, something for long, or much. */
   isDrainDue(nowMs: number): boolean {
+    if (nowMs < this.retryAtMs) return false;
     const used = Math.max(0, ...this.readers.map((reader) => reader.used));
     if (used > DROP_BYTES / 2) return true;
     if (used > 0 && nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS) return true;
+    if (used > 0 && this.readers.some((reader) => reader.hasUrgent())) return true;
     return this.isIngestDue(nowMs);
   }
 
   /**
-   * Empties the rings: into the database when little waits, into the spool when the service is
-   * busy. Then takes one file of the spool, if this is the time for it.
+   * Empties the rings into the spool, synced; then turns one file of the spool into rows, if this
+   * is the time for it. Rows keep the order of the decisions.
    */
   async drain(nowMs: number): Promise<void> {
-    const used = this.readers.reduce((sum, reader) => sum + reader.used, 0);
-    if (used > BUSY_BYTES) this.busyAtMs = nowMs;
-    if (used > 0) {
-      this.drainedAtMs = nowMs;
-      // Behind a spool everything queues: rows keep the order of the decisions.
-      const isDirect = used <= BUSY_BYTES && this.spool.fileCount === 0;
-      if (isDirect) await this.drainIntoRows();
-      else if (this.spool.bytes < SPOOL_BYTES_MAX) this.drainIntoSpool(nowMs);
-    }
+    this.drainIntoSpool(nowMs);
     if (this.isIngestDue(nowMs)) await this.ingestOne(nowMs);
   }
 
   /** Turns everything that waits into rows: for whoever reads, who sees all that was decided. */
   async settle(nowMs: number): Promise<void> {
-    do await this.drain(nowMs);
-    while (this.readers.some((reader) => reader.used > BUSY_BYTES));
+    this.drainIntoSpool(nowMs);
     while (this.spool.fileCount > 0) await this.ingestOne(nowMs);
   }
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
-    await this.drain(nowMs);
+    this.drainIntoSpool(nowMs);
     for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
       await this.ingestOne(nowMs);
     }
+    this.spool.close();
   }
 
-  /** Quiet: at once. Busy: only what is old, and then a share of the time. */
+  /** Quiet: every second. Busy: only what is old, and then a share of the time. */
   private isIngestDue(nowMs: number): boolean {
     if (this.spool.fileCount === 0 || nowMs < this.ingestAtMs) return false;
-    if (nowMs - this.busyAtMs > 2 * DRAIN_INTERVAL_MS) return true;
+    if (!this.isBusy(nowMs)) return nowMs - this.spool.oldestMs >= DRAIN_INTERVAL_MS;
     return nowMs - this.spool.oldestMs > SPOOL_AGE_MS_MAX;
   }
 
-  private async drainIntoRows(): Promise<void> {
-    await this.core.write(async (writer) => {
-      const columns = emptyColumns();
-      const positions = this.readers.map((reader) => reader.read(columns, DRAIN_RECORDS_MAX));
-      if (columns.count === 0) return;
-      await inTransaction(writer, () => appendDecisions(writer, columns));
-      for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
-    });
+  private isBusy(nowMs: number): boolean {
+    return nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
   }
 
   private drainIntoSpool(nowMs: number): void {
+    this.countBusy(nowMs);
+    const isEmpty = this.readers.every((reader) => reader.used === 0);
+    if (isEmpty || this.spool.bytes >= SPOOL_BYTES_MAX) return;
+    this.drainedAtMs = nowMs;
     const parts: Uint8Array[] = [];
     const positions = this.readers.map((reader) => reader.copy(parts));
-    this.spool.put(parts, nowMs);
+    try {
+      this.spool.put(parts, nowMs);
+    } catch (error) {
+      this.retryAtMs = nowMs + RETRY_INTERVAL_MS;
+      throw error;
+    }
     for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
+  }
+
+  /** A second with much to take makes the next ones busy. */
+  private countBusy(nowMs: number): void {
+    if (nowMs - this.secondMs >= DRAIN_INTERVAL_MS) {
+      this.secondMs = nowMs;
+      this.secondBytes = 0;
+    }
+    this.secondBytes += this.readers.reduce((sum, reader) => sum + reader.used, 0);
+    if (this.secondBytes > BUSY_BYTES) this.busyAtMs = nowMs;
   }
 
   private async ingestOne(nowMs: number): Promise<void> {
     const startedAt = performance.now();
     await this.core.write(async (writer) => {
-      if (!this.isSpoolKnown) this.spool.skipTo(await spoolTaken(writer));
-      this.isSpoolKnown = true;
       const file = this.spool.oldest();
       if (file === undefined) return;
       const columns: DecisionColumns = emptyColumns();
-      readRecords(columns, file.bytes);
-      await inTransaction(writer, async () => {
-        await appendDecisions(writer, columns);
-        await takeSpool(writer, file.number);
-      });
+      if (!(await isSpoolTaken(writer, file.name))) {
+        readRecords(columns, file.bytes);
+        await inTransaction(writer, async () => {
+          await appendDecisions(writer, columns);
+          await takeSpool(writer, file.name);
+        });
+      }
       this.spool.taken(nowMs);
     });
-    const isBusy = nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
     const tookMs = performance.now() - startedAt;
-    this.ingestAtMs = nowMs + tookMs * (1 + (isBusy ? REST_BUSY : REST_QUIET));
+    this.ingestAtMs = nowMs + tookMs * (1 + (this.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
   }
 
   /** Commits one event. */
@@ -166,11 +178,11 @@ export class StoreRecords {
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.core.read((asker) => readDecisions(asker, filter));
+    return this.core.askers.read((asker) => readDecisions(asker, filter));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.core.read(async (asker) => {
+    return this.core.askers.read(async (asker) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
       const rows = await asker.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true
@@ -183,11 +195,13 @@ export class StoreRecords {
     });
   }
 
-  exportDays(view: ExportView, sinceMs: number): Promise<string[]> {
+  /** `tenant`: whose rows; undefined for all. */
+  exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
     const column = DAY_COLUMNS[view];
-    return this.core.read(async (asker) => {
+    return this.core.askers.read(async (asker) => {
       const rows = await asker.rows(
-        `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR) FROM ${view}
+        `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
+         FROM (${await viewFor(asker, view, tenant)})
          WHERE ${since(column, sinceMs)} ORDER BY 1`,
       );
       return rows.map(([day]) => String(day));
@@ -195,13 +209,18 @@ export class StoreRecords {
   }
 
   /** `day` must have the form of a date: it goes into SQL as it is. */
-  exportDay(view: ExportView, day: string, sinceMs: number): Promise<Uint8Array> {
+  exportDay(
+    view: ExportView,
+    day: string,
+    sinceMs: number,
+    tenant: string | undefined,
+  ): Promise<Uint8Array> {
     const column = DAY_COLUMNS[view];
     const path = join(this.options.exportDirectory, `${this.exportCount++}.parquet`);
-    return this.core.read(async (asker) => {
+    return this.core.askers.read(async (asker) => {
       try {
         await asker.run(
-          `COPY (FROM ${view} WHERE CAST(${column} AS DATE) = DATE '${day}'
+          `COPY (FROM (${await viewFor(asker, view, tenant)}) WHERE CAST(${column} AS DATE) = DATE '${day}'
            AND ${since(column, sinceMs)} ORDER BY ${column})
            TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,
         );
@@ -219,6 +238,7 @@ export class StoreRecords {
   async prune(nowMs: number): Promise<void> {
     const day = Math.floor(nowMs / DAY_MS);
     if (day === this.prunedDay) return;
+    await this.core.expire();
     const cutoffMs = (day - this.options.decisionsKeptDays) * DAY_MS;
     await this.core.write(async (writer) => {
       const [row] = await writer.rows(
@@ -226,9 +246,10 @@ export class StoreRecords {
       );
       if (Number(row?.[0]) < cutoffMs) {
         await inTransaction(writer, () => pruneDecisions(writer, cutoffMs));
-        // A query under way refuses it; then the next ordinary checkpoint does it.
-        await writer.run("CHECKPOINT").catch(() => undefined);
+        await checkpoint(writer);
       }
+      // No file is left whose name must be known.
+      if (this.spool.fileCount === 0) await writer.run("DELETE FROM spool_taken");
       this.prunedDay = day;
     });
   }
@@ -236,15 +257,4 @@ export class StoreRecords {
 
 function since(column: string, sinceMs: number): string {
   return `${column} >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`;
-}
-
-async function inTransaction(writer: Connection, run: () => Promise<void>): Promise<void> {
-  await writer.run("BEGIN TRANSACTION");
-  try {
-    await run();
-    await writer.run("COMMIT");
-  } catch (error) {
-    await writer.run("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
 // The outcome store seen from outside: SQL for analysts over what the journal holds. Derived data:
 // it may lag, it may be deleted, it is rebuilt from the journal. No score waits for it.
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 
 export interface QueryLimits {
   rowsMax: number;
@@ -35,15 +36,17 @@ export interface StoreEvents {
     note: string | null;
     key_id: string;
   };
-  evidence_sources: {
+  /** What auditors ask for and the journal does not hold: changes of API keys. */
+  audit_events: {
     recorded_at: number;
-    source_id: string;
+    /** `api_key.created`, `api_key.revoked`. */
+    event: string;
+    /** Whose affair it is. */
     tenant: string;
-    kind: string;
-    title: string | null;
-    digest: string;
-    status: "active" | "revoked";
-    registered_by: string;
+    /** Id of the API key that did it. */
+    actor: string;
+    /** As JSON; never a secret. */
+    detail: unknown;
   };
   /**
    * One state of a run: told when it starts, ends, or is rolled back; the view shows the newest of
@@ -81,9 +84,15 @@ export type Review = Record<string, unknown>;
 
 export interface Store {
   /**
-   * Runs one read-only SELECT. Rejects with ServiceFault `query_rejected` or `store_unavailable`.
+   * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Rejects
+   * with ServiceFault `query_rejected` or `store_unavailable`.
    */
-  query(sql: string, limits: QueryLimits): Promise<QueryResult>;
+  query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult>;
+  /**
+   * What is on record under a signed id, as far as the store has applied the journal. Rejects with
+   * ServiceFault `overloaded` or `store_unavailable`.
+   */
+  findSigned(id: SignedId): Promise<SignedRecords>;
   /** Logged decisions, newest first; those made before the call are among them. */
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
@@ -93,10 +102,13 @@ export interface Store {
    * and `store_unavailable` when the store cannot write.
    */
   note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
-  /** Days (`2026-01-31`, UTC) that a view has rows of, from that of `sinceMs` on. */
-  exportDays(view: ExportView, sinceMs: number): Promise<string[]>;
-  /** One day of a view, not before `sinceMs`, as a Parquet file. */
-  exportDay(view: ExportView, day: string, sinceMs: number): Promise<Uint8Array>;
+  /**
+   * Days (`2026-01-31`, UTC) that a view has rows of, from that of `sinceMs` on, among those that
+   * `tenant` may see.
+   */
+  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]>;
+  /** One day of a view, not before `sinceMs`, of what `tenant` may see, as a Parquet file. */
+  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array>;
   /** Tells the store how far the journal is durable; it applies up to there in its own time. */
   notify(position: number): void;
   /** Resolves once everything up to `position` is applied and committed. */

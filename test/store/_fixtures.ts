@@ -5,8 +5,10 @@ import { nodeFiles } from "../../src/ledger/journal-files.ts";
 import { openJournalReader } from "../../src/ledger/journal-reader.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
 import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { describeRecord } from "../../src/store-journal.ts";
 import { type OpenStore, startStore } from "../../src/store/store-client.ts";
 import { StoreCore } from "../../src/store/store-core.ts";
+import type { QueryResult } from "../../src/store/store.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 
 export const LIMITS = { rowsMax: 1000, timeoutMs: 5000 };
@@ -54,10 +56,18 @@ export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[]
   const core = new StoreCore({
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
+    describe: describeRecord,
+    outcomesKeptDays: 36_500,
+    clock: () => NOW_MS,
     memoryMegabytes: 512,
     log: (event, detail) => log.push({ event, detail }),
   });
   return { core, log };
+}
+
+/** Asks the core as the operator would. */
+export function askCore(core: StoreCore, sql: string): Promise<QueryResult> {
+  return core.askers.query(sql, LIMITS, undefined);
 }
 
 /** Follows until nothing is left to apply. */

@@ -197,16 +197,6 @@ test("events land in their views, the newest of each", async () => {
     cited_sources: ["doc:1", 'it\'s "quoted", [2]'],
     request_id: null,
   });
-  const source = {
-    source_id: "doc:1",
-    tenant: "acme",
-    kind: "document",
-    title: null,
-    digest: "sha256:00",
-    registered_by: "key-acme",
-  };
-  await store.note("evidence_sources", { ...source, recorded_at: NOW_MS, status: "active" });
-  await store.note("evidence_sources", { ...source, recorded_at: NOW_MS + 1, status: "revoked" });
   const run = {
     recorded_at: NOW_MS,
     run_id: "run-1",
@@ -236,9 +226,11 @@ test("events land in their views, the newest of each", async () => {
   expect(await rowsOf("SELECT recorded_at, cited_sources FROM provenance")).toEqual([
     [new Date(NOW_MS).toISOString(), ["doc:1", 'it\'s "quoted", [2]']],
   ]);
-  expect(await rowsOf("SELECT source_id, status FROM evidence_sources")).toEqual([
-    ["doc:1", "revoked"],
-  ]);
+  const audit = { event: "api_key.created", tenant: "acme", actor: "key-admin" };
+  await store.note("audit_events", { ...audit, recorded_at: NOW_MS, detail: { id: "key-1" } });
+  expect(
+    await rowsOf("SELECT event, tenant, actor, position, detail->>'id' FROM audit_events"),
+  ).toEqual([["api_key.created", "acme", "key-admin", null, "key-1"]]);
   expect(
     await rowsOf(
       "SELECT run_id, status, finished_at, gates->0->>'z', record->>'run_id' FROM kaizen_runs",
@@ -303,7 +295,7 @@ test("a rebuild from the journal takes decisions and events along", async () => 
   // An outcome that no journal holds: rows and position disagree.
   const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
   const connection = await instance.connect();
-  await connection.run("INSERT INTO applied VALUES ('', 0, 9, 7, 0, 1)");
+  await connection.run("INSERT INTO applied VALUES ('', 0, 9, 7, 0, 0, 5)");
   connection.closeSync();
   instance.closeSync();
   const second = await openWith([], dataDir);

@@ -158,13 +158,17 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ),
   ).toEqual([[1, false, 0]]);
   expect(await rowsOf("SHOW TABLES")).toEqual([
+    ["agent_day_rows"],
     ["agents_daily"],
     ["applied"],
+    ["audit_events"],
+    ["audit_note_rows"],
+    ["audit_rows"],
+    ["batch_rows"],
     ["decision_day_rows"],
     ["decision_rows"],
     ["decisions"],
     ["decisions_daily"],
-    ["evidence_source_rows"],
     ["evidence_sources"],
     ["kaizen_run_rows"],
     ["kaizen_runs"],
@@ -175,6 +179,7 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["reporters"],
     ["review_rows"],
     ["reviews"],
+    ["source_rows"],
     ["spool_taken"],
   ]);
 });

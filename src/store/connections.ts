@@ -1,0 +1,38 @@
+// An open database with its connections: one that writes, one for whoever reads at leisure, one for
+// small look-ups that an answer waits for.
+import { type Connection, type Database, openDatabase } from "./duckdb.ts";
+
+export class Connections {
+  readonly writer: Connection;
+  readonly asker: Connection;
+  readonly finder: Connection;
+  private readonly database: Database;
+
+  private constructor(database: Database, connections: readonly Connection[]) {
+    this.database = database;
+    [this.writer, this.asker, this.finder] = connections as [Connection, Connection, Connection];
+  }
+
+  /** Throws DuckDB's error when the file does not open. */
+  static async open(
+    path: string,
+    memoryMegabytes: number,
+    exportDirectory: string,
+  ): Promise<Connections> {
+    const database = await openDatabase(path, memoryMegabytes, exportDirectory);
+    const connections = [];
+    for (let count = 0; count < 3; count++) connections.push(await database.connect());
+    return new Connections(database, connections);
+  }
+
+  /** Another one, to be closed by whoever asked for it. */
+  another(): Promise<Connection> {
+    return this.database.connect();
+  }
+
+  /** Connections before instance, or the file stays locked. */
+  close(): void {
+    for (const connection of [this.finder, this.asker, this.writer]) connection.close();
+    this.database.close();
+  }
+}
