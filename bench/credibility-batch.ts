@@ -5,7 +5,7 @@ import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
 import { seedsOf } from "../src/kaizen/seeds.ts";
 import type { SeedRules } from "../src/kaizen/seeds.ts";
-import { STANDING_POLICY, standingBatch } from "../src/kaizen/standings.ts";
+import { standingBatch, standingPolicy } from "../src/kaizen/standings.ts";
 import type { StandingHistory, StandingPolicy } from "../src/kaizen/standings.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
@@ -24,13 +24,9 @@ export class CredibilityBatch {
   #rules: SeedRules | undefined;
   #dueMs = 0;
 
-  constructor(
-    outcomes: readonly RatedOutcome[],
-    config: ScoringConfig,
-    policy: StandingPolicy = STANDING_POLICY,
-  ) {
+  constructor(outcomes: readonly RatedOutcome[], config: ScoringConfig) {
     this.#config = config;
-    this.#policy = policy;
+    this.#policy = standingPolicy(config);
     const ids: string[] = [];
     const numbers = new Map<string, number>();
     const numberOf = (id: string) => {
@@ -57,7 +53,7 @@ export class CredibilityBatch {
 
   /** The same seeds and standings over a longer history. */
   withHistory(outcomes: readonly RatedOutcome[]): CredibilityBatch {
-    const longer = new CredibilityBatch(outcomes, this.#config, this.#policy);
+    const longer = new CredibilityBatch(outcomes, this.#config);
     longer.#rules = this.#rules;
     longer.#stakesHigh = this.#stakesHigh;
     for (const [agent, standing] of this.#written) longer.#written.set(agent, standing);

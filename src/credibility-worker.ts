@@ -3,7 +3,7 @@
 import type { ScoringConfig } from "./engine/config.ts";
 import { readStandingHistory } from "./credibility-history.ts";
 import type { SeedRules } from "./kaizen/seeds.ts";
-import { standingBatch } from "./kaizen/standings.ts";
+import { standingBatch, standingPolicy } from "./kaizen/standings.ts";
 import type { StandingFigures } from "./kaizen/standings.ts";
 import { encodeStandings } from "./ledger/journal-standings.ts";
 import { yieldToOthers } from "./niceness.ts";
@@ -27,7 +27,7 @@ export interface CredibilityResult {
 export default function run({ journal, uptoLsn, rules, config }: CredibilityTask) {
   yieldToOthers();
   const { history, isInForce } = readStandingHistory(journal, uptoLsn, config);
-  const batch = standingBatch(history, rules);
+  const batch = standingBatch(history, rules, standingPolicy(config));
   if (batch === undefined) return { payloads: [] } satisfies CredibilityResult;
   const { standings, figures } = batch;
   const isSame =

@@ -88,6 +88,10 @@ export function assertConfig(config: ScoringConfig): void {
   // pi1 <= pi2 and both fall with the stakes only under these relations (scoring 4).
   if (!(config.human_catch > config.verify_catch)) throw new RangeError("human_catch is too low");
   if (!(config.human_cost > config.verify_cost_max)) throw new RangeError("human_cost is too low");
+  // Strangers share one cap only while their word counts less than where strangers end.
+  if (!(config.untrusted_below > config.credibility_min)) {
+    throw new RangeError("untrusted_below must be above credibility_min");
+  }
   if (config.grade_weights.length !== 5) throw new RangeError("grade_weights needs 5 entries");
   if (config.signature_weights.length !== 3) {
     throw new RangeError("signature_weights needs 3 entries");

@@ -22,6 +22,7 @@ export interface CredibilityOptions {
   iterations: number;
   /** Most mass that one pair can carry, in outcomes. */
   pairCap: number;
+  /** What a stranger's word counts. */
   rhoMin: number;
   /** Agents with less than a middling mass hold this share of all mass beyond the seeds. */
   middlingShare: number;
@@ -37,9 +38,9 @@ export const CREDIBILITY_OPTIONS: CredibilityOptions = {
   damping: 0.85,
   iterations: 15,
   pairCap: 2,
-  rhoMin: 0.05,
+  rhoMin: 0.3,
   middlingShare: 0.25,
-  ordinaryPart: 0.1,
+  ordinaryPart: 0.05,
   clusterSubjectsMin: 3,
   clusterOverlap: 0.8,
 };

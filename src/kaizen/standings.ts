@@ -1,6 +1,7 @@
 // Credibility as the table keeps it: what each reporter's word counts, who is a stranger, which
 // records rest on strangers. Computed over the whole history, written as differences.
 import { FLAG_CREDIBILITY, FLAG_DISCOUNTED, FLAG_SEED, FLAG_SIGNS } from "../../assembly/layout.ts";
+import type { ScoringConfig } from "../engine/config.ts";
 import type { AgentStanding, Standings } from "../engine/reading.ts";
 import { CREDIBILITY_OPTIONS, credibilityOf } from "./credibility.ts";
 import type { Credibility, CredibilityOptions } from "./credibility.ts";
@@ -34,8 +35,8 @@ export interface StandingPolicy {
   stakesStep: number;
 }
 
-export const STANDING_POLICY: StandingPolicy = {
-  untrustedBelow: 0.1,
+const STANDING_POLICY: StandingPolicy = {
+  untrustedBelow: 0.35,
   credibility: CREDIBILITY_OPTIONS,
   rhoStep: 0.02,
   clusterBelow: 0.5,
@@ -44,6 +45,15 @@ export const STANDING_POLICY: StandingPolicy = {
   stakesEach: 100,
   stakesStep: 0.1,
 };
+
+/** The policy with what the fold goes by. */
+export function standingPolicy(config: ScoringConfig): StandingPolicy {
+  return {
+    ...STANDING_POLICY,
+    untrustedBelow: config.untrusted_below,
+    credibility: { ...CREDIBILITY_OPTIONS, rhoMin: config.credibility_min },
+  };
+}
 
 /** Figures of a batch, for people. */
 export interface StandingFigures {
@@ -179,7 +189,7 @@ function figuresOf(findings: Findings, standings: Standings, policy: StandingPol
 export function standingBatch(
   history: StandingHistory,
   rules: SeedRules,
-  policy: StandingPolicy = STANDING_POLICY,
+  policy: StandingPolicy,
 ): StandingBatch | undefined {
   const seeds = seedsOf(rules, history);
   const credibility = credibilityOf(history.edges, seeds, policy.credibility);

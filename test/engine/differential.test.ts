@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LEG_ETA, LEG_SD } from "../../assembly/layout.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import type { Reading } from "../../src/engine/reading.ts";
+import { STANDING_BITS } from "../../src/contract/standings.ts";
+import type { Reading, Standings } from "../../src/engine/reading.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
 import { DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
@@ -36,6 +37,23 @@ const NOVEL = {
   weights: { ...shipped.weights, stakes_novelty: 0.3, beta: 0.2, age: -0.1 },
 };
 
+/** Standings as a batch may write them: any bits, any rho, a few clusters. */
+const standingsArbitrary: fc.Arbitrary<Standings> = fc.record({
+  isInForce: fc.constantFrom(true, true, true, false),
+  stakesHigh: fc.constantFrom(0, 3, 250),
+  agents: fc.array(
+    fc.record({
+      agent: fc.nat(9).map((i) => `agent://t/${i}`),
+      flags: fc
+        .subarray(Object.values(STANDING_BITS))
+        .map((bits) => bits.reduce((sum: number, bit) => sum + bit, 0)),
+      credibility: fc.nat(1000).map((thousandths) => thousandths / 1000),
+      cluster: fc.nat(2),
+    }),
+    { maxLength: 12 },
+  ),
+});
+
 const ids = Array.from({ length: 10 }, (_, i) => `agent://t/${i}`);
 
 test.each([
@@ -66,5 +84,28 @@ test.each([
       });
     }),
     { numRuns: 150 },
+  );
+});
+
+test("what reporters count follows their standing as in the reference", () => {
+  const batches = fc.array(fc.tuple(fc.nat(119), standingsArbitrary), { maxLength: 4 });
+  fc.assert(
+    fc.property(outcomeStream(), batches, (stream, standings) => {
+      const { writer, reader, config } = openEngine();
+      const reference = new ReferenceBureau(config);
+      stream.forEach((outcome, i) => {
+        for (const [, batch] of standings.filter(([before]) => before % stream.length === i)) {
+          writer.applyStandings(batch);
+          reference.applyStandings(batch);
+        }
+        writer.fold(outcome);
+        reference.fold(outcome);
+      });
+      const now = stream.at(-1)!.settledAtMs + 12_345;
+      for (const id of ids) {
+        expectSame(reader.check(id, 30, now), reference.score(id, null, 30, now), `check ${id}`);
+      }
+    }),
+    { numRuns: 300 },
   );
 });

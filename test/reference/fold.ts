@@ -1,6 +1,8 @@
 // The slow, obvious fold: the same mathematics as assembly/, written from the design's formulas
 // with maps and plain objects, no sharing, no tricks. The differential test compares the two.
+import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
+import type { AgentStanding, Standings } from "../../src/engine/reading.ts";
 
 const DAY = 86_400_000;
 /** Logistic function. */
@@ -50,6 +52,9 @@ export interface ReferenceOutcome {
 export class ReferenceFold {
   readonly agents = new Map<string, Agent>();
   readonly pairs = new Map<string, { mass: number; at: number }>();
+  readonly standings = new Map<string, AgentStanding>();
+  isInForce = false;
+  stakesHigh = 0;
   readonly config: ScoringConfig;
   g: number;
   gVariance = 0;
@@ -82,22 +87,53 @@ export class ReferenceFold {
     return pair.mass * Math.exp(-dt / this.config.pair_tau_days);
   }
 
+  applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
+    for (const standing of agents) {
+      this.#agent(standing.agent);
+      this.standings.set(standing.agent, standing);
+    }
+    this.isInForce = isInForce;
+    this.stakesHigh = stakesHigh;
+  }
+
+  /** Takes room under a cap: what is left of it bounds every weight. */
+  #take(key: string, seconds: number, w: number, cap: number): number {
+    const mass = this.#mass(key, seconds);
+    const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
+    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
+    this.pairs.set(key, { mass: Math.fround(mass + room), at });
+    return room;
+  }
+
+  /** What the reporter's word leaves of a weight, all caps included. */
+  #weigh(e: ReferenceOutcome, w: number): number {
+    const c = this.config;
+    const seconds = Math.floor(e.settledAtMs / 1000);
+    const take = (source: string, weight: number, cap: number) =>
+      this.#take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
+    if (!this.isInForce) return take(e.reporter, w, c.pair_cap);
+    const standing = this.standings.get(e.reporter);
+    const flags = standing?.flags ?? 0;
+    const isForged = e.signatureIndex === 0 && (flags & STANDING_BITS.signs) !== 0;
+    const isStranger = isForged || (flags & STANDING_BITS.believed) === 0;
+    const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
+    let weight = take(e.reporter, w * rho, c.pair_cap);
+    if (rho < c.untrusted_below && weight > 0) weight = take("strangers", weight, c.pool_cap);
+    const cluster = standing?.cluster ?? 0;
+    return cluster > 0 && weight > 0 ? take(`cluster ${cluster}`, weight, c.cluster_cap) : weight;
+  }
+
   fold(e: ReferenceOutcome): void {
     const c = this.config;
     const y = 1 - e.outcome;
     const t = e.settledAtMs;
-    const seconds = Math.floor(t / 1000);
     const v = this.#agent(e.subject);
     const u = this.#agent(e.reporter);
-    const phi =
-      Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + c.stakes_high / c.stakes_unit);
+    const stakesHigh = this.stakesHigh > 0 ? this.stakesHigh : c.stakes_high;
+    const phi = Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + stakesHigh / c.stakes_unit);
     let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
     w *= clip(phi, c.stakes_floor, 1);
-    const key = `${e.subject}\n${e.reporter}\n${y}`;
-    const mass = this.#mass(key, seconds);
-    w *= Math.max(0, 1 - mass / c.pair_cap);
-    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
-    this.pairs.set(key, { mass: Math.fround(mass + w), at });
+    w = this.#weigh(e, w);
     this.#advanceBase(t);
     this.#filter(v, u, y, w, t);
     this.#count(v, u, y, w, t, e.stakes);
