@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
 /** Clock ticks per second of /proc/<pid>/stat on every Linux we know. */
 const TICKS_PER_SECOND = 100;
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 180_000;
 
 export const ADMIN_KEY = "bench-admin-key-0123456789abcdefghijklmnopqrstuv";
 
@@ -73,8 +73,18 @@ export async function startFloor(kind: "uws" | "fastify"): Promise<ServerProcess
 }
 
 /** Starts the real service on a fresh data directory with the sample history. */
-export async function startService(...flags: string[]): Promise<ServerProcess> {
+export function startService(...flags: string[]): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-bench-"));
+  const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
+  return startServiceOver(dataDir, cleanUp, ...flags);
+}
+
+/** Starts the real service on a directory; `cleanUp` runs once it has stopped. */
+export async function startServiceOver(
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
   const script = path.join(ROOT, "src/cli/trustrank.ts");
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
   const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
@@ -82,7 +92,7 @@ export async function startService(...flags: string[]): Promise<ServerProcess> {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const url = await announcedUrl(child, dataDir);
-  return wrap(child, url, dataDir, () => rmSync(dataDir, { recursive: true, force: true }));
+  return wrap(child, url, dataDir, cleanUp);
 }
 
 /** The service writes `server.json` into its data directory once it listens. */

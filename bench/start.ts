@@ -1,7 +1,9 @@
-// bench:start: how long the ledger takes to start over a long history, by full replay and from a
-// snapshot, and how long the ledger stands still while a snapshot is taken. Generates the journal
-// itself. `--agents`, `--outcomes`, `--tail` (recorded after the snapshot), `--smoke`.
-import { mkdtempSync, rmSync } from "node:fs";
+// bench:start: how long ledger and service take to start over a long history, by full replay and
+// from a snapshot, and how long the ledger stands still while a snapshot is taken. Generates the
+// journal itself; `--dir DIR` keeps it for the next run. `--agents`, `--outcomes`, `--tail`
+// (recorded after the snapshot), `--smoke`.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -14,7 +16,7 @@ import { type OpenLedger, startLedger } from "../src/ledger/ledger-client.ts";
 import { openLedgerCore } from "../src/ledger/ledger-core.ts";
 import type { OutcomeRecord } from "../src/ledger/ledger.ts";
 import { COMMIT_RECORDS_MAX, OutcomeBatch } from "../src/ledger/outcome-batch.ts";
-import { machine } from "./server-process.ts";
+import { machine, startServiceOver } from "./server-process.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const REPORTERS = 5000;
@@ -118,48 +120,96 @@ function fixed(value: number): number {
   return Number(value.toFixed(2));
 }
 
+/** From the start of the process until it says that it is ready. */
+async function serviceSeconds(dataDir: string): Promise<number> {
+  const startedAt = performance.now();
+  const service = await startServiceOver(dataDir, () => undefined, "--no-sample");
+  const seconds = (performance.now() - startedAt) / 1000;
+  process.stderr.write(`service ready in ${seconds.toFixed(2)} s\n`);
+  const code = await service.stop();
+  if (code !== 0) throw new Error(`the service ended with ${code}`);
+  return seconds;
+}
+
+interface Size {
+  agents: number;
+  outcomes: number;
+  tail: number;
+}
+
+/** A journal with a snapshot before its last records; what taking that snapshot cost. */
+async function makeHistory(dataDir: string, { agents, outcomes, tail }: Size) {
+  writeHistory(dataDir, agents, outcomes, outcomes - tail);
+  const first = await start(dataDir, outcomes - tail);
+  const slowestAckMs = await recordTail(first, agents, outcomes, outcomes - tail);
+  await first.ledger.close();
+  const copied = first.notes.find((note) => note.startsWith("snapshot_copied")) ?? "";
+  return {
+    snapshot_bytes: Number(/ (\d+) bytes/.exec(copied)?.[1] ?? Number.NaN),
+    snapshot_pause_ms: Number(/ in ([\d.]+) ms/.exec(copied)?.[1] ?? Number.NaN),
+    slowest_ack_ms: fixed(slowestAckMs),
+  };
+}
+
+/** A replay of everything, without the snapshots; they lie there again afterwards. */
+async function startWithout(dataDir: string): Promise<Start> {
+  const { snapshots } = dataPaths(dataDir);
+  const aside = `${snapshots}-aside`;
+  renameSync(snapshots, aside);
+  const opened = await start(dataDir, Infinity);
+  await opened.ledger.close();
+  rmSync(snapshots, { recursive: true });
+  renameSync(aside, snapshots);
+  return opened;
+}
+
+async function measure(dataDir: string, size: Size) {
+  const made = path.join(dataDir, `made-${size.agents}-${size.outcomes}-${size.tail}`);
+  const isMade = existsSync(made);
+  if (!isMade && existsSync(dataDir) && readdirSync(dataDir).length > 0) {
+    throw new Error(`${dataDir} holds something else`);
+  }
+  mkdirSync(dataDir, { recursive: true });
+  const history = isMade ? {} : await makeHistory(dataDir, size);
+  writeFileSync(made, "");
+  const second = await start(dataDir, Infinity);
+  await second.ledger.close();
+  const service = await serviceSeconds(dataDir);
+  const third = await startWithout(dataDir);
+  const [one, other] = [second, third].map(({ memory }) => tableImage(memory).parts());
+  return {
+    agents: size.agents,
+    outcomes: size.outcomes,
+    start_seconds_snapshot: fixed(second.seconds),
+    start_seconds_replay: fixed(third.seconds),
+    service_seconds_snapshot: fixed(service),
+    replayed_after_snapshot: size.outcomes - (second.ledger.replay.snapshotLsn ?? 0),
+    same_bytes: one!.every((part, at) => Buffer.compare(part, other![at]!) === 0),
+    ...history,
+    machine: machine(),
+  };
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       agents: { type: "string", default: "1000000" },
       outcomes: { type: "string", default: "10000000" },
       tail: { type: "string", default: "500000" },
+      dir: { type: "string" },
       smoke: { type: "boolean", default: false },
     },
   });
-  const agents = values.smoke ? 2000 : Number(values.agents);
-  const outcomes = values.smoke ? 20_000 : Number(values.outcomes);
-  const tail = values.smoke ? 2000 : Number(values.tail);
-  const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-start-"));
+  const size = {
+    agents: values.smoke ? 2000 : Number(values.agents),
+    outcomes: values.smoke ? 20_000 : Number(values.outcomes),
+    tail: values.smoke ? 2000 : Number(values.tail),
+  };
+  const dataDir = values.dir ?? mkdtempSync(path.join(tmpdir(), "trustrank-start-"));
   try {
-    writeHistory(dataDir, agents, outcomes, outcomes - tail);
-    const first = await start(dataDir, outcomes - tail);
-    const slowestAckMs = await recordTail(first, agents, outcomes, outcomes - tail);
-    await first.ledger.close();
-    const second = await start(dataDir, Infinity);
-    const { snapshotLsn } = second.ledger.replay;
-    await second.ledger.close();
-    rmSync(dataPaths(dataDir).snapshots, { recursive: true });
-    const third = await start(dataDir, Infinity);
-    await third.ledger.close();
-    const [one, other] = [second, third].map(({ memory }) => tableImage(memory).parts());
-    const isEqual = one!.every((part, at) => Buffer.compare(part, other![at]!) === 0);
-    const copied = first.notes.find((note) => note.startsWith("snapshot_copied")) ?? "";
-    const report = {
-      agents,
-      outcomes,
-      start_seconds_snapshot: fixed(second.seconds),
-      start_seconds_replay: fixed(third.seconds),
-      replayed_after_snapshot: outcomes - (snapshotLsn ?? 0),
-      same_bytes: isEqual,
-      snapshot_bytes: Number(/ (\d+) bytes/.exec(copied)?.[1] ?? Number.NaN),
-      snapshot_pause_ms: Number(/ in ([\d.]+) ms/.exec(copied)?.[1] ?? Number.NaN),
-      slowest_ack_ms: fixed(slowestAckMs),
-      machine: machine(),
-    };
-    process.stdout.write(`${JSON.stringify(report)}\n`);
+    process.stdout.write(`${JSON.stringify(await measure(dataDir, size))}\n`);
   } finally {
-    rmSync(dataDir, { recursive: true, force: true });
+    if (values.dir === undefined) rmSync(dataDir, { recursive: true, force: true });
   }
 }
 

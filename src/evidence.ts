@@ -45,10 +45,14 @@ export interface EvidenceOptions {
   readonly onTable?: (memory: WebAssembly.Memory) => void;
 }
 
-/** Replays the journal into a new table and opens the bureau over it. */
+/**
+ * Replays the journal into a new table and opens the bureau over it. Nothing is left open when it
+ * throws.
+ */
 export async function openEvidence(options: EvidenceOptions): Promise<Evidence> {
+  let engine: TableReader | undefined;
   const onTable = (memory: WebAssembly.Memory) => {
-    engine.rebind(memory);
+    engine?.rebind(memory);
     options.onTable?.(memory);
   };
   const ledger = await startLedger({
@@ -64,9 +68,19 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
       : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
     log: (event, detail) => options.log?.info(event, { detail }),
   });
+  try {
+    engine = openEngineReader(ledger.engineMemory, HTTP_READER_SLOT);
+    return assembled(options, ledger, engine);
+  } catch (error) {
+    // Its thread would keep the process alive.
+    await ledger.close();
+    throw error;
+  }
+}
+
+function assembled(options: EvidenceOptions, ledger: OpenLedger, engine: TableReader): Evidence {
   const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const { engineMemory } = ledger;
-  const engine = openEngineReader(engineMemory, HTTP_READER_SLOT);
   const bureau = openBureau({
     engine,
     ledger,

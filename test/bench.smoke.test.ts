@@ -73,4 +73,5 @@ test("bench:start", async () => {
   const report = await lastLine("bench/start.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 20_000, same_bytes: true });
   expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
+  expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
