@@ -5,12 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import {
-  DOCUMENT_TOKENS,
+  DOCUMENT_MASK,
+  DOCUMENT_TABLE,
   FEATURES_COUNT,
   GROUNDING_DIRECTORY,
-  GROUNDING_HEADER,
   IDF_ENTRIES_MAX,
-  NUMBERS_WRITER,
   ROW_END,
   ROW_START,
 } from "../assembly/grounding/layout.ts";
@@ -105,15 +104,15 @@ export class RowBench {
     return document;
   }
 
-  /** Content and number stems of the document indexed last, from the writer's own arrays. */
+  /** Content and number stems of a document: the keys of its table that have postings. */
   #stemsOf(number: number): Set<number> {
     const view = new DataView(this.#memory.buffer);
     const index = view.getUint32(GROUNDING_DIRECTORY + number * 4, true);
-    const tokens = view.getUint32(GROUNDING_HEADER + NUMBERS_WRITER, true);
-    const count = view.getUint32(index + DOCUMENT_TOKENS, true);
+    const slots = view.getUint32(index + DOCUMENT_MASK, true) + 1;
     const stems = new Set<number>();
-    for (let at = tokens; at < tokens + count * 16; at += 16) {
-      if ((view.getUint32(at + 8, true) & 3) !== 0) stems.add(view.getUint32(at, true));
+    for (let slot = 0; slot < slots; slot++) {
+      const at = index + DOCUMENT_TABLE + slot * 8;
+      if (view.getUint32(at + 4, true) >= 2) stems.add(view.getUint32(at, true));
     }
     return stems;
   }

@@ -1,24 +1,36 @@
-// Entry of the thread for large texts: the same assessor over the same shared vault, with room for
-// whatever a request may hold.
+// Entry of the thread for large texts: the same assessor and index builder over the same shared
+// vault, with room for whatever a request may hold.
 import { workerData } from "node:worker_threads";
 import type { VerifyContext } from "./contract/messages.ts";
 import { VaultAssessor } from "./vault/assessor.ts";
 import type { Finding } from "./vault/findings.ts";
-import type { VaultMemory } from "./vault/vault.ts";
+import { IndexBuilder } from "./vault/grounding.ts";
+import { makeReady } from "./vault/indexing.ts";
+import type { ReadyText, TextToIndex } from "./vault/indexing.ts";
+import type { Measured } from "./vault/labels.ts";
+import type { VaultMemory } from "./vault/vault-memory.ts";
 
 export interface AssessingWorkerData {
   vaultMemory: VaultMemory;
 }
 
-export interface AssessingTask {
-  context: VerifyContext;
-  tenant: string;
-}
+export type AssessingTask =
+  | { kind: "assess"; context: VerifyContext; tenant: string }
+  | { kind: "measure"; contexts: readonly VerifyContext[]; tenant: string }
+  | { kind: "index"; texts: readonly TextToIndex[] };
 
 const { vaultMemory } = workerData as AssessingWorkerData;
 const assessor = new VaultAssessor(vaultMemory, Date.now, Number.POSITIVE_INFINITY);
+let builder: IndexBuilder | undefined;
 
 /** The task function that the pool calls. */
-export default function assess({ context, tenant }: AssessingTask): Finding {
-  return assessor.assess(context, tenant);
+export default function work(
+  task: AssessingTask,
+): Finding | (Measured | undefined)[] | ReadyText[] {
+  if (task.kind === "assess") return assessor.assess(task.context, task.tenant);
+  if (task.kind === "measure") {
+    return task.contexts.map((context) => assessor.measure(context, task.tenant));
+  }
+  const own = (builder ??= new IndexBuilder(vaultMemory.grounding));
+  return task.texts.map((text) => makeReady(text, (flat, leaves) => own.build(flat, leaves)));
 }

@@ -1,13 +1,19 @@
 // Composition of the evidence vault: a vault over the ledger's journal, filled from what the
 // journal already holds. The ledger knows where its sources stand: only those are read at start.
+import { dirname } from "node:path";
+
 import { openAssessingPool } from "./assessing-pool.ts";
+import { loadBureauKey } from "./ledger/bureau-key.ts";
+import { dataPaths } from "./ledger/data-directory.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { FRAME_BYTES, frameLength } from "./ledger/journal-format.ts";
 import { readFrames } from "./ledger/journal-places.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { VaultAssessor } from "./vault/assessor.ts";
 import { DeferringAssessor } from "./vault/deferred.ts";
-import { isSourceEvent } from "./vault/evidence-log.ts";
+import { isVaultEvent } from "./vault/evidence-log.ts";
+import type { RootSigner } from "./vault/signed-root.ts";
+import { createVaultMemory } from "./vault/vault-memory.ts";
 import { Vault } from "./vault/vault.ts";
 
 export interface OpenVault {
@@ -19,9 +25,22 @@ export interface OpenVault {
 
 /** Opens the vault of this process. Throws JournalDamaged when a durable record does not verify. */
 export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
-  const vault = replayedVault(ledger, journal);
-  const pool = openAssessingPool(vault.memory);
-  const inline = new VaultAssessor(vault.memory, Date.now);
+  const memory = createVaultMemory();
+  const pool = openAssessingPool(memory);
+  const vault = new Vault({
+    memory,
+    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
+    clock: Date.now,
+    signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
+    measure: pool.measure,
+    indexLater: pool.index,
+  });
+  readFrames(nodeFiles, journal, ledger.sources, (bytes, at) => {
+    const start = at + FRAME_BYTES;
+    const payload = bytes.subarray(start, start + frameLength(bytes, at));
+    if (isVaultEvent(payload)) vault.replay(payload);
+  });
+  const inline = new VaultAssessor(memory, Date.now);
   return {
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),
@@ -29,15 +48,7 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
   };
 }
 
-function replayedVault(ledger: OpenLedger, journal: string): Vault {
-  const vault = new Vault({
-    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
-    clock: Date.now,
-  });
-  readFrames(nodeFiles, journal, ledger.sources, (bytes, at) => {
-    const start = at + FRAME_BYTES;
-    const payload = bytes.subarray(start, start + frameLength(bytes, at));
-    if (isSourceEvent(payload)) vault.replay(payload);
-  });
-  return vault;
+/** The key that signs the journal signs the vault's roots; the ledger has made it by now. */
+function bureauSigner(path: string): RootSigner {
+  return loadBureauKey(path, false);
 }

@@ -1,7 +1,9 @@
-// Building the index of one document: tokens into the writer's arrays, keys into a working table
-// sized for them, then an exact copy into the heap. Immutable from the moment it is published.
+// Building the index of one document: tokens into this thread's arrays, keys into a working table
+// sized for them, then an exact copy into a block of the heap. Immutable from the moment it is
+// published. Any thread builds; only the writer publishes.
 import {
   DOCUMENT_BYTES,
+  DOCUMENT_CLASS,
   DOCUMENT_LEAF_COUNT,
   DOCUMENT_LEAVES,
   DOCUMENT_MASK,
@@ -9,10 +11,8 @@ import {
   DOCUMENT_SENTENCES,
   DOCUMENT_TABLE,
   DOCUMENT_TOKENS,
-  GROUNDING_HEADER,
   LEAF_STRIDE,
   LEAVES_MAX,
-  NUMBERS_WRITER,
   POSTINGS_MAX,
   SALT_PAIR,
   SALT_PREFIX,
@@ -22,7 +22,7 @@ import {
 } from "./layout.ts";
 import { writeLeaves } from "./leaves.ts";
 import { slotOf } from "./lexicon.ts";
-import { allocate } from "./memory.ts";
+import { allocate, blockClass, takeBlock } from "./memory.ts";
 import {
   next,
   open,
@@ -34,13 +34,13 @@ import {
   tokenStem,
 } from "./scanner.ts";
 
-// The writer's arrays: tokens of 16 bytes (stem, prefix, flags, sentence), then working slots of
+// A builder's arrays: tokens of 16 bytes (stem, prefix, flags, sentence), then working slots of
 // 16 bytes (key, postings counted or filled, last sentence, place of the postings).
 const TOKEN_STRIDE: u32 = 16;
 const SLOT_STRIDE: u32 = 16;
 const SLOTS_LOG2_MAX: u32 = 19;
 const TOKENS_BYTES: u32 = TOKENS_MAX * TOKEN_STRIDE;
-const WRITER_BYTES: u32 = TOKENS_BYTES + (SLOT_STRIDE << SLOTS_LOG2_MAX);
+const ARRAYS_BYTES: u32 = TOKENS_BYTES + (SLOT_STRIDE << SLOTS_LOG2_MAX);
 
 const POSTED: u32 = TOKEN_NUMBER | TOKEN_CONTENT;
 
@@ -87,15 +87,11 @@ export function buildIndex(scratch: u32, textUnits: u32, leafUnits: u32): u32 {
   return publish(scratch, textUnits, leafUnits, tokenTotal, sentences);
 }
 
+/** This instance's arrays, and so this thread's, from its first document on. */
 function takeArrays(): bool {
-  tokens = load<u32>(GROUNDING_HEADER, NUMBERS_WRITER);
-  if (tokens == 0) {
-    tokens = allocate(WRITER_BYTES);
-    if (tokens == 0) return false;
-    store<u32>(GROUNDING_HEADER, tokens, NUMBERS_WRITER);
-  }
+  if (tokens == 0) tokens = allocate(ARRAYS_BYTES);
   slots = tokens + TOKENS_BYTES;
-  return true;
+  return tokens != 0;
 }
 
 function tokenAt(at: u32): u32 {
@@ -164,9 +160,10 @@ function publish(scratch: u32, textUnits: u32, leafUnits: u32, total: u32, sente
   const leaves: u32 = (postings + postingUnits * 2 + 3) & ~3;
   const leafLines = countLines(scratch + SCRATCH_TEXT + textUnits * 2, leafUnits);
   const bytes = leaves + leafLines * LEAF_STRIDE;
-  const document = allocate(bytes);
+  const document = takeBlock(bytes);
   if (document == 0) return 0;
   store<u32>(document, bytes, DOCUMENT_BYTES);
+  store<u32>(document, blockClass, DOCUMENT_CLASS);
   store<u32>(document, ((<u32>1) << log2) - 1, DOCUMENT_MASK);
   store<u32>(document, postings, DOCUMENT_POSTINGS);
   store<u32>(document, leaves, DOCUMENT_LEAVES);

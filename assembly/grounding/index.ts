@@ -1,13 +1,13 @@
 // Exports of the grounding module. Callers put UTF-16 into their scratch, call once, and read the
-// result region. One thread fills the tables and indexes documents; any thread scores.
+// result region. One thread fills the tables and publishes documents; any thread builds and scores.
 import { buildIndex } from "./evidence.ts";
 import {
+  DOCUMENT_CLASS,
   DOCUMENTS_MAX,
   GROUNDING_DIRECTORY,
   GROUNDING_HEADER,
   GROUNDING_HEAP,
   GROUNDING_MAGIC,
-  NUMBERS_DOCUMENTS,
   NUMBERS_HEAP_TOP,
   NUMBERS_MAGIC,
   SCRATCH_BYTES,
@@ -16,7 +16,7 @@ import {
   TEXT_UNITS_MAX,
 } from "./layout.ts";
 import { findIdf, findWord } from "./lexicon.ts";
-import { allocate } from "./memory.ts";
+import { allocate, giveBlock } from "./memory.ts";
 import { scoreText } from "./score.ts";
 
 /** Writer, once per memory. */
@@ -50,22 +50,26 @@ export function openScratch(): u32 {
   return allocate(SCRATCH_BYTES);
 }
 
-/** Writer: indexes the text and leaf lines in its scratch. Returns the document's number or -1. */
-export function indexDocument(scratch: u32, textUnits: u32, leafUnits: u32): i32 {
-  if (textUnits + leafUnits > <u32>TEXT_UNITS_MAX) return -1;
-  const number = load<u32>(GROUNDING_HEADER, NUMBERS_DOCUMENTS);
-  if (number >= <u32>DOCUMENTS_MAX) return -1;
-  const document = buildIndex(scratch, textUnits, leafUnits);
-  if (document == 0) return -1;
-  // The index is complete before the directory names it.
-  atomic.store<u32>(GROUNDING_DIRECTORY + number * 4, document);
-  store<u32>(GROUNDING_HEADER, number + 1, NUMBERS_DOCUMENTS);
-  return number;
+/**
+ * Any thread: indexes the text and leaf lines in its scratch. Returns the address of an index that
+ * nobody sees yet, 0 when memory is full.
+ */
+export function buildDocument(scratch: u32, textUnits: u32, leafUnits: u32): u32 {
+  if (textUnits + leafUnits > <u32>TEXT_UNITS_MAX) return 0;
+  return buildIndex(scratch, textUnits, leafUnits);
 }
 
-/** Writer: later calls no longer see the document; its bytes stay. */
-export function removeDocument(number: u32): void {
-  if (number < <u32>DOCUMENTS_MAX) atomic.store<u32>(GROUNDING_DIRECTORY + number * 4, 0);
+/** Writer: from now on the number names the index, which must be complete; 0 names none. */
+export function publishDocument(number: u32, document: u32): void {
+  if (number < <u32>DOCUMENTS_MAX) atomic.store<u32>(GROUNDING_DIRECTORY + number * 4, document);
+}
+
+/**
+ * Writer: gives back the block of an index that no number names and no reader can hold. Zero when
+ * it is to be tried again.
+ */
+export function freeDocument(document: u32): i32 {
+  return giveBlock(document, load<u32>(document, DOCUMENT_CLASS)) ? 1 : 0;
 }
 
 /** Any thread: see scoreText. */

@@ -8,7 +8,7 @@
 //   393216 +--------------------------+ idf: weight of the commonest stems
 //   524288 +--------------------------+ directory: u32 address of each document's index, 0 if gone
 //  1572864 +--------------------------+ heap: scratches of threads, document indexes
-//          v  grows up to 4 GiB; indexes are immutable once their directory entry is stored
+//          v  grows up to 4 GiB; indexes are immutable while their directory entry names them
 
 export const GROUNDING_HEADER = 65536;
 export const GROUNDING_FOLDS = 131072;
@@ -23,11 +23,17 @@ export const GROUNDING_MAGIC = 0x54524752;
 // Header, offsets from GROUNDING_HEADER; all u32 or i32.
 export const NUMBERS_MAGIC = 0;
 export const NUMBERS_HEAP_TOP = 4;
-export const NUMBERS_DOCUMENTS = 8; //    documents ever indexed
-export const NUMBERS_WRITER = 12; //      the writer's own arrays
+export const NUMBERS_BLOCK_LOCK = 8; //   held for a few instructions by who takes or gives a block
+export const NUMBERS_BLOCK_BYTES = 12; // bytes of blocks ever taken from the heap
 export const NUMBERS_BIAS = 16; //        1/1024
 export const NUMBERS_IDF_UNSEEN = 20; //  1/16
 export const NUMBERS_WEIGHTS = 32; //     FEATURES_COUNT words, 1/1024
+
+export const NUMBERS_BLOCKS = 128; //     BLOCK_CLASSES words: first free block of each size, or 0
+
+// Blocks hold indexes. Sizes go up in quarters of a power of two, from 256 bytes: a block that was
+// given back serves whatever needs its size. Its first word names the next free one.
+export const BLOCK_CLASSES = 96;
 
 // Folding: value of each UTF-16 unit, then of the 1,024 low halves behind 0xd835 (mathematical
 // letters and digits). Digits are "0" to "9", letters their lower-case unit without accents.
@@ -56,7 +62,7 @@ export const DOCUMENTS_CITED_MAX = 64;
 //
 //   0       4       8       12      16      20      24            32
 //   +-------+-------+-------+-------+-------+-------+-------------+- - - -+- - - - -+- - - -+
-//   | bytes | mask  |post at|leaf at|leaves | tokens| sentences, 0| table | postings| leaves|
+//   | bytes | mask  |post at|leaf at|leaves | tokens|sentences,size| table| postings| leaves|
 //   +-------+-------+-------+-------+-------+-------+-------------+- - - -+- - - - -+- - - -+
 //
 // Table slot, 8 bytes: | key u32, 0 empty | 1, or 2 + place of its postings in u16 |. Keys are
@@ -69,6 +75,7 @@ export const DOCUMENT_LEAVES = 12;
 export const DOCUMENT_LEAF_COUNT = 16;
 export const DOCUMENT_TOKENS = 20;
 export const DOCUMENT_SENTENCES = 24;
+export const DOCUMENT_CLASS = 28; // of its block
 export const DOCUMENT_TABLE = 32;
 export const LEAF_STRIDE = 40;
 export const LEAF_STEMS_MAX = 8;

@@ -13,6 +13,7 @@ import {
   typeFault,
 } from "./field-rules.ts";
 import { pointerOf } from "./json-fault.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "./evidence-labels.ts";
 import { BATCH_ITEMS_MAX, CONTENT_TYPE_LENGTH_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
 
 /** From least to most suspect. Only `active` verifies; the last two taint equal content. */
@@ -66,7 +67,19 @@ export interface EvidenceRecord {
 
 /** `GET /v1/evidence/{source_id}`: the record, and the proof that the chain's root holds it. */
 export interface EvidenceProof extends EvidenceRecord {
-  merkle: { root: string; tree_size: number; leaf: string; path: string[] };
+  /** `jws` is that of `GET /v1/vault/root` at this size: proof and signed root in one answer. */
+  merkle: { root: string; tree_size: number; leaf: string; path: string[]; jws: string };
+}
+
+/** `GET /v1/vault/root`: the tree head of all records, signed by the bureau's own key. */
+export interface SignedRoot {
+  root: string;
+  tree_size: number;
+  chain_hash: string;
+  signed_at: string;
+  /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
+  jws: string;
+  jwk: { kty: "OKP"; crv: "Ed25519"; x: string; kid: string; alg: "EdDSA"; use: "sig" };
 }
 
 export interface EvidenceList {
@@ -92,6 +105,9 @@ export interface EvidenceVault {
   revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord>;
   read(sourceId: string, tenant: string): EvidenceProof;
   list(tenant: string): EvidenceList;
+  root(): SignedRoot;
+  label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult>;
+  thresholds(tenant: string): ThresholdList;
 }
 
 const MEMBERS = ["sha256", "kind", "title", "text", "visibility", "state"];

@@ -1,7 +1,9 @@
-// JSON Schemas of the evidence vault's messages (contract/evidence.ts).
+// JSON Schemas of the evidence vault's messages (contract/evidence.ts, contract/evidence-labels.ts).
 import { EVIDENCE_STATES, TITLE_LENGTH_MAX, VISIBILITIES } from "../contract/evidence.ts";
+import { TEXT_LABELS } from "../contract/evidence-labels.ts";
 import {
   BATCH_ITEMS_MAX,
+  CITED_SOURCES_MAX,
   CONTENT_TYPE_LENGTH_MAX,
   SOURCE_ID_LENGTH_MAX,
 } from "../contract/limits.ts";
@@ -9,6 +11,7 @@ import {
   flag,
   integer,
   list,
+  number,
   object,
   oneOf,
   ref,
@@ -46,6 +49,20 @@ const record = {
   chain_hash: digest,
 };
 
+const citedSources: Schema = { ...list(sourceId), minItems: 1, maxItems: CITED_SOURCES_MAX };
+const shareOrNull: Schema = { type: ["number", "null"] };
+const threshold = {
+  kind: text,
+  doubt_at: number,
+  hallucinated_at: number,
+  from: oneOf(["shipped", "tenant"]),
+  alpha_doubt: shareOrNull,
+  alpha_hallucinated: shareOrNull,
+  supported: integer,
+  unsupported: integer,
+  needed: integer,
+};
+
 export const EVIDENCE_SCHEMAS: Record<string, Schema> = {
   EvidenceRequest: object({}, given),
   EvidenceItem: object({ source_id: sourceId }, given),
@@ -55,7 +72,42 @@ export const EVIDENCE_SCHEMAS: Record<string, Schema> = {
   EvidenceRecord: object(record),
   EvidenceProof: object({
     ...record,
-    merkle: object({ root: digest, tree_size: integer, leaf: digest, path: list(digest) }),
+    merkle: object({
+      root: digest,
+      tree_size: integer,
+      leaf: digest,
+      path: list(digest),
+      jws: text,
+    }),
+  }),
+  SignedRoot: object({
+    root: digest,
+    tree_size: integer,
+    chain_hash: digest,
+    signed_at: time,
+    jws: text,
+    jwk: object({
+      kty: oneOf(["OKP"]),
+      crv: oneOf(["Ed25519"]),
+      x: text,
+      kid: text,
+      alg: oneOf(["EdDSA"]),
+      use: oneOf(["sig"]),
+    }),
+  }),
+  TextLabel: object(
+    { content: text, cited_sources: citedSources, label: oneOf(TEXT_LABELS) },
+    { question: text, content_type: { type: "string", maxLength: CONTENT_TYPE_LENGTH_MAX } },
+  ),
+  TextLabels: object({
+    items: { ...list(ref("TextLabel")), minItems: 1, maxItems: BATCH_ITEMS_MAX },
+  }),
+  KindThreshold: object(threshold),
+  ThresholdList: object({ model: text, thresholds: list(ref("KindThreshold")) }),
+  LabelResult: object({
+    model: text,
+    thresholds: list(ref("KindThreshold")),
+    items: list(object({ counted: flag }, { kind: text, risk: number })),
   }),
   EvidenceList: object({ root: digest, tree_size: integer, records: list(ref("EvidenceRecord")) }),
   EvidenceBatchResult: object({ records: list(ref("EvidenceRecord")) }),

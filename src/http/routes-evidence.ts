@@ -8,11 +8,15 @@ import {
   sourceIdFault,
 } from "../contract/evidence.ts";
 import type { EvidenceRegistrar, EvidenceVault } from "../contract/evidence.ts";
+import { parseTextLabels } from "../contract/evidence-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { invalidRequest } from "../contract/field-rules.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Route } from "./route.ts";
 import type { Reply } from "./server-port.ts";
+
+/** A label holds a whole text: as much as a batch of verdicts may hold. */
+const LABELS_DEADLINE_MS = 30_000;
 
 export const EVIDENCE_ROUTES: readonly Route[] = [
   {
@@ -78,6 +82,42 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
         200,
         await vaultOf(exchange).revoke(sourceIdOf(exchange), registrarOf(exchange)),
       ),
+  },
+  {
+    name: "read_vault_root",
+    method: "GET",
+    path: "/v1/vault/root",
+    summary: "The root of all records, signed by the bureau's own key",
+    access: "key",
+    responses: { 200: { description: "The signed root", schema: "SignedRoot" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, vaultOf(exchange).root()),
+  },
+  {
+    name: "label_texts",
+    method: "POST",
+    path: "/v1/vault/labels",
+    summary: "What people found of up to 1,000 texts: calibrates the tenant's own thresholds",
+    access: "evidence:write",
+    body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "TextLabels" },
+    responses: { 200: { description: "Scores and thresholds", schema: "LabelResult" } },
+    isSynchronous: false,
+    deadlineMs: LABELS_DEADLINE_MS,
+    handle: async (exchange) => {
+      const items = parseTextLabels(exchange.readDocument());
+      return exchange.document(200, await vaultOf(exchange).label(items, registrarOf(exchange)));
+    },
+  },
+  {
+    name: "list_thresholds",
+    method: "GET",
+    path: "/v1/vault/thresholds",
+    summary: "Where texts of each kind are doubted and called hallucinated, for the key's tenant",
+    access: "key",
+    responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
+    isSynchronous: true,
+    handle: (exchange) =>
+      exchange.document(200, vaultOf(exchange).thresholds(exchange.principal.tenant)),
   },
 ];
 

@@ -1,10 +1,11 @@
-// What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, the
-// text included, so that a replay rebuilds records, chain and indexes. Canonical bytes of a record
+// What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, a
+// source's text included, so that a replay rebuilds records, chain, indexes and thresholds. Canonical bytes of a record
 // leave the text out: the digest stands for it.
 import { createHash } from "node:crypto";
 
 import { EVIDENCE_STATES, VISIBILITIES } from "../contract/evidence.ts";
 import type { EvidenceState, Visibility } from "../contract/evidence.ts";
+import type { LabelEvent } from "./labels.ts";
 
 /** One event: a source as it is from now on. A change of state repeats the record without text. */
 export interface EvidenceEvent {
@@ -26,17 +27,40 @@ export interface EvidenceEvent {
 const VERSION = 1;
 /** First byte of a payload of kind `evidence`: what it is. 1 is a signed batch of outcomes. */
 const TYPE_SOURCE = 2;
+const TYPE_LABELS = 3;
 
-/** Payload of the journal's frame. */
+/** Payload of the journal's frame for a source. */
 export function encodeEvent(event: EvidenceEvent): Buffer {
-  return Buffer.from(
-    `${String.fromCharCode(TYPE_SOURCE)}${JSON.stringify({ v: VERSION, ...event })}`,
-  );
+  return encoded(TYPE_SOURCE, event);
 }
 
-/** Whether a payload of kind `evidence` is an event of the vault. */
+/** Payload of the journal's frame for labels. */
+export function encodeLabels(event: LabelEvent): Buffer {
+  return encoded(TYPE_LABELS, event);
+}
+
+function encoded(type: number, event: object): Buffer {
+  return Buffer.from(`${String.fromCharCode(type)}${JSON.stringify({ v: VERSION, ...event })}`);
+}
+
+/** Whether a payload of kind `evidence` is a source. */
 export function isSourceEvent(payload: Uint8Array): boolean {
   return payload[0] === TYPE_SOURCE;
+}
+
+/** Whether it is any event of the vault: a source, or labels. */
+export function isVaultEvent(payload: Uint8Array): boolean {
+  return isSourceEvent(payload) || payload[0] === TYPE_LABELS;
+}
+
+/** The labels of a frame's payload; undefined when it is something else. */
+export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
+  if (payload[0] !== TYPE_LABELS) return undefined;
+  const event = JSON.parse(Buffer.from(payload.subarray(1)).toString("utf8")) as LabelEvent & {
+    v: number;
+  };
+  if (event.v !== VERSION) throw unknownVersion();
+  return event;
 }
 
 /** The event of a frame's payload. Throws when the version or a value set is not known. */
@@ -47,8 +71,12 @@ export function decodeEvent(payload: Uint8Array): EvidenceEvent {
     event.v === VERSION &&
     EVIDENCE_STATES.includes(event.state) &&
     VISIBILITIES.includes(event.visibility);
-  if (!isKnown) throw new Error("an evidence record of the journal is not known to this version");
+  if (!isKnown) throw unknownVersion();
   return event;
+}
+
+function unknownVersion(): Error {
+  return new Error("an evidence record of the journal is not known to this version");
 }
 
 /** The bytes that chain and tree commit to: members in fixed order, text by its digest. */

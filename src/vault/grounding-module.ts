@@ -13,8 +13,9 @@ export interface GroundingExports {
   addWord(hash: number, flags: number, digits: number, whole: number): void;
   addWeight(stem: number, weight: number): void;
   openScratch(): number;
-  indexDocument(scratch: number, textUnits: number, leafUnits: number): number;
-  removeDocument(number: number): void;
+  buildDocument(scratch: number, textUnits: number, leafUnits: number): number;
+  publishDocument(number: number, document: number): void;
+  freeDocument(document: number): number;
   score(
     scratch: number,
     textUnits: number,

@@ -1,5 +1,6 @@
 // The fitted numbers and word lists of `data/grounding`, and how they get into the module's tables.
 // Must be complete before the first document is indexed: stems of an index depend on them.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import {
@@ -72,6 +73,19 @@ export function readWeights(): [stem: number, weight: number][] {
   return Object.entries(byWeight).flatMap(([weight, stems]) =>
     stems.map((stem): [number, number] => [stem, Number(weight)]),
   );
+}
+
+/** A short name of what makes scores comparable: weights, bias, stems' weights, word lists. */
+export function numbersModel(): string {
+  const { weights, bias, idf_unseen, kinds } = readNumbers();
+  const shares = Object.values(kinds).map(({ top_share }) => top_share);
+  const fitted = JSON.stringify([weights, bias, idf_unseen, shares]);
+  const tables = ["idf.json", "lexicon.json"].map((name) => readFileSync(new URL(name, FOLDER)));
+  return createHash("sha256")
+    .update(fitted)
+    .update(Buffer.concat(tables))
+    .digest("hex")
+    .slice(0, 12);
 }
 
 /** FNV-1a over UTF-16 units, as the module hashes words. */

@@ -1,7 +1,12 @@
-// Grounding as the rest of the vault sees it: a writer that indexes documents, a reader that scores
-// a text against some of them. Text goes into the thread's scratch as UTF-16, numbers come out.
+// Grounding as the rest of the vault sees it: builders that index documents, the writer that
+// publishes them, readers that score a text against some of them. Text goes into the thread's scratch as UTF-16, numbers come out.
 import {
   DOCUMENTS_CITED_MAX,
+  DOCUMENTS_MAX,
+  GROUNDING_DIRECTORY,
+  GROUNDING_HEADER,
+  NUMBERS_BLOCK_BYTES,
+  NUMBERS_BLOCKS,
   RESULT_MIXED,
   RESULT_RISK,
   RESULT_TOKENS,
@@ -165,11 +170,37 @@ export class GroundingReader {
   }
 }
 
+/** Builds indexes on any thread; nobody sees one until the writer publishes it. */
+export class IndexBuilder {
+  readonly #scratch: Scratch;
+
+  /** Takes a scratch of its own: one builder per thread. The writer must have been made before. */
+  constructor(memory: WebAssembly.Memory, exports = instantiateGrounding(memory)) {
+    this.#scratch = new Scratch(memory, exports);
+  }
+
+  /** Address of the index of a text, cut at 524,288 units. Throws RangeError when memory is full. */
+  build(text: string, leaves = ""): number {
+    const leafUnits = Math.min(leaves.length, TEXT_UNITS_MAX / 4);
+    const kept = Math.min(text.length, TEXT_UNITS_MAX - leafUnits);
+    const textUnits = this.#scratch.write(text.slice(0, kept), 0);
+    const written = this.#scratch.write(leaves.slice(0, leafUnits), textUnits);
+    const { exports, address } = this.#scratch;
+    const document = exports.buildDocument(address, textUnits, written) >>> 0;
+    if (document === 0) throw new RangeError("the grounding memory is full (4 GiB)");
+    return document;
+  }
+}
+
 /** The one writer of a memory: tables first, then documents. */
 export class GroundingWriter {
   readonly #memory: WebAssembly.Memory;
   readonly #exports: GroundingExports;
-  readonly #scratch: Scratch;
+  readonly #builder: IndexBuilder;
+  readonly #header: Uint32Array;
+  readonly #directory: Uint32Array;
+  readonly #freeNumbers: number[] = [];
+  #numbers = 0;
 
   /** Fills the tables with the shipped numbers. Throws when the memory has a writer. */
   constructor(memory: WebAssembly.Memory) {
@@ -179,7 +210,14 @@ export class GroundingWriter {
       throw new Error("the grounding memory already has a writer");
     }
     installLanguage(memory, this.#exports);
-    this.#scratch = new Scratch(memory, this.#exports);
+    this.#builder = new IndexBuilder(memory, this.#exports);
+    this.#header = new Uint32Array(memory.buffer, GROUNDING_HEADER, NUMBERS_BLOCKS >> 2);
+    this.#directory = new Uint32Array(memory.buffer, GROUNDING_DIRECTORY, DOCUMENTS_MAX);
+  }
+
+  /** Bytes that indexes ever took from the heap; what was given back is used again first. */
+  get indexBytes(): number {
+    return Atomics.load(this.#header, NUMBERS_BLOCK_BYTES >> 2);
   }
 
   /** Installs weights and idf; `undefined` keeps what the files ship. Not while others score. */
@@ -188,18 +226,35 @@ export class GroundingWriter {
     installWeights(this.#exports, weights ?? readWeights());
   }
 
-  /** Indexes a text, cut at 524,288 units. Throws RangeError when memory is full. */
+  /** Builds an index in place: its address, for `publish`. Throws RangeError when memory is full. */
+  build(text: string, leaves = ""): number {
+    return this.#builder.build(text, leaves);
+  }
+
+  /** Builds and publishes in place; returns the document's number. */
   index(text: string, leaves = ""): number {
-    const leafUnits = Math.min(leaves.length, TEXT_UNITS_MAX / 4);
-    const kept = Math.min(text.length, TEXT_UNITS_MAX - leafUnits);
-    const textUnits = this.#scratch.write(text.slice(0, kept), 0);
-    const written = this.#scratch.write(leaves.slice(0, leafUnits), textUnits);
-    const number = this.#exports.indexDocument(this.#scratch.address, textUnits, written);
-    if (number < 0) throw new RangeError("the grounding memory is full (4 GiB)");
+    return this.publish(this.build(text, leaves));
+  }
+
+  /** Makes a built index visible; returns its number. Throws RangeError when there is none left. */
+  publish(document: number): number {
+    const number = this.#freeNumbers.pop() ?? this.#numbers++;
+    if (number >= DOCUMENTS_MAX) throw new RangeError("the directory of indexes is full");
+    this.#exports.publishDocument(number, document);
     return number;
   }
 
-  remove(document: number): void {
-    this.#exports.removeDocument(document);
+  /** Gives back an index that was never published; false to be asked again. */
+  discard(document: number): boolean {
+    return this.#exports.freeDocument(document) !== 0;
+  }
+
+  /** Gives back an index that nobody names and no reader can hold; false to be asked again. */
+  release(number: number): boolean {
+    const document = this.#directory[number]!;
+    if (document !== 0 && !this.discard(document)) return false;
+    this.#exports.publishDocument(number, 0);
+    this.#freeNumbers.push(number);
+    return true;
   }
 }

@@ -80,11 +80,10 @@ export class TaintedTexts {
     return Atomics.load(this.#count, 0);
   }
 
-  /** Adds a text; false when it is too short or the set is full (exact hashes still hold then). */
-  add(text: string, owner: number): boolean {
-    const signature = signatureOf(text);
+  /** Adds a text by its signature; false when the set is full (exact hashes still hold then). */
+  add(signature: Uint32Array, owner: number): boolean {
     const number = this.size;
-    if (signature === undefined || number >= SIGNATURES_MAX) return false;
+    if (number >= SIGNATURES_MAX) return false;
     this.#signatures.set(signature, number * STRIDE);
     this.#signatures[number * STRIDE + HASHES] = owner;
     for (let band = 0; band < BANDS; band++) this.#place(bandHash(signature, band), number);

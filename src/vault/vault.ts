@@ -1,6 +1,6 @@
-// The evidence vault: registers, reads and revokes sources. Events are journaled first and applied
-// once durable, in order; a replay applies the same events to an empty vault. Full records live
-// here, in the one thread that writes; what a verify needs is in shared memory (catalogue.ts).
+// The evidence vault: registers, reads and revokes sources. Texts are made ready first, events are
+// journaled, then applied once durable, in order; a replay applies the same events to an empty
+// vault. Records live here, in the one thread that writes; what a verify needs is in shared memory.
 import { createHash } from "node:crypto";
 
 import type {
@@ -9,92 +9,108 @@ import type {
   EvidenceProof,
   EvidenceRecord,
   EvidenceRegistrar,
-  EvidenceState,
   EvidenceVault,
+  SignedRoot,
 } from "../contract/evidence.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "../contract/evidence-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { invalidRequest } from "../contract/field-rules.ts";
-import { Catalogue, createCatalogueMemory, SOURCES_MAX, tenantWord } from "./catalogue.ts";
-import type { CatalogueMemory } from "./catalogue.ts";
+import type { VerifyContext } from "../contract/messages.ts";
+import { SOURCES_MAX } from "./catalogue.ts";
 import {
   canonicalBytes,
   CHAIN_START,
   chainHash,
   decodeEvent,
+  decodeLabels,
   encodeEvent,
+  encodeLabels,
 } from "./evidence-log.ts";
 import type { EvidenceEvent } from "./evidence-log.ts";
-import { flattenDocument } from "./flatten.ts";
-import { GroundingWriter } from "./grounding.ts";
-import { createGroundingMemory } from "./grounding-module.ts";
+import { numbersModel, readNumbers } from "./grounding-tables.ts";
+import { INDEX_INLINE_UNITS_MAX } from "./indexing.ts";
+import type { IndexLater, ReadyText, TextToIndex } from "./indexing.ts";
+import { LabelBook, labelEventOf, labelledItems } from "./labels.ts";
+import type { Measured } from "./labels.ts";
 import { leafHash, MerkleTree } from "./merkle.ts";
-import { createMinHashMemory, TaintedTexts } from "./minhash.ts";
-import type { MinHashMemory } from "./minhash.ts";
+import { isRepeat, isSameContent, keepsText, nameOf, recordOf } from "./records.ts";
+import type { Held } from "./records.ts";
+import { Shelf } from "./shelf.ts";
+import { RootSeal } from "./signed-root.ts";
+import type { RootSigner } from "./signed-root.ts";
+import { TenantThresholds } from "./thresholds.ts";
+import type { VaultMemory } from "./vault-memory.ts";
 
-/** Everything that other threads need to assess: hand it over as it is. */
-export interface VaultMemory {
-  readonly grounding: WebAssembly.Memory;
-  readonly catalogue: CatalogueMemory;
-  readonly tainted: MinHashMemory;
-}
+export type { VaultMemory } from "./vault-memory.ts";
 
 /** Where events become durable; resolves once they are, in order of the calls. */
 export interface EvidenceJournal {
   appendEvidence(payload: Uint8Array): Promise<unknown>;
 }
 
+/** Scores labelled texts as `tenant` would be answered, on whatever thread. */
+export type MeasureTexts = (
+  contexts: readonly VerifyContext[],
+  tenant: string,
+) => Promise<(Measured | undefined)[]>;
+
 export interface VaultOptions {
+  /** New and empty: the vault is its one writer. */
+  readonly memory: VaultMemory;
   readonly journal: EvidenceJournal;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-}
-
-interface Held extends EvidenceEvent {
-  number: number;
-  /** Place in the chain of records. */
-  index: number;
-  previousHash: string;
-  chainHash: string;
-  hasText: boolean;
+  readonly signer: RootSigner;
+  readonly measure: MeasureTexts;
+  /** Where large texts are made ready; without it everything is, in place. */
+  readonly indexLater?: IndexLater;
 }
 
 const LIST_MAX = 1000;
 
-const nameOf = (tenant: string, visibility: string, id: string) =>
-  `${visibility === "public" ? "" : tenant}\n${id}`;
-
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
+const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
 /** The vault of one process. `replay` comes before the first call of anything else. */
 export class Vault implements EvidenceVault {
-  readonly memory: VaultMemory = {
-    grounding: createGroundingMemory(),
-    catalogue: createCatalogueMemory(),
-    tainted: createMinHashMemory(),
-  };
+  readonly memory: VaultMemory;
   readonly #options: VaultOptions;
-  readonly #writer: GroundingWriter;
-  readonly #catalogue: Catalogue;
-  readonly #tainted: TaintedTexts;
+  readonly #shelf: Shelf;
+  readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
   readonly #tree = new MerkleTree();
+  readonly #seal: RootSeal;
   #chain = CHAIN_START;
 
   constructor(options: VaultOptions) {
+    const { memory } = options;
+    this.memory = memory;
     this.#options = options;
-    this.#writer = new GroundingWriter(this.memory.grounding);
-    this.#writer.install();
-    this.#catalogue = new Catalogue(this.memory.catalogue);
-    this.#tainted = new TaintedTexts(this.memory.tainted);
+    this.#shelf = new Shelf(memory);
+    const thresholds = new TenantThresholds(memory.thresholds);
+    this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
+    this.#seal = new RootSeal(options.signer, options.clock);
   }
 
   get size(): number {
     return this.#held.size;
   }
 
+  /** Bytes of memory that indexes of texts ever took; what was given back is used again first. */
+  get indexBytes(): number {
+    return this.#shelf.indexBytes;
+  }
+
   /** Applies one event of the journal, at start. Throws when it is of an unknown version. */
   replay(payload: Uint8Array): void {
-    this.#apply(decodeEvent(payload));
+    const labels = decodeLabels(payload);
+    if (labels !== undefined) {
+      this.#labels.apply(labels);
+      return;
+    }
+    const event = decodeEvent(payload);
+    const text = textOf(event);
+    this.#apply(event, text && this.#shelf.makeReady(text));
   }
 
   /**
@@ -107,16 +123,19 @@ export class Vault implements EvidenceVault {
     by: EvidenceRegistrar,
   ): Promise<{ record: EvidenceRecord; isNew: boolean }[]> {
     const events = items.map((item, at) => this.#eventOf(item, by, items.length > 1 ? at : -1));
-    if (this.#catalogue.size + events.length > SOURCES_MAX) {
-      throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} records, its limit`);
+    if (this.#shelf.room < events.length) {
+      throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
     }
+    const ready = await this.#makeReady(events.filter((event) => !this.#isHeld(event)));
     return Promise.all(
       events.map(async (event) => {
-        const before = this.#held.get(nameOf(event.tenant, event.visibility, event.source_id));
+        const before = this.#heldBefore(event);
         if (before !== undefined && isRepeat(before, event)) {
+          this.#shelf.discard(ready.get(event));
           return { record: recordOf(before), isNew: false };
         }
-        return { record: recordOf(await this.#append(event)), isNew: before === undefined };
+        const held = await this.#append(event, ready.get(event));
+        return { record: recordOf(held), isNew: before === undefined };
       }),
     );
   }
@@ -130,20 +149,16 @@ export class Vault implements EvidenceVault {
     const { source_id, sha256, size, kind, title, tenant, visibility } = held;
     const event = { source_id, sha256, size, kind, title, tenant, visibility };
     const changes = { registered_at: this.#options.clock(), registrar: by.keyId };
-    return recordOf(await this.#append({ ...event, ...changes, state: "revoked" }));
+    return recordOf(await this.#append({ ...event, ...changes, state: "revoked" }, undefined));
   }
 
   /** The newest record as this tenant sees it, with its proof. Throws `not_found`. */
   read(sourceId: string, tenant: string): EvidenceProof {
     const held = this.#find(sourceId, tenant);
-    const leaf = leafHash(canonicalBytes(held, held.previousHash));
-    const merkle = {
-      root: `sha256:${this.#tree.root().toString("hex")}`,
-      tree_size: this.#tree.size,
-      leaf: `sha256:${leaf.toString("hex")}`,
-      path: this.#tree.path(held.index).map((hash) => `sha256:${hash.toString("hex")}`),
-    };
-    return { ...recordOf(held), merkle };
+    const { root, tree_size, jws } = this.root();
+    const leaf = named(leafHash(canonicalBytes(held, held.previousHash)));
+    const path = this.#tree.path(held.index).map(named);
+    return { ...recordOf(held), merkle: { root, tree_size, leaf, path, jws } };
   }
 
   /** Newest records that this tenant may cite, the last registered first, at most 1,000. */
@@ -152,11 +167,36 @@ export class Vault implements EvidenceVault {
       (held) => held.visibility === "public" || held.tenant === tenant,
     );
     const records = visible.toSorted((a, b) => b.index - a.index).slice(0, LIST_MAX);
-    return {
-      root: `sha256:${this.#tree.root().toString("hex")}`,
+    const root = named(this.#tree.root());
+    return { root, tree_size: this.#tree.size, records: records.map(recordOf) };
+  }
+
+  /** The head of all records, signed by the bureau. */
+  root(): SignedRoot {
+    return this.#seal.seal({
+      root: named(this.#tree.root()),
       tree_size: this.#tree.size,
-      records: records.map(recordOf),
-    };
+      chain_hash: `sha256:${this.#chain}`,
+    });
+  }
+
+  /** Keeps what people found of these texts; resolves once durable, with what follows from it. */
+  async label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult> {
+    const { tenant, keyId: registrar } = by;
+    const measured = await this.#options.measure(items, tenant);
+    const { model } = this.#labels;
+    const given = { tenant, registrar, at: this.#options.clock(), model };
+    const event = labelEventOf(items, measured, given);
+    if (event.labels.length > 0) {
+      await this.#options.journal.appendEvidence(encodeLabels(event));
+      this.#labels.apply(event);
+    }
+    return { ...this.thresholds(tenant), items: labelledItems(measured) };
+  }
+
+  /** How texts of each kind are judged for this tenant. */
+  thresholds(tenant: string): ThresholdList {
+    return this.#labels.list(tenant);
   }
 
   #find(sourceId: string, tenant: string): Held {
@@ -195,99 +235,62 @@ export class Vault implements EvidenceVault {
     };
   }
 
-  async #append(event: EvidenceEvent): Promise<Held> {
-    await this.#options.journal.appendEvidence(encodeEvent(event));
-    return this.#apply(event);
+  #heldBefore({ tenant, visibility, source_id }: EvidenceEvent): Held | undefined {
+    return this.#held.get(nameOf(tenant, visibility, source_id));
   }
 
-  #apply(event: EvidenceEvent): Held {
-    const name = nameOf(event.tenant, event.visibility, event.source_id);
-    const before = this.#held.get(name);
+  #isHeld(event: EvidenceEvent): boolean {
+    const before = this.#heldBefore(event);
+    return before !== undefined && isRepeat(before, event);
+  }
+
+  /** Texts made ready: in place while that is quick, else on another thread. */
+  async #makeReady(events: readonly EvidenceEvent[]): Promise<Map<EvidenceEvent, ReadyText>> {
+    const withText = events.filter((event) => event.text !== undefined);
+    const texts = withText.map((event) => textOf(event)!);
+    const units = texts.reduce((sum, { text }) => sum + text.length, 0);
+    const { indexLater } = this.#options;
+    const isLater = indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
+    const ready = isLater
+      ? await indexLater(texts)
+      : texts.map((text) => this.#shelf.makeReady(text));
+    return new Map(withText.map((event, at) => [event, ready[at]!]));
+  }
+
+  async #append(event: EvidenceEvent, ready: ReadyText | undefined): Promise<Held> {
+    try {
+      await this.#options.journal.appendEvidence(encodeEvent(event));
+    } catch (error) {
+      this.#shelf.discard(ready);
+      throw error;
+    }
+    return this.#apply(event, ready);
+  }
+
+  #apply(event: EvidenceEvent, ready: ReadyText | undefined): Held {
+    const before = this.#heldBefore(event);
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
     this.#chain = chainHash(previousHash, canonical);
-    const { text, ...members } = event;
+    const shelved = before && {
+      number: before.number,
+      isSameContent: isSameContent(before, event),
+    };
+    const { text: _text, ...members } = event;
     const held: Held = {
       ...members,
-      number: this.#catalogued(event, before),
+      number: this.#shelf.put(event, shelved, ready),
       index: this.#tree.size,
       previousHash,
       chainHash: this.#chain,
-      hasText: text !== undefined || (before?.hasText === true && isSameContent(before, event)),
+      hasText: keepsText(before, event),
     };
     this.#tree.append(leafHash(canonical));
-    this.#held.set(name, held);
-    if (text !== undefined && isTaint(event.state)) {
-      this.#tainted.add(text, event.visibility === "public" ? 0 : tenantWord(event.tenant));
-    }
+    this.#held.set(nameOf(event.tenant, event.visibility, event.source_id), held);
     return held;
   }
-
-  /** Puts the event into the catalogue; its number there. */
-  #catalogued(event: EvidenceEvent, before: Held | undefined): number {
-    if (before !== undefined && isSameContent(before, event) && event.text === undefined) {
-      this.#catalogue.setState(before.number, event.state);
-      return before.number;
-    }
-    // The version before no longer answers for the id, and its text supports nothing.
-    if (before !== undefined && before.state === "active") {
-      this.#catalogue.setState(before.number, "revoked");
-    }
-    const flat = event.text === undefined ? undefined : flattenDocument(event.text, event.kind);
-    return this.#catalogue.add({
-      tenant: event.visibility === "public" ? "" : event.tenant,
-      sourceId: event.source_id,
-      sha256: event.sha256,
-      state: event.state,
-      document: flat === undefined ? -1 : this.#index(flat.text, flat.leaves),
-      isStructured: flat?.isStructured ?? false,
-    });
-  }
-
-  /** A text that no longer fits is registered without an index: verified, never scored. */
-  #index(text: string, leaves: string): number {
-    try {
-      return this.#writer.index(text, leaves);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      return -1;
-    }
-  }
 }
 
-function isTaint(state: EvidenceState): boolean {
-  return state === "retracted" || state === "recorded_false";
-}
-
-function isSameContent(before: Held, event: EvidenceEvent): boolean {
-  return before.sha256 === event.sha256 && before.kind === event.kind;
-}
-
-function isRepeat(before: Held, event: EvidenceEvent): boolean {
-  return (
-    isSameContent(before, event) &&
-    before.state === event.state &&
-    before.title === event.title &&
-    (before.hasText || event.text === undefined)
-  );
-}
-
-function recordOf(held: Held): EvidenceRecord {
-  const { source_id, sha256, size, kind, title, tenant, visibility, state, registrar } = held;
-  return {
-    source_id,
-    sha256: `sha256:${sha256}`,
-    size,
-    kind,
-    title,
-    tenant,
-    visibility,
-    state,
-    has_text: held.hasText,
-    registered_at: new Date(held.registered_at).toISOString(),
-    registrar,
-    index: held.index,
-    prev_hash: `sha256:${held.previousHash}`,
-    chain_hash: `sha256:${held.chainHash}`,
-  };
+function textOf({ text, kind, state }: EvidenceEvent): TextToIndex | undefined {
+  return text === undefined ? undefined : { text, kind, state };
 }

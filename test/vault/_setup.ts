@@ -1,6 +1,11 @@
 // A vault with a journal in memory: what was appended can be replayed into another vault.
+import { generateKeyPairSync } from "node:crypto";
+
+import { bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
 import { VaultAssessor } from "../../src/vault/assessor.ts";
+import { createVaultMemory } from "../../src/vault/vault-memory.ts";
 import { Vault } from "../../src/vault/vault.ts";
+import type { VaultOptions } from "../../src/vault/vault.ts";
 import type { EvidenceItem } from "../../src/contract/evidence.ts";
 
 export const NOW = Date.UTC(2026, 5, 15);
@@ -24,9 +29,11 @@ export function itemOf(source_id: string, text: string, more: Partial<EvidenceIt
 }
 
 /** A vault, an assessor over its memory, and the payloads that it journaled. */
-export function openVault() {
+export function openVault(more: Partial<VaultOptions> = {}) {
   const payloads: Uint8Array[] = [];
+  const memory = createVaultMemory();
   const vault = new Vault({
+    memory,
     journal: {
       appendEvidence: (payload) => {
         payloads.push(payload);
@@ -34,8 +41,13 @@ export function openVault() {
       },
     },
     clock: () => NOW,
+    signer: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
+    measure: (contexts, tenant) =>
+      Promise.resolve(contexts.map((context) => assessor.measure(context, tenant))),
+    ...more,
   });
-  return { vault, payloads, assessor: new VaultAssessor(vault.memory, () => NOW) };
+  const assessor = new VaultAssessor(memory, more.clock ?? (() => NOW));
+  return { vault, payloads, assessor };
 }
 
 export const BRIDGE = [

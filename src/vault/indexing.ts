@@ -1,0 +1,50 @@
+// A text made ready to be looked up: flattened and indexed, or, where it taints, its signature. The
+// same on every thread; nothing is visible before the writer publishes it.
+import type { EvidenceState } from "../contract/evidence.ts";
+import { isTaint } from "./catalogue.ts";
+import { flattenDocument } from "./flatten.ts";
+import { signatureOf } from "./minhash.ts";
+
+/**
+ * Units of one request's texts that are indexed in place: about a millisecond at the 40 to 60 ns a
+ * unit that bench:grounding measures. What is larger is made ready on another thread.
+ */
+export const INDEX_INLINE_UNITS_MAX = 16_384;
+
+export interface TextToIndex {
+  readonly text: string;
+  /** Media type. */
+  readonly kind: string;
+  readonly state: EvidenceState;
+}
+
+export interface ReadyText {
+  /** Address of an index that nobody sees yet; 0 for none. */
+  readonly document: number;
+  readonly isStructured: boolean;
+  /** Of a text that taints; undefined too where it is too short for one. */
+  readonly signature: Uint32Array | undefined;
+}
+
+/** Makes texts ready on another thread. Rejects when it cannot be done. */
+export type IndexLater = (texts: readonly TextToIndex[]) => Promise<ReadyText[]>;
+
+/** `build` returns an index's address and throws RangeError when memory is full. */
+export function makeReady(
+  { text, kind, state }: TextToIndex,
+  build: (text: string, leaves: string) => number,
+): ReadyText {
+  if (isTaint(state)) {
+    return { document: 0, isStructured: false, signature: signatureOf(text) };
+  }
+  const flat = flattenDocument(text, kind);
+  const { isStructured } = flat;
+  try {
+    const document = build(flat.text, flat.leaves);
+    return { document, isStructured, signature: undefined };
+  } catch (error) {
+    // A text that no longer fits is registered without an index: verified, never scored.
+    if (!(error instanceof RangeError)) throw error;
+    return { document: 0, isStructured, signature: undefined };
+  }
+}

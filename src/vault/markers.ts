@@ -1,0 +1,135 @@
+// Citation markers in a text: which sentence cites which of the named sources. `[2]`, `[1, 3]` and
+// `[1-3]` count the sources of the request; `[id]` and `(Smith, 2020)` name them. What names no
+// source of the request is no marker: its words and numbers stay part of the text.
+
+export interface Marker {
+  /** Units of the text, the end behind the last. */
+  readonly start: number;
+  readonly end: number;
+  /** Places in the list of cited sources. */
+  readonly sources: readonly number[];
+}
+
+/** More are not looked at. */
+const MARKERS_MAX = 512;
+const NUMBERS = /\[\^?\d{1,3}(?:\s{0,2}[,;–-]\s{0,2}\^?\d{1,3}){0,15}\]/g;
+const AUTHORS = /\(([^()[\]]{6,160})\)/g;
+const NARRATIVE =
+  /(?<!\p{L})(\p{Lu}[\p{L}'’-]{1,40})(?:\s(?:et\sal\.?|(?:and|&)\s\p{Lu}[\p{L}'’-]{1,40}))?\s\(((?:1[5-9]|20)\d\d)[a-z]?\)/gu;
+const AUTHOR_YEAR =
+  /^\s*(?:see\s|cf\.\s|e\.g\.,?\s)?(\p{Lu}[\p{L}'’-]{1,40})\D{0,80}?((?:1[5-9]|20)\d\d)[a-z]?(?:,\s*pp?\.\s*[\d–-]{1,9})?\s*$/u;
+
+/** Markers of a text in the order of the text; `ids` are the cited sources. */
+export function markersOf(text: string, ids: readonly string[]): Marker[] {
+  const found = [
+    ...(text.includes("[") ? [...numbered(text, ids.length), ...byId(text, ids)] : []),
+    ...(text.includes("(") ? [...byAuthor(text, ids), ...narrated(text, ids)] : []),
+  ];
+  return found.toSorted((a, b) => a.start - b.start).slice(0, MARKERS_MAX);
+}
+
+/** The text with blanks in place of its markers: a marker is neither a number nor a name. */
+export function withoutMarkers(text: string, markers: readonly Marker[]): string {
+  let blanked = "";
+  let from = 0;
+  for (const { start, end } of markers) {
+    if (start < from) continue;
+    blanked += text.slice(from, start) + " ".repeat(end - start);
+    from = end;
+  }
+  return blanked + text.slice(from);
+}
+
+function* numbered(text: string, count: number): Generator<Marker> {
+  for (const match of text.matchAll(NUMBERS)) {
+    const sources = sourcesOf(match[0].slice(1, -1).replaceAll("^", ""), count);
+    if (sources === undefined) continue;
+    yield { start: match.index, end: match.index + match[0].length, sources };
+  }
+}
+
+/** `1, 3-4` as places from 0; undefined when one of them is not a source. */
+function sourcesOf(list: string, count: number): number[] | undefined {
+  const sources: number[] = [];
+  for (const part of list.split(/[,;]/)) {
+    const [first = 0, last = first] = part.split(/[–-]/).map(Number);
+    if (!(first >= 1 && last >= first && last <= count)) return undefined;
+    for (let number = first; number <= last; number++) sources.push(number - 1);
+  }
+  return sources;
+}
+
+function* byId(text: string, ids: readonly string[]): Generator<Marker> {
+  for (const [source, id] of ids.entries()) {
+    const marker = `[${id}]`;
+    // A short number is a place in the list.
+    if (/^\d{1,3}$/.test(id)) continue;
+    for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, at + 1)) {
+      yield { start: at, end: at + marker.length, sources: [source] };
+    }
+  }
+}
+
+/** `(Smith, 2020; Jones et al. 2021)`: every part must name a source. */
+function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
+  for (const match of text.matchAll(AUTHORS)) {
+    const parts = match[1]!.split(";").map((part) => AUTHOR_YEAR.exec(part));
+    const sources = parts.map((part) => part && sourceBy(part[1]!, part[2]!, ids));
+    if (!sources.every((source) => typeof source === "number" && source >= 0)) continue;
+    const start = match.index;
+    yield { start, end: start + match[0].length, sources: sources as number[] };
+  }
+}
+
+/** `Smith (2020) found`: the name belongs to the sentence, the year to the marker. */
+function* narrated(text: string, ids: readonly string[]): Generator<Marker> {
+  for (const match of text.matchAll(NARRATIVE)) {
+    const source = sourceBy(match[1]!, match[2]!, ids);
+    if (source < 0) continue;
+    const end = match.index + match[0].length;
+    yield { start: text.lastIndexOf("(", end), end, sources: [source] };
+  }
+}
+
+/** The only source whose id holds both name and year; -1 for none or several. */
+function sourceBy(name: string, year: string, ids: readonly string[]): number {
+  const wanted = name.toLowerCase();
+  const holds = (id: string) => id.includes(year) && id.toLowerCase().includes(wanted);
+  const first = ids.findIndex(holds);
+  return first >= 0 && ids.findLastIndex(holds) === first ? first : -1;
+}
+
+/** A sentence of a text by its place. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Between a sentence's last word and its marker stand a stop and other markers, no more. */
+const GAP_MAX = 200;
+
+/**
+ * Which sentence each marker belongs to: the one it stands in, or just behind, or, at the very
+ * beginning, before. Sentences in order; `blanked` is the text without its markers. A marker behind
+ * words that no sentence holds has none.
+ */
+export function sentencesCiting(
+  blanked: string,
+  sentences: readonly Span[],
+  markers: readonly Marker[],
+): Map<number, Set<number>> {
+  const citing = new Map<number, Set<number>>();
+  let at = 0;
+  for (const { start, sources } of markers) {
+    while (at + 1 < sentences.length && sentences[at + 1]!.start < start) at += 1;
+    const sentence = sentences[at];
+    if (sentence === undefined) break;
+    const from = start >= sentence.end ? sentence.end : start;
+    const to = start >= sentence.end ? start : Math.max(start, sentence.start);
+    if (to - from > GAP_MAX || /[\p{L}\p{N}]/u.test(blanked.slice(from, to))) continue;
+    const known = citing.get(at) ?? new Set<number>();
+    for (const source of sources) known.add(source);
+    citing.set(at, known);
+  }
+  return citing;
+}

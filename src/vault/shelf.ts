@@ -1,0 +1,116 @@
+// The writer's side of the shared memory: puts versions of sources on show, takes them off, and
+// uses their place again once no reader can be looking at them.
+import { Catalogue, isTaint } from "./catalogue.ts";
+import { tenantWord } from "./catalogue-keys.ts";
+import type { EvidenceEvent } from "./evidence-log.ts";
+import { GroundingWriter } from "./grounding.ts";
+import { makeReady } from "./indexing.ts";
+import type { ReadyText, TextToIndex } from "./indexing.ts";
+import { TaintedTexts } from "./minhash.ts";
+import { Retirement } from "./pins.ts";
+import type { VaultMemory } from "./vault-memory.ts";
+
+/** What the shelf must know of a version that is on it. */
+export interface Shelved {
+  readonly number: number;
+  readonly isSameContent: boolean;
+}
+
+export class Shelf {
+  readonly #writer: GroundingWriter;
+  readonly #catalogue: Catalogue;
+  readonly #tainted: TaintedTexts;
+  readonly #retirement: Retirement;
+
+  constructor(memory: VaultMemory) {
+    this.#writer = new GroundingWriter(memory.grounding);
+    this.#writer.install();
+    this.#catalogue = new Catalogue(memory.catalogue);
+    this.#tainted = new TaintedTexts(memory.tainted);
+    this.#retirement = new Retirement(memory.pins);
+  }
+
+  /** Sources that still fit. */
+  get room(): number {
+    return this.#catalogue.room;
+  }
+
+  /** Bytes of indexes, those included that wait to be used again. */
+  get indexBytes(): number {
+    return this.#writer.indexBytes;
+  }
+
+  /** Makes a text ready in place. */
+  makeReady(text: TextToIndex): ReadyText {
+    return makeReady(text, (flat, leaves) => this.#writer.build(flat, leaves));
+  }
+
+  /** Throws away what was made ready and is not needed. */
+  discard(ready: ReadyText | undefined): void {
+    if (ready === undefined || ready.document === 0) return;
+    this.#retirement.add(() => this.#writer.discard(ready.document));
+  }
+
+  /** Shows an event: a state, or a version whose text is ready. Returns the number of its entry. */
+  put(event: EvidenceEvent, before: Shelved | undefined, ready: ReadyText | undefined): number {
+    this.#retirement.sweep();
+    this.#taint(event, ready);
+    if (before?.isSameContent === true && !this.#isBetter(ready, before.number)) {
+      this.#catalogue.setState(before.number, event.state);
+      if (event.state !== "active") this.#withdraw(before.number);
+      this.discard(ready);
+      return before.number;
+    }
+    const number = this.#catalogue.add({
+      tenant: event.visibility === "public" ? "" : event.tenant,
+      sourceId: event.source_id,
+      sha256: event.sha256,
+      state: event.state,
+      document: this.#publish(ready),
+      isStructured: ready?.isStructured ?? false,
+      registeredAt: Math.floor(event.registered_at / 1000),
+    });
+    // The version before no longer answers for the id, and its text supports nothing.
+    if (before !== undefined) this.#retire(before);
+    return number;
+  }
+
+  /** Whether a text brings an index that the version on show has not. */
+  #isBetter(ready: ReadyText | undefined, number: number): boolean {
+    if (ready === undefined || ready.document === 0) return false;
+    return this.#catalogue.documentOf(number) < 0;
+  }
+
+  #publish(ready: ReadyText | undefined): number {
+    if (ready === undefined || ready.document === 0) return -1;
+    try {
+      return this.#writer.publish(ready.document);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.discard(ready);
+      return -1;
+    }
+  }
+
+  #taint(event: EvidenceEvent, ready: ReadyText | undefined): void {
+    if (ready?.signature === undefined || !isTaint(event.state)) return;
+    const owner = event.visibility === "public" ? 0 : tenantWord(event.tenant);
+    this.#tainted.add(ready.signature, owner);
+  }
+
+  #retire({ number, isSameContent }: Shelved): void {
+    // Other content that was recorded as false stays so, whatever its id answers now.
+    const isOver = isSameContent || this.#catalogue.stateOf(number) === "active";
+    if (isOver) this.#catalogue.setState(number, "revoked");
+    this.#withdraw(number);
+    this.#retirement.add(() => {
+      this.#catalogue.free(number);
+      return true;
+    });
+  }
+
+  #withdraw(number: number): void {
+    const document = this.#catalogue.dropDocument(number);
+    if (document >= 0) this.#retirement.add(() => this.#writer.release(document));
+  }
+}
