@@ -1,5 +1,6 @@
-// One small world behind three doors: the bureau called directly, over HTTP, and through the client
-// library. Real engine, real ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
+// One small world behind five doors: the bureau called directly, over HTTP, and through the client
+// library, the latter two at the main thread and at a further HTTP thread. Real engine, real ledger,
+// real DuckDB, real uWebSockets on loopback; fixed clock.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -18,13 +19,16 @@ import type {
 } from "../../src/contract/messages.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { startHttpServer } from "../../src/http/http-server.ts";
-import { openKeyring } from "../../src/http/keys.ts";
-import type { HttpServer } from "../../src/http/server-port.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
+import { type RunningServer, startHttpServer } from "../../src/http/http-server.ts";
+import { type Keyring, openKeyring } from "../../src/http/keys.ts";
+import { findPort } from "../../src/http/port-probe.ts";
+import { type HttpThreads, openHttpThreads } from "../../src/http-threads.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
+import { createDecisionRing } from "../../src/store/decision-layout.ts";
 import { startStore } from "../../src/store/store-client.ts";
+import { Vault } from "../../src/vault/vault.ts";
+import { clock, NOW_MS } from "./_clock.ts";
 
-export const NOW_MS = Date.UTC(2026, 10, 20, 12);
 const DAY_MS = 86_400_000;
 const KEY = "spec-suite-admin-key-0123456789abcdefghijk";
 
@@ -46,10 +50,10 @@ export interface Door {
 }
 
 export interface World {
-  url: string;
+  /** Of the main thread, and of the further one, which has a port of its own here. */
+  urls: readonly [string, string];
   key: string;
   bureau: Bureau;
-  server: HttpServer;
   doors: Door[];
   close(): Promise<void>;
 }
@@ -81,7 +85,6 @@ function history(): OutcomeRequest[] {
 /** Opens the world; close it when done. */
 export async function openWorld(): Promise<World> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-spec-"));
-  const clock = () => NOW_MS;
   const engineMemory = createEngineMemory();
   const store = await startStore({ dataDir, log: () => undefined });
   const ledger = await startLedger({
@@ -108,7 +111,6 @@ export async function openWorld(): Promise<World> {
   await bureau.importOutcomes(history(), "spec", call());
   const keyring = await openKeyring({ dataDir, now: clock });
   keyring.installAdminKey(KEY);
-  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const server = await startHttpServer({
     adapter: "auto",
     host: "127.0.0.1",
@@ -121,20 +123,64 @@ export async function openWorld(): Promise<World> {
     health: { isReady: () => ({ ready: true, reasons: [] }) },
     version: "spec",
   });
-  const url = `http://127.0.0.1:${server.port}`;
+  const further = await openThread({ ledger, keyring, server });
+  const urls = [server.port, further.port].map((port) => `http://127.0.0.1:${port}`);
+  const [url = "", other = ""] = urls;
   return {
-    url,
+    urls: [url, other],
     key: KEY,
     bureau,
-    server,
-    doors: [directDoor(bureau), httpDoor(url), clientDoor(url)],
+    doors: [directDoor(bureau), ...urls.flatMap((each) => [httpDoor(each), clientDoor(each)])],
     async close() {
+      await further.threads.close(1000);
       await server.close();
       await ledger.close();
       await store.close();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+
+interface MainThread {
+  ledger: OpenLedger;
+  keyring: Keyring;
+  server: RunningServer;
+}
+
+/** On another port than the main thread's, so that it is known who answers. */
+async function openThread({ ledger, keyring, server }: MainThread) {
+  const host = "127.0.0.1";
+  const port = await findPort(host, 0);
+  const journal = { appendEvidence: () => Promise.reject(new Error("nothing is registered")) };
+  const threads: HttpThreads = await openHttpThreads({
+    shared: {
+      host,
+      port,
+      version: "spec",
+      engineMemory: ledger.engineMemory,
+      vaultMemory: new Vault({ journal, clock }).memory,
+      decisionsPerSecond: 0,
+      keys: keyring.storedKeys(),
+      adminKey: KEY,
+      rateLimits: {},
+      isReservedEnabled: true,
+      isSignatureRequired: false,
+      poolBytesMin: undefined,
+    },
+    ledger,
+    decisionRings: [createDecisionRing()],
+    log: quiet,
+    relay: (head, body) => server.relay(head, body),
+    scorer: undefined,
+    onBroken: () => {
+      throw new Error("the further HTTP thread has failed");
+    },
+    entry: new URL("world-thread.ts", import.meta.url),
+  });
+  await threads.listen();
+  return { threads, port };
 }
 
 function directDoor(bureau: Bureau): Door {

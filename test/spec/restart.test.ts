@@ -19,8 +19,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(name: string) {
-  const at = ["--data-dir", path.join(folder, name)];
+async function start(name: string, httpThreads = 1) {
+  const threads = ["--http-threads", String(httpThreads)];
+  const at = ["--data-dir", path.join(folder, name), ...threads];
   const started = startCommand(["serve", "--port", "0", "--json", ...at], {
     TRUSTRANK_ADMIN_KEY: KEY,
   });
@@ -56,8 +57,9 @@ function outcome(i: number) {
   };
 }
 
-test("killed and started again it answers the same and has lost nothing", async () => {
-  const first = await start("killed");
+test.each([1, 2])("killed and started again, %i HTTP threads", async (httpThreads) => {
+  const name = `killed-${httpThreads}`;
+  const first = await start(name, httpThreads);
   const receipts = await Promise.all(
     Array.from({ length: 60 }, async (_, i) => {
       const response = await post(first.url, "/v1/outcomes", outcome(i), KEY);
@@ -68,7 +70,7 @@ test("killed and started again it answers the same and has lost nothing", async 
   const before = await answers(first.url);
   first.started.process.kill("SIGKILL");
   await first.started.ended;
-  const second = await start("killed");
+  const second = await start(name, httpThreads);
   const after = await answers(second.url);
   after.forEach((answer, i) => {
     const { decision, tier, regime, reason_codes, config_version, effective_score } = before[i]!;
