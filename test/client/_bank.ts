@@ -13,11 +13,11 @@ export interface Transfer {
 }
 
 export const schema = {
-  type: "object",
-  properties: { counterparty: { type: "string" } },
+  type: "object" as const,
+  properties: { counterparty: { type: "string" as const } },
   required: ["counterparty"],
-  additionalProperties: false,
-} as const;
+  additionalProperties: false as const,
+};
 
 /** One per suite; `open` starts each test afresh. */
 export class Bank {

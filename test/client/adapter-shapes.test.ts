@@ -1,5 +1,5 @@
-// Adapters held to their framework's documented shapes: eve needs Node 24, Mastra and LangChain
-// more megabytes than a test is worth.
+// Adapters where their framework does not run here (eve needs Node 24, Mastra more megabytes than a
+// test is worth): held to its documented shapes. `npm run check:frameworks` has the real ones.
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import type { EveApprovalPolicy } from "../../src/client/eve-rails.ts";
 import { langChainMiddleware } from "../../src/client/langchain.ts";
@@ -39,7 +39,7 @@ describe("Mastra, by its documented shapes", () => {
   });
 });
 
-describe("LangChain, by its documented shapes", () => {
+describe("LangChain, without an agent", () => {
   interface Message {
     content: string;
     tool_call_id: string;
