@@ -221,7 +221,10 @@ class HttpThread {
       await this.#decisions.flush();
       await this.#assessing.close();
     } catch (error) {
-      this.#logger().error("http_thread_close", { thread: this.#data.number, error: `${error}` });
+      this.#logger().error("http_thread_close", {
+        thread: this.#data.number,
+        error: String(error),
+      });
     }
     this.#tell({ kind: "closed" });
     this.#port.close();

@@ -139,7 +139,7 @@ class HttpThread {
       transferList: [data.ledger.port],
     });
     this.#worker.on("message", (message: FromHttpThread) => this.#take(message));
-    this.#worker.on("error", (error) => this.#break(String((error as Error).stack ?? error)));
+    this.#worker.on("error", (error) => this.#break(error.stack ?? error.message));
     this.#ended = new Promise((resolve) => {
       this.#worker.once("exit", (code) => {
         if (!this.#isClosing) this.#break(`it ended with ${code}`);

@@ -17,9 +17,8 @@ import { type Front, openFront } from "./http-front.ts";
 import { openKeyring } from "./http/keys.ts";
 import type { Keyring } from "./http/keys.ts";
 import type { HttpDependencies } from "./http/services.ts";
+import { ledgerGauges, readiness } from "./ledger-vitals.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
-import { QUEUE_RECORDS_MAX } from "./ledger/ledger-client.ts";
-import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { openKaizen } from "./kaizen-schedule.ts";
 import type { OpenKaizen } from "./kaizen-schedule.ts";
 import type { Log } from "./log.ts";
@@ -83,21 +82,71 @@ async function openService(
   onFatal: OnFatal,
   closers: Closer[],
 ): Promise<Service> {
+  const told: Told = {};
+  const ground = await openGround(config, log, onFatal, closers, told);
+  const { paths, keyring, decisions, evidence } = ground;
+  const { ledger, engine, bureau } = evidence;
+  const reporting = openReporting({ ...config, paths, ledger });
+  closers.push(() => reporting.close());
+  const learning = await openLearning(config, log, ground, closers);
+  const isSampleDue = config.isSampleWanted && ledger.position() === 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  const scorer = openScorer(config, evidence, decisions);
+  closers.push(() => scorer?.close());
+  told.scorer = scorer;
+  const parts = { ...ground, ...learning, scorer, reporters: reporting.desk };
+  const dependencies = dependenciesOf(config, log, parts);
+  const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
+  const opening = { evidence, decisions, scorer, dependencies, onBroken };
+  const front = await openFront(config, log, opening).catch(asFailure);
+  closers.push(() => front.close(DRAIN_MS));
+  told.front = front;
+  // Only now: a key made by a start that then failed would exist and never have been shown.
+  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
+  const url = urlOf(config.host, front.port);
+  publishServer(paths, { url, pid: process.pid });
+  closers.push(() => withdrawServer(paths));
+  let closing: Promise<void> | undefined;
+  return {
+    url,
+    adapter: front.adapter,
+    version: versionOf(),
+    newAdminKey,
+    sampleCount,
+    replayedCount: ledger.replay.outcomes,
+    agentCount: engine.agentCount,
+    // A second signal waits for the first.
+    close: () => (closing ??= closeAll(closers)),
+  };
+}
+
+/** Whom changes of keys and tables are told, once they are there. */
+interface Told {
+  scorer?: ScoringPool | undefined;
+  front?: Front;
+}
+
+/** The data directory and what lives in it: keys, store, evidence. */
+async function openGround(
+  config: ServeConfig,
+  log: Log,
+  onFatal: OnFatal,
+  closers: Closer[],
+  told: Told,
+) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
   const { paths } = claim;
-  let front: Front | undefined;
   const keyring = await openKeyring({
     dataDir: paths.root,
     now: Date.now,
-    onChange: (stored) => front?.tellKey(stored),
+    onChange: (stored) => told.front?.tellKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisions(config);
   const store = await openStore(config, log, decisions);
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
-  let scorer: ScoringPool | undefined;
   const evidence = await openEvidence({
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
@@ -105,17 +154,28 @@ async function openService(
     storePort: store.ledgerPort,
     decisions: decisions.log,
     snapshotOutcomes: config.snapshotOutcomes,
+    reserveBytes: config.diskReserveBytes,
     log,
     onTable: (memory) => {
-      void scorer?.rebind(memory);
-      front?.rebind(memory);
+      void told.scorer?.rebind(memory);
+      told.front?.rebind(memory);
     },
   });
-  const { ledger, engine, bureau } = evidence;
-  closers.push(() => ledger.close());
+  closers.push(() => evidence.ledger.close());
   closers.push(() => evidence.sources.close());
-  const reporting = openReporting({ ...config, paths, ledger });
-  closers.push(() => reporting.close());
+  return { paths, keyring, decisions, store, evidence };
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>;
+
+/** What learns from the evidence by itself: weights and reporters' credibility. */
+async function openLearning(
+  config: ServeConfig,
+  log: Log,
+  { paths, store, evidence }: Ground,
+  closers: Closer[],
+) {
+  const { ledger, engine } = evidence;
   const kaizen = await openKaizen(
     { dataDir: paths.root, journal: paths.journal, ledger, clock: Date.now, log },
     config.isKaizenScheduled,
@@ -133,38 +193,7 @@ async function openService(
     log,
   });
   closers.push(() => credibility.close());
-  const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
-  scorer = openScorer(config, evidence, decisions);
-  closers.push(() => scorer?.close());
-  const reporters = reporting.desk;
-  const parts = { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility };
-  const opened = await openFront(config, log, {
-    evidence,
-    decisions,
-    scorer,
-    dependencies: dependenciesOf(config, log, parts),
-    onBroken: () => onFatal(EXIT_FAILED, THREAD_FAILED),
-  }).catch(asFailure);
-  front = opened;
-  closers.push(() => opened.close(DRAIN_MS));
-  // Only now: a key made by a start that then failed would exist and never have been shown.
-  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = urlOf(config.host, opened.port);
-  publishServer(paths, { url, pid: process.pid });
-  closers.push(() => withdrawServer(paths));
-  let closing: Promise<void> | undefined;
-  return {
-    url,
-    adapter: opened.adapter,
-    version: versionOf(),
-    newAdminKey,
-    sampleCount,
-    replayedCount: ledger.replay.outcomes,
-    agentCount: engine.agentCount,
-    // A second signal waits for the first.
-    close: () => (closing ??= closeAll(closers)),
-  };
+  return { kaizen, credibility };
 }
 
 function openDecisions(config: ServeConfig): OpenDecisionLog {
@@ -196,13 +225,9 @@ function asFailure(error: unknown): never {
   throw new CommandFailure((error as Error).message);
 }
 
-interface Parts {
-  evidence: Evidence;
-  keyring: Keyring;
-  store: OpenStore;
+interface Parts extends Ground {
   scorer: ScoringPool | undefined;
   reporters: ReporterDesk;
-  decisions: OpenDecisionLog;
   kaizen: OpenKaizen;
   credibility: OpenCredibility;
 }
@@ -228,9 +253,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       configVersion: engine.activeConfigVersion,
       agents: engine.agentCount,
       gauges: {
-        journal_position: ledger.position(),
+        ...ledgerGauges(ledger),
         store_position: store.status().appliedLsn,
-        outcomes_pending: ledger.pendingCount,
         ...decisions.gauges(),
       },
     }),
@@ -248,13 +272,6 @@ async function closeAll(closers: Closer[]): Promise<void> {
     }
   }
   if (failure !== undefined) throw failure;
-}
-
-function readiness(ledger: OpenLedger): { ready: boolean; reasons: string[] } {
-  const reasons: string[] = [];
-  if (!ledger.isHealthy()) reasons.push("journal not writable");
-  if (ledger.pendingCount >= QUEUE_RECORDS_MAX) reasons.push("too many outcomes waiting");
-  return { ready: reasons.length === 0, reasons };
 }
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {

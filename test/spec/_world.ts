@@ -26,7 +26,7 @@ import { type HttpThreads, openHttpThreads } from "../../src/http-threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
 import { createDecisionRing } from "../../src/store/decision-layout.ts";
 import { startStore } from "../../src/store/store-client.ts";
-import { Vault } from "../../src/vault/vault.ts";
+import { createVaultMemory } from "../../src/vault/vault-memory.ts";
 import { clock, NOW_MS } from "./_clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -153,14 +153,13 @@ interface MainThread {
 async function openThread({ ledger, keyring, server }: MainThread) {
   const host = "127.0.0.1";
   const port = await findPort(host, 0);
-  const journal = { appendEvidence: () => Promise.reject(new Error("nothing is registered")) };
   const threads: HttpThreads = await openHttpThreads({
     shared: {
       host,
       port,
       version: "spec",
       engineMemory: ledger.engineMemory,
-      vaultMemory: new Vault({ journal, clock }).memory,
+      vaultMemory: createVaultMemory(),
       decisionsPerSecond: 0,
       keys: keyring.storedKeys(),
       adminKey: KEY,
