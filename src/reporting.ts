@@ -5,6 +5,7 @@ import { openReporterDesk, type ReporterDesk } from "./bureau/reporter-desk.ts";
 import type { DataPaths } from "./ledger/data-directory.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { loadServiceId } from "./ledger/service-id.ts";
+import { openOutcomeIntake } from "./outcome-intake.ts";
 import { SignaturePool } from "./signature-pool.ts";
 
 export interface ReportingOptions {
@@ -13,6 +14,10 @@ export interface ReportingOptions {
   /** The operator's own name for the deployment; else one is made once and kept. */
   readonly serviceId: string | undefined;
   readonly isSignatureRequired: boolean;
+  /** Epoch ms; the system's when left out. */
+  readonly clock?: () => number;
+  /** Epoch ms since which the ledger knows all signed ids; its own word when left out. */
+  readonly rememberedSinceMs?: () => number;
 }
 
 export interface Reporting {
@@ -21,15 +26,27 @@ export interface Reporting {
 }
 
 export function openReporting(options: ReportingOptions): Reporting {
-  const pool = new SignaturePool();
-  const { paths, ledger, serviceId, isSignatureRequired } = options;
+  const { paths, ledger, isSignatureRequired } = options;
+  const pool = new SignaturePool(ledger.keyEvents);
+  const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
+  const rememberedSinceMs = options.rememberedSinceMs ?? (() => ledger.rememberedSinceMs);
+  const clock = options.clock ?? Date.now;
   const desk = openReporterDesk({
-    serviceId: serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`),
+    serviceId,
     events: ledger,
     keyEvents: ledger.keyEvents,
-    rememberedSinceMs: () => ledger.rememberedSinceMs,
+    onKeyEvent: (payload) => pool.learn(payload),
+    intake: openOutcomeIntake({
+      pool,
+      ledger,
+      serviceId,
+      isSignatureRequired,
+      rememberedSinceMs,
+      clock,
+    }),
+    rememberedSinceMs,
     verify: (key, signature, message) => pool.verify(key, signature, message),
-    clock: Date.now,
+    clock,
     fillRandom: (bytes) => {
       randomFillSync(bytes);
     },

@@ -32,14 +32,15 @@ export class BatchVerifier {
       const key = task.keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
       const at = index * SIGNATURE_BYTES;
       const signature = task.signatures.subarray(at, at + SIGNATURE_BYTES);
-      const isValid = this.#isValid(key, task.messages.subarray(start, end), signature);
+      const isValid = this.isValid(key, task.messages.subarray(start, end), signature);
       results[index] = isValid ? 1 : 0;
       start = end;
     }
     return results;
   }
 
-  #isValid(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  /** `key` is 32 bytes, `signature` 64; anything malformed is not valid. */
+  isValid(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
     try {
       return verify(null, message, this.#keyObject(key), signature);
     } catch {

@@ -2,7 +2,9 @@
 // being verified leaves as the next one, so that load makes batches larger, not queues longer.
 import { ServiceFault } from "./contract/faults.ts";
 import { openPool, type Pool, PoolBusy } from "./engine/pool.ts";
+import type { IntakeTask } from "./bureau/outcome-intake.ts";
 import { KEY_BYTES, SIGNATURE_BYTES, type SignatureTask } from "./signature-batch.ts";
+import type { IntakeReply, IntakeWork } from "./signature-worker.ts";
 
 /** A batch costs some 4 ms; more in one would make the first of it wait for the last. */
 const BATCH_MAX = 64;
@@ -22,9 +24,45 @@ export class SignaturePool {
   readonly #pool: Pool;
   #waiting: Waiting[] = [];
   #isBusy = false;
+  /** Events of the reporters' registry, in order; threads fold them into registries of their own. */
+  readonly #keyEvents: Uint8Array[];
+  /** So many of them every thread is taken to know until one says otherwise. */
+  #keysTold = 0;
 
-  constructor(threads = 1) {
+  /** `keyEvents`: the registry's events so far. */
+  constructor(keyEvents: readonly Uint8Array[] = [], threads = 1) {
+    this.#keyEvents = [...keyEvents];
     this.#pool = openPool({ filename: WORKER, workerData: undefined, threads });
+  }
+
+  /** The next event of the registry; every batch taken in from now on is judged by it. */
+  learn(keyEvent: Uint8Array): void {
+    this.#keyEvents.push(keyEvent);
+  }
+
+  /** Reads a batch to frames on a pool thread. Rejects with ServiceFault `overloaded`. */
+  async takeIn(task: IntakeTask): Promise<Exclude<IntakeReply, { knows: number }>> {
+    let keysFrom = this.#keysTold;
+    for (;;) {
+      const keyCount = this.#keyEvents.length;
+      const work = { task, keyCount, keysFrom, keyEvents: this.#keyEvents.slice(keysFrom) };
+      const reply = await this.#run<IntakeWork, IntakeReply>(work, []);
+      if (!("knows" in reply)) {
+        // With one thread it has them now; with several the others will say what they miss.
+        this.#keysTold = Math.max(this.#keysTold, keyCount);
+        return reply;
+      }
+      keysFrom = reply.knows;
+    }
+  }
+
+  async #run<Task, Result>(task: Task, transfer: ArrayBuffer[]): Promise<Result> {
+    try {
+      return await this.#pool.run<Task, Result>(task, transfer);
+    } catch (error) {
+      if (!(error instanceof PoolBusy)) throw error;
+      throw new ServiceFault("overloaded", "too many signatures are waiting");
+    }
   }
 
   /** Whether the signature is valid. Rejects with ServiceFault `overloaded`. */
@@ -52,15 +90,13 @@ export class SignaturePool {
       try {
         const task = taskOf(batch);
         const transfer = [task.keys, task.signatures, task.messages, task.ends];
-        const results = await this.#pool.run<SignatureTask, Uint8Array>(
+        const results = await this.#run<SignatureTask, Uint8Array>(
           task,
           transfer.map((array) => array.buffer),
         );
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] === 1);
       } catch (error) {
-        const isFull = error instanceof PoolBusy;
-        const fault = new ServiceFault("overloaded", "too many signatures are waiting");
-        for (const { reject } of batch) reject(isFull ? fault : error);
+        for (const { reject } of batch) reject(error);
       }
     }
     this.#isBusy = false;

@@ -24,7 +24,7 @@ export async function recordOutcomeBatch(
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault = signed?.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(desk, row, call, nowMs);
+    return fault ?? acceptableOutcome(desk, row, call.principal.tenant, nowMs);
   });
   let evidenceId = "";
   if (signed !== undefined) {

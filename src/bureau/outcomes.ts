@@ -7,6 +7,7 @@ import { GRADES } from "../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../ledger/ledger.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "./bureau.ts";
 import type { Desk } from "./desk.ts";
+import type { SignedBody } from "./signed-body.ts";
 import { isReserved } from "./reserved.ts";
 
 const NO_BODY = new Uint8Array(0);
@@ -19,30 +20,36 @@ export async function recordOutcome(
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
   signed?.assertReporter(request.reporter);
-  const record = acceptableOutcome(desk, request, call, desk.clock());
+  const record = acceptableOutcome(desk, request, call.principal.tenant, desk.clock());
   if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= headerKey(call);
   record.body = call.body;
   if (signed !== undefined) {
     signed.assertFresh();
     await signed.prove();
-    const { kid, jti, protectedText, signature } = signed.jws;
-    record.signature = "reporter";
-    record.proof = { kind: "own", kid, jti, protectedText, signature };
+    signBy(record, signed);
   }
   return desk.ledger.append(record);
 }
 
 /** The record of an outcome that came through the API, not yet signed for; or why it is none. */
 export function acceptableOutcome(
-  desk: Desk,
+  desk: Pick<Desk, "outcomeIds">,
   request: OutcomeRequest,
-  call: CallContext,
+  tenant: string,
   nowMs: number,
 ): OutcomeRecord | ServiceFault {
   const settledAtMs = request.settled_at ?? nowMs;
   const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
-  return fault ?? recordOf(desk, request, call, settledAtMs, nowMs);
+  return fault ?? recordOf(desk, request, tenant, settledAtMs, nowMs);
+}
+
+/** The record is what the reporter has signed, proved before. */
+export function signBy(record: OutcomeRecord, signed: SignedBody): void {
+  const { kid, jti, protectedText, signature } = signed.jws;
+  record.signature = "reporter";
+  record.proof = { kind: "own", kid, jti, protectedText, signature };
+  record.body = signed.body;
 }
 
 /** One result per row, order kept. Rejects only when the journal takes no evidence at all. */
@@ -60,7 +67,7 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const record = recordOf(desk, request, call, settledAtMs, nowMs);
+      const record = recordOf(desk, request, call.principal.tenant, settledAtMs, nowMs);
       record.signature = "bureau";
       record.source = source;
       return desk.ledger.append(record).catch(conflictOrThrow);
@@ -105,15 +112,15 @@ function refused(code: RefusalCode, pointer: string, detail: string): ServiceFau
 }
 
 function recordOf(
-  desk: Desk,
+  desk: Pick<Desk, "outcomeIds">,
   request: OutcomeRequest,
-  call: CallContext,
+  tenant: string,
   settledAtMs: number,
   nowMs: number,
 ): OutcomeRecord {
   return {
     outcomeId: desk.outcomeIds.next(nowMs),
-    idempotencyKey: memberKey(request, call),
+    idempotencyKey: memberKey(request, tenant),
     subject: request.subject,
     reporter: request.reporter,
     outcome: request.outcome,
@@ -123,7 +130,7 @@ function recordOf(
     settledAtMs,
     recordedAtMs: nowMs,
     isAgentFault: request.agent_fault ?? true,
-    tenant: call.principal.tenant,
+    tenant,
     action: request.action ?? "",
     requestId: request.request_id ?? "",
     source: "api",
@@ -135,9 +142,9 @@ function recordOf(
  * SPEC §2.6 has no replay rule. The `id` member names the settlement, so it holds for a tenant's
  * reporter whichever key sends it; where both are given it wins over the header.
  */
-function memberKey(request: OutcomeRequest, call: CallContext): string {
+function memberKey(request: OutcomeRequest, tenant: string): string {
   if (request.id === undefined) return "";
-  return `id\n${call.principal.tenant}\n${request.reporter}\n${request.id}`;
+  return `id\n${tenant}\n${request.reporter}\n${request.id}`;
 }
 
 /** The `Idempotency-Key` header names one attempt of one API key. */

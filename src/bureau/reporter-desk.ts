@@ -7,6 +7,7 @@ import type {
   ReporterKeyRequest,
   ReporterKeyRevocation,
 } from "../contract/reporter-keys.ts";
+import type { OutcomeIntake } from "./outcome-intake.ts";
 import { Reporters, type ReportersOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
 
@@ -17,6 +18,8 @@ export interface ReporterDesk {
   readonly isSignatureRequired: boolean;
   /** The cheap checks of a signature; throws ServiceFault, see SignedBody. */
   signedBody(header: string, body: Uint8Array): SignedBody;
+  /** Takes whole batches off this thread; left out, they are recorded row by row. */
+  readonly intake?: OutcomeIntake;
   nonce(agent: string, principal: Principal): KeyNonce;
   list(agent: string): ReporterKeyDescription[];
   register(
@@ -31,12 +34,16 @@ export interface ReporterDesk {
   ): Promise<ReporterKeyDescription>;
 }
 
-export function openReporterDesk(options: ReportersOptions): ReporterDesk {
+export function openReporterDesk(
+  options: ReportersOptions & { intake?: OutcomeIntake },
+): ReporterDesk {
   const reporters = new Reporters(options);
+  const rules = { ...options, registry: reporters.registry };
   return {
     serviceId: reporters.serviceId,
     isSignatureRequired: reporters.isSignatureRequired,
-    signedBody: (header, body) => new SignedBody(reporters, header, body),
+    ...(options.intake === undefined ? {} : { intake: options.intake }),
+    signedBody: (header, body) => new SignedBody(rules, header, body),
     nonce: (agent, principal) => reporters.nonce(agent, principal),
     list: (agent) => reporters.list(agent),
     register: (agent, request, principal) => reporters.register(agent, request, principal),

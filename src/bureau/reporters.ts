@@ -21,12 +21,12 @@ import {
 } from "./key-registry.ts";
 import { Nonces } from "./nonces.ts";
 
-/** Checks one Ed25519 signature; rejects with ServiceFault `overloaded` when too many wait. */
+/** Checks one Ed25519 signature; may reject with ServiceFault `overloaded`: too many wait. */
 export type SignatureVerifier = (
   publicKey: Uint8Array,
   signature: Uint8Array,
   message: Uint8Array,
-) => Promise<boolean>;
+) => Promise<boolean> | boolean;
 
 export interface ReportersOptions {
   /** What signatures must name as `aud`. */
@@ -37,6 +37,8 @@ export interface ReportersOptions {
   readonly verify: SignatureVerifier;
   /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
   readonly rememberedSinceMs?: () => number;
+  /** Told of every change once it is durable and holds. */
+  readonly onKeyEvent?: (payload: Uint8Array) => void;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly fillRandom: (bytes: Uint8Array) => void;
@@ -176,8 +178,11 @@ export class Reporters {
   }
 
   async #record(event: KeyEvent): Promise<void> {
-    await this.options.events.appendKeyEvent(Buffer.from(JSON.stringify(event)));
+    const payload = Buffer.from(JSON.stringify(event));
+    await this.options.events.appendKeyEvent(payload);
     this.registry.apply(event);
+    // Before the change is answered: from here on every thread judges by it.
+    this.options.onKeyEvent?.(payload);
   }
 
   #change<T>(run: () => Promise<T>): Promise<T> {

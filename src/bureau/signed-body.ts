@@ -5,33 +5,45 @@
 import { ServiceFault } from "../contract/faults.ts";
 import { type DetachedJws, parseDetachedJws } from "../contract/jws.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../contract/limits.ts";
-import { keyStateAt, type ReporterKey } from "./key-registry.ts";
-import type { Reporters } from "./reporters.ts";
+import { type KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
+import type { SignatureVerifier } from "./reporters.ts";
+
+/** What signatures are judged by. */
+export interface SigningRules {
+  /** What signatures must name as `aud`. */
+  readonly serviceId: string;
+  readonly registry: Pick<KeyRegistry, "find">;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
+  readonly rememberedSinceMs?: (() => number) | undefined;
+  readonly verify: SignatureVerifier;
+}
 
 export class SignedBody {
   readonly jws: DetachedJws;
   readonly body: Uint8Array;
   readonly #key: ReporterKey;
-  readonly #reporters: Reporters;
+  readonly #rules: SigningRules;
 
   /**
    * Throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
    * `signature_key_revoked` or `signature_key_inactive`.
    */
-  constructor(reporters: Reporters, header: string, body: Uint8Array) {
+  constructor(rules: SigningRules, header: string, body: Uint8Array) {
     const jws = parseDetachedJws(header);
-    if (jws.audience !== reporters.serviceId) {
+    if (jws.audience !== rules.serviceId) {
       throw new ServiceFault("signature_audience", "`aud` is not this service");
     }
-    const key = reporters.registry.find(jws.kid);
+    const key = rules.registry.find(jws.kid);
     if (key === undefined) {
       throw new ServiceFault("signature_key_unknown", "no agent has registered the key `kid`");
     }
-    assertInForce(key, jws.issuedAtMs, reporters.options.clock());
+    assertInForce(key, jws.issuedAtMs, rules.clock());
     this.jws = jws;
     this.body = body;
     this.#key = key;
-    this.#reporters = reporters;
+    this.#rules = rules;
   }
 
   /** Throws ServiceFault `signature_key_mismatch` when the key speaks for somebody else. */
@@ -47,7 +59,7 @@ export class SignedBody {
 
   /** Throws ServiceFault `signature_stale`. Both times are signed; the id keeps its own. */
   assertFresh(): void {
-    const nowMs = this.#reporters.options.clock();
+    const nowMs = this.#rules.clock();
     for (const timeMs of [this.jws.issuedAtMs, this.jws.jtiMs]) {
       if (timeMs > nowMs + OUTCOME_SKEW_MS_MAX) {
         throw new ServiceFault("signature_stale", "it was signed ahead of the clock");
@@ -58,7 +70,7 @@ export class SignedBody {
     }
     // Nothing is recorded before it is signed: what is older than the guard's memory may be a
     // repeat, and counting it twice is worse than not counting it.
-    const rememberedSinceMs = this.#reporters.options.rememberedSinceMs?.() ?? 0;
+    const rememberedSinceMs = this.#rules.rememberedSinceMs?.() ?? 0;
     if (this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs) {
       throw new ServiceFault(
         "signature_stale",
@@ -69,10 +81,19 @@ export class SignedBody {
 
   /** Rejects with ServiceFault `signature_invalid`, or `overloaded` when too many wait. */
   async prove(): Promise<void> {
-    const { protectedText, signature } = this.jws;
-    const message = Buffer.concat([Buffer.from(`${protectedText}.`, "latin1"), this.body]);
-    if (await this.#reporters.options.verify(this.#key.raw, signature, message)) return;
+    const { verify } = this.#rules;
+    if (await verify(this.#key.raw, this.jws.signature, this.#message())) return;
     throw new ServiceFault("signature_invalid", "the signature is not valid for these bytes");
+  }
+
+  /** What was signed (RFC 7797 §3). */
+  #message(): Buffer {
+    const { protectedText } = this.jws;
+    const start = protectedText.length + 1;
+    const message = Buffer.allocUnsafe(start + this.body.byteLength);
+    message.write(`${protectedText}.`, "latin1");
+    message.set(this.body, start);
+    return message;
   }
 }
 

@@ -36,6 +36,19 @@ export function defaultThreads(): number {
   return Math.max(1, availableParallelism() - 1);
 }
 
+/** What a task function returns so that `transfer` moves to the caller instead of being copied. */
+export function moved<Result extends object>(result: Result, transfer: ArrayBuffer[]): Result {
+  const transferable = {
+    get [Piscina.transferableSymbol]() {
+      return transfer;
+    },
+    get [Piscina.valueSymbol]() {
+      return result;
+    },
+  };
+  return Piscina.move(transferable as never) as unknown as Result;
+}
+
 /** Starts the threads at once, so that no request pays for it. */
 export function openPool(options: PoolOptions): Pool {
   const threads = options.threads ?? defaultThreads();

@@ -4,26 +4,31 @@ import { ServiceFault } from "../contract/faults.ts";
 import { isPlainText, isToken } from "../contract/identifiers.ts";
 import {
   BATCH_BODY_BYTES_MAX,
-  BATCH_ITEMS_MAX,
   IMPORT_SOURCE_LENGTH_MAX,
   OUTCOME_BATCH_BYTES_MAX,
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
 } from "../contract/limits.ts";
 import type { ImportReport, OutcomeReceipt, OutcomeRequest } from "../contract/messages.ts";
-import { parseJson } from "../contract/parse-json.ts";
+import {
+  isSignedItem,
+  type OutcomeRow,
+  outcomeRows,
+  parseOutcome,
+  parseOutcomeBatch,
+  readLines,
+} from "../contract/parse-outcome-batch.ts";
 import { parseOutcomeRequest } from "../contract/parse-requests.ts";
+import type { ImportResult as BatchItem } from "../bureau/bureau.ts";
 import type { SignedBody } from "../bureau/signed-body.ts";
 import type { Exchange } from "./exchange.ts";
-import { bodyFormat, isNdjson, requireNdjson } from "./negotiation.ts";
-import { problemOf } from "./reply.ts";
+import { bodyFormat, isNdjson, MEDIA_TYPES, requireNdjson } from "./negotiation.ts";
+import { bodyReply, problemOf } from "./reply.ts";
 import { parseTraceparent } from "./request-id.ts";
 import type { Route } from "./route.ts";
 import { reportersOf } from "./routes-reporters.ts";
 import type { Reply } from "./server-port.ts";
 
-const NEWLINE = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
 const SOURCE_DEFAULT = "upload";
 
 export const OUTCOME_ROUTES: readonly Route[] = [
@@ -77,7 +82,10 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
     throw new ServiceFault("invalid_parameter", detail);
   }
   const signed = signedBody(exchange);
-  const request = parseOutcomeRequest(exchange.readDocument());
+  const request =
+    bodyFormat(exchange.head.contentType) === "json"
+      ? parseOutcome(exchange.body)
+      : parseOutcomeRequest(exchange.readDocument());
   const receipt = await exchange.services.bureau.recordOutcome(request, {
     ...exchange.call(),
     body: exchange.body,
@@ -107,56 +115,76 @@ function signedBody(exchange: Exchange): SignedBody | undefined {
 }
 
 async function reportOutcomes(exchange: Exchange): Promise<Reply> {
-  const signed = signedBody(exchange);
-  const rows = outcomeRows(exchange);
-  const items = await exchange.services.bureau.recordOutcomeBatch(rows, {
-    ...exchange.call(),
-    body: exchange.body,
-    idempotencyKey: undefined,
-    traceparent: parseTraceparent(exchange.head.traceparent),
-    signed,
-  });
+  const items = await batchItems(exchange);
   const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
+  if (exchange.replyFormat === "json") {
+    return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.requestId);
+  }
   return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
 }
 
-function itemOf(exchange: Exchange, item: OutcomeReceipt | ServiceFault) {
+/** Bytes of JSON leave this thread as they are; other bodies are read here, row by row. */
+function batchItems(exchange: Exchange): Promise<BatchItem[]> {
+  const { signature, contentType, traceparent } = exchange.head;
+  const { reporters, bureau } = exchange.services;
+  const isLines = isNdjson(contentType);
+  const isJson = isLines || bodyFormat(contentType) === "json";
+  if (isJson && reporters?.intake !== undefined) {
+    const document = { body: exchange.body, isLines, signature };
+    return reporters.intake.record(document, exchange.call());
+  }
+  const signed = signedBody(exchange);
+  const rows = isJson
+    ? parseOutcomeBatch(exchange.body, isLines)
+    : outcomeRows(exchange.readDocument());
+  const call = { body: exchange.body, idempotencyKey: undefined, signed };
+  return bureau.recordOutcomeBatch(rows.map(unsignedRow), {
+    ...exchange.call(),
+    ...call,
+    traceparent: parseTraceparent(traceparent),
+  });
+}
+
+/** Signed items are text inside JSON: another format gives them no meaning. */
+function unsignedRow(row: OutcomeRow): OutcomeRequest | ServiceFault {
+  if (!isSignedItem(row)) return row;
+  return new ServiceFault("invalid_request", "signed items must come as JSON");
+}
+
+/** The answer of a batch, as one text: a thousand receipts are alike but for two members. */
+function batchText(exchange: Exchange, items: readonly BatchItem[]): string {
+  let text = '{"items":[';
+  let separator = "";
+  for (const item of items) {
+    text += separator;
+    separator = ",";
+    if (item instanceof ServiceFault) text += JSON.stringify(itemOf(exchange, item));
+    else text += `{"status":${item.duplicate ? 200 : 201},"result":${receiptText(item)}}`;
+  }
+  return `${text}]}`;
+}
+
+/** Ids, times and vocabulary need no escapes. */
+function receiptText(receipt: OutcomeReceipt): string {
+  const { outcome_id, position, recorded_at, duplicate, signature, evidence_id } = receipt;
+  const evidence =
+    evidence_id === undefined
+      ? ""
+      : `,"evidence_id":"${evidence_id}","evidence_index":${receipt.evidence_index}`;
+  return (
+    `{"outcome_id":"${outcome_id}","position":${position},"recorded_at":"${recorded_at}",` +
+    `"duplicate":${duplicate},"signature":"${signature}"${evidence}}`
+  );
+}
+
+function itemOf(exchange: Exchange, item: BatchItem) {
   if (!(item instanceof ServiceFault)) {
     return { status: item.duplicate ? 200 : 201, result: item };
   }
   const { code, detail, errors } = item;
   const problem = problemOf(code, detail, exchange.head.path, exchange.requestId, errors);
   return { status: problem.status, problem };
-}
-
-/** The rows of a JSON array or of lines; a row that is no outcome stands as its fault. */
-function outcomeRows(exchange: Exchange): (OutcomeRequest | ServiceFault)[] {
-  const rows: (OutcomeRequest | ServiceFault)[] = [];
-  if (isNdjson(exchange.head.contentType)) {
-    readLines(exchange.body, (_line, bytes) => {
-      rows.push(orFault(() => parseOutcomeRequest(parseJson(bytes))));
-    });
-  } else {
-    const values = exchange.readDocument();
-    if (!Array.isArray(values)) {
-      throw new ServiceFault("invalid_request", "the body must be an array or lines of outcomes");
-    }
-    for (const value of values) rows.push(orFault(() => parseOutcomeRequest(value)));
-  }
-  if (rows.length === 0 || rows.length > BATCH_ITEMS_MAX) {
-    throw new ServiceFault("invalid_request", `a batch holds 1 to ${BATCH_ITEMS_MAX} outcomes`);
-  }
-  return rows;
-}
-
-function orFault(parse: () => OutcomeRequest): OutcomeRequest | ServiceFault {
-  try {
-    return parse();
-  } catch (thrown) {
-    if (thrown instanceof ServiceFault) return thrown;
-    throw thrown;
-  }
 }
 
 async function importOutcomes(exchange: Exchange): Promise<Reply> {
@@ -171,7 +199,7 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
   const lines: number[] = [];
   readLines(exchange.body, (line, bytes) => {
     try {
-      requests.push(parseOutcomeRequest(parseJson(bytes)));
+      requests.push(parseOutcome(bytes));
       lines.push(line);
     } catch (thrown) {
       reject(report, line, thrown);
@@ -195,16 +223,4 @@ function reject(report: ImportReport, line: number, thrown: unknown): void {
   if (!(thrown instanceof ServiceFault)) throw thrown;
   const { code, detail, errors } = thrown;
   report.rejected.push({ line, code, detail, errors: [...errors] });
-}
-
-/** Calls `take` for every line that is not blank; lines count from 1. */
-function readLines(body: Buffer, take: (line: number, bytes: Buffer) => void): void {
-  let start = 0;
-  for (let line = 1; start < body.length; line += 1) {
-    const found = body.indexOf(NEWLINE, start);
-    const next = found < 0 ? body.length : found;
-    const end = next > start && body[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
-    if (end > start) take(line, body.subarray(start, end));
-    start = next + 1;
-  }
 }

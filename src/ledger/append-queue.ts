@@ -4,7 +4,11 @@
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
-import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./ledger-messages.ts";
+import {
+  type AppendMessage,
+  NUMBERS_PER_RECEIPT,
+  type ReceiptsMessage,
+} from "./ledger-messages.ts";
 import { type AwaitedOutcome, receiptOf } from "./ledger-receipt.ts";
 import { OutcomeBatch } from "./outcome-batch.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./journal-format.ts";
-import { decodeProof, encodeProof, formatUuid } from "./journal-proof.ts";
+import { decodeProof, formatUuid, writeProof } from "./journal-proof.ts";
 import type { OutcomeRecord } from "./ledger.ts";
 
 /*
@@ -50,7 +50,11 @@ const STRINGS = [
 const IDEMPOTENCY_KEY = 2;
 const TENANT = 3;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Value of a lower-case hex digit by its code; what is none has a high bit. */
+const NIBBLES = new Uint8Array(256).fill(0x80);
+for (let value = 0; value < 16; value++) NIBBLES[value.toString(16).charCodeAt(0)] = value;
+const UUID_LENGTH = 36;
+const DASH = 0x2d;
 
 /** Upper bound of the frame of `record`, in bytes. */
 export function outcomeFrameBytesMax(record: OutcomeRecord): number {
@@ -65,19 +69,17 @@ export function outcomeFrameBytesMax(record: OutcomeRecord): number {
  * @returns the offset behind it.
  */
 export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
-  assert(UUID.test(record.outcomeId), "an outcome id is a lower-case UUID");
   const head = at + FRAME_BYTES;
   let end = head + OUTCOME_HEAD_BYTES;
-  for (const [index, name] of STRINGS.entries()) {
-    const length = bytes.write(record[name], end, "utf8");
-    assert(length <= UINT16_MAX, `${name} is too long for the journal`);
+  for (let index = 0; index < STRINGS.length; index++) {
+    const length = writeText(bytes, end, record[STRINGS[index]!]);
+    assert(length <= UINT16_MAX, "a member is too long for the journal");
     bytes.writeUInt16LE(length, head + LENGTHS_AT + index * 2);
     end += length;
   }
-  const proof = record.proof === undefined ? undefined : encodeProof(record.proof);
-  if (proof !== undefined) bytes.set(proof, end);
-  end += proof?.byteLength ?? 0;
-  bytes.writeUInt16LE(proof?.byteLength ?? 0, head + PROOF_LENGTH_AT);
+  const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
+  end += proofLength;
+  bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
   bytes[head] = OUTCOME_VERSION;
   bytes[head + 1] =
     (record.outcome === 1 ? FLAG_SUCCESS : 0) | (record.isAgentFault ? FLAG_AGENT_FAULT : 0);
@@ -87,11 +89,40 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
   bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
   bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_AT);
   bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_AT);
-  bytes.write(record.outcomeId.replaceAll("-", ""), head + ID_AT, ID_BYTES, "hex");
+  writeUuid(bytes, head + ID_AT, record.outcomeId);
   bytes.set(record.body, end);
   end += record.body.byteLength;
   openFrame(bytes, at, FRAME_KINDS.outcome, end - head);
   return end;
+}
+
+/** UTF-8; nearly all of it is short and ASCII, and quicker written here than in native code. */
+function writeText(bytes: Buffer, at: number, text: string): number {
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return bytes.write(text, at, "utf8");
+    bytes[at + index] = code;
+  }
+  return length;
+}
+
+/** A lower-case UUID as its 16 bytes. */
+function writeUuid(bytes: Buffer, at: number, uuid: string): void {
+  let digits = 0;
+  let seen = 0;
+  let high = 0;
+  for (let index = 0; index < uuid.length; index++) {
+    const code = uuid.charCodeAt(index);
+    if (code === DASH) continue;
+    const value = NIBBLES[code & 0xff]! | (code & 0xff00);
+    seen |= value;
+    if ((digits & 1) === 0) high = value << 4;
+    else bytes[at + (digits >> 1)] = high | value;
+    digits += 1;
+  }
+  const isWhole = uuid.length === UUID_LENGTH && digits === 2 * ID_BYTES && seen < 16;
+  assert(isWhole, "an outcome id is a lower-case UUID");
 }
 
 /** What the fold needs of an outcome; the object is reused by `decodeFold`, copy what outlives. */
@@ -153,23 +184,28 @@ export function outcomeReplayParts(
 ): { key: Buffer; tenant: Buffer; content: Buffer } | undefined {
   const head = at + FRAME_BYTES;
   if (bytes.readUInt16LE(head + LENGTHS_AT + IDEMPOTENCY_KEY * 2) === 0) return undefined;
-  const ends = stringEnds(bytes, head);
+  const keyAt = stringAt(bytes, head, IDEMPOTENCY_KEY);
+  const tenantAt = stringAt(bytes, head, TENANT);
+  const tenantEnd = stringAt(bytes, head, TENANT + 1);
+  const stringsEnd = stringAt(bytes, head, STRINGS.length);
   const end = head + frameLength(bytes, at);
-  const bodyAt = (ends.at(-1) as number) + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  const bodyAt = stringsEnd + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
   return {
-    key: bytes.subarray(ends[IDEMPOTENCY_KEY - 1], ends[IDEMPOTENCY_KEY]),
-    tenant: bytes.subarray(ends[TENANT - 1], ends[TENANT]),
-    // Imports carry no body: their members are the content.
-    content: bodyAt < end ? bytes.subarray(bodyAt, end) : memberBytes(bytes, head, ends),
+    key: bytes.subarray(keyAt, tenantAt),
+    tenant: bytes.subarray(tenantAt, tenantEnd),
+    // Imports and signed batches carry no body: their members are the content.
+    content: bodyAt < end ? bytes.subarray(bodyAt, end) : memberBytes(bytes, head, stringsEnd),
   };
 }
 
 /** The members that say what happened, without times: an import may shift those. */
-function memberBytes(bytes: Buffer, head: number, ends: number[]): Buffer {
-  return Buffer.concat([
-    bytes.subarray(head + 1, head + SETTLED_AT),
-    bytes.subarray(head + OUTCOME_HEAD_BYTES, ends.at(-1)),
-  ]);
+function memberBytes(bytes: Buffer, head: number, stringsEnd: number): Buffer {
+  const fixed = SETTLED_AT - 1;
+  const from = head + OUTCOME_HEAD_BYTES;
+  const members = Buffer.allocUnsafe(fixed + stringsEnd - from);
+  bytes.copy(members, 0, head + 1, head + SETTLED_AT);
+  bytes.copy(members, fixed, from, stringsEnd);
+  return members;
 }
 
 /** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
@@ -177,16 +213,23 @@ export function outcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined
   const head = at + FRAME_BYTES;
   const length = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
   if (length === 0) return undefined;
-  const from = stringEnds(bytes, head).at(-1) as number;
+  const from = stringAt(bytes, head, STRINGS.length);
   return bytes.subarray(from, from + length);
 }
 
 /** The body as received in the outcome frame at `at`, a view. */
 export function outcomeBody(bytes: Buffer, at: number): Buffer {
   const head = at + FRAME_BYTES;
-  const from =
-    (stringEnds(bytes, head).at(-1) as number) + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  const proofLength = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  const from = stringAt(bytes, head, STRINGS.length) + proofLength;
   return bytes.subarray(from, head + frameLength(bytes, at));
+}
+
+/** Where the string of this index begins; behind the last one for their number. */
+function stringAt(bytes: Buffer, head: number, index: number): number {
+  let at = head + OUTCOME_HEAD_BYTES;
+  for (let each = 0; each < index; each++) at += bytes.readUInt16LE(head + LENGTHS_AT + each * 2);
+  return at;
 }
 
 function stringEnds(bytes: Buffer, head: number): number[] {

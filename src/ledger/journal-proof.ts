@@ -53,7 +53,7 @@ export function formatUuid(bytes: Buffer): string {
   return `${parts.join("-")}-${hex.slice(20)}`;
 }
 
-export function encodeProof(proof: OutcomeProof): Buffer {
+function encodeProof(proof: OutcomeProof): Buffer {
   if (proof.kind === "own") {
     const header = Buffer.from(proof.protectedText, "latin1");
     const bytes = Buffer.alloc(OWN_BYTES + header.byteLength);
@@ -67,6 +67,29 @@ export function encodeProof(proof: OutcomeProof): Buffer {
   bytes.set(uuidBytes(proof.evidenceId), SIGNER_END);
   bytes.writeUInt32LE(proof.index, INDEX_AT);
   return bytes;
+}
+
+/** The last place in a batch that was encoded: rows of a batch differ in their index only. */
+let lastPlace: { kid: string; jti: string; evidenceId: string } | undefined;
+let lastPlaceBytes: Buffer = Buffer.alloc(0);
+
+/** Writes the proof at `at`; gives its length. */
+export function writeProof(proof: OutcomeProof, bytes: Buffer, at: number): number {
+  if (proof.kind === "own") {
+    const encoded = encodeProof(proof);
+    bytes.set(encoded, at);
+    return encoded.byteLength;
+  }
+  const { kid, jti, evidenceId } = proof;
+  const isSame =
+    lastPlace?.evidenceId === evidenceId && lastPlace.jti === jti && lastPlace.kid === kid;
+  if (!isSame) {
+    lastPlaceBytes = encodeProof(proof);
+    lastPlace = { kid, jti, evidenceId };
+  }
+  lastPlaceBytes.copy(bytes, at);
+  bytes.writeUInt32LE(proof.index, at + INDEX_AT);
+  return BATCH_BYTES;
 }
 
 export function decodeProof(bytes: Buffer): OutcomeProof {
@@ -89,6 +112,11 @@ export function proofKid(bytes: Buffer): string {
 /** The replay identity of what was signed: kid and jti. Undefined for a row of a batch. */
 export function signedIdentity(bytes: Buffer): Buffer | undefined {
   return bytes[0] === TYPE_OWN ? bytes.subarray(KID_AT, SIGNER_END) : undefined;
+}
+
+/** The 16 bytes that name the batch of a row, a view; undefined for a proof of its own. */
+export function batchEvidenceId(bytes: Buffer): Buffer | undefined {
+  return bytes[0] === TYPE_BATCH ? bytes.subarray(SIGNER_END, INDEX_AT) : undefined;
 }
 
 /** The evidence with its id: the first half of the SHA-256 of the signed bytes. */

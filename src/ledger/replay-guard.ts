@@ -9,7 +9,13 @@ import {
   outcomeProofBytes,
   outcomeReplayParts,
 } from "./journal-outcome.ts";
-import { decodeEvidence, formatUuid, proofKid, signedIdentity } from "./journal-proof.ts";
+import {
+  batchEvidenceId,
+  decodeEvidence,
+  formatUuid,
+  proofKid,
+  signedIdentity,
+} from "./journal-proof.ts";
 import type { FrameRun } from "./journal-writer.ts";
 
 /** What became of one record. */
@@ -19,6 +25,8 @@ export const VERDICT_CONFLICT = 2;
 export const VERDICT_UNAVAILABLE = 3;
 /** A conflict in what a reporter signed: it has said two things under one id. */
 export const VERDICT_REPLAYED = 4;
+/** A row of a signed batch whose signed bytes, in the same commit, were refused. */
+export const VERDICT_DROPPED = 5;
 
 export interface CommitResult {
   verdict: number;
@@ -43,6 +51,8 @@ export interface Pending {
   result: CommitResult;
   /** The earlier record of the same commit that this one repeats. */
   first: Pending | undefined;
+  /** The signed bytes that this row came with in one message. */
+  batch: Pending | undefined;
 }
 
 /** No tenant is called so: tenants hold no control characters. */
@@ -83,15 +93,38 @@ export function recordIdBytes(bytes: Buffer, at: number): Buffer | undefined {
 
 export function splitRun(run: FrameRun): Pending[] {
   const records: Pending[] = [];
+  let batch: Pending | undefined;
+  let batchId: Buffer | undefined;
   let at = 0;
   while (at < run.bytes.byteLength) {
     const end = at + FRAME_BYTES + frameLength(run.bytes, at);
     const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
     const identities = identitiesOf(run.bytes, at);
-    records.push({ run, at, end, identities, result, first: undefined });
+    const record: Pending = {
+      run,
+      at,
+      end,
+      identities,
+      result,
+      first: undefined,
+      batch: undefined,
+    };
+    if (frameKind(run.bytes, at) === FRAME_KINDS.evidence) {
+      batch = record;
+      batchId = recordIdBytes(run.bytes, at);
+    } else if (batchId !== undefined && isRowOf(batchId, run.bytes, at)) record.batch = batch;
+    records.push(record);
     at = end;
   }
   return records;
+}
+
+/** Whether the record at `at` is an outcome of the batch with this id. */
+function isRowOf(batchId: Buffer, bytes: Buffer, at: number): boolean {
+  if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return false;
+  const proof = outcomeProofBytes(bytes, at);
+  const evidence = proof === undefined ? undefined : batchEvidenceId(proof);
+  return evidence !== undefined && evidence.equals(batchId);
 }
 
 export function runOf(record: Pending): FrameRun {
@@ -105,21 +138,26 @@ export function guardCommit(
 ): void {
   const firsts = new Map<string, { record: Pending; identity: GuardedIdentity }>();
   for (const record of records) {
+    // Nothing of what contradicts itself is recorded, whatever its rows say.
+    if (record.batch?.result.verdict === VERDICT_REPLAYED) {
+      record.result.verdict = VERDICT_DROPPED;
+      continue;
+    }
     for (const identity of record.identities) {
       const known = find(identity);
       if (known !== undefined) markRepeat(record.result, known, identity.isSigned);
     }
     if (record.result.verdict !== VERDICT_RECORDED) continue;
     for (const identity of record.identities) {
-      const first = firsts.get(identity.identity.toString("latin1"));
+      const first = firsts.get(identity.identity);
       if (first === undefined) continue;
       record.first = first.record;
-      const isSameContent = first.identity.content.equals(identity.content);
+      const isSameContent = first.identity.content === identity.content;
       mark(record.result, isSameContent, identity.isSigned);
     }
     if (record.first !== undefined) continue;
     for (const identity of record.identities) {
-      firsts.set(identity.identity.toString("latin1"), { record, identity });
+      firsts.set(identity.identity, { record, identity });
     }
   }
 }
@@ -164,7 +202,7 @@ export function equivocationEvent(record: Pending, nowMs: number): Buffer {
       at_ms: nowMs,
       kid: batch?.kid ?? (proof === undefined ? "" : proofKid(proof)),
       jti: batch?.jti ?? (proof === undefined ? "" : formatUuid(proof.subarray(33, 49))),
-      content_sha256_16: content?.toString("hex") ?? "",
+      content_sha256_16: Buffer.from(content ?? "", "latin1").toString("hex"),
     }),
   );
 }

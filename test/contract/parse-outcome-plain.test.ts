@@ -21,6 +21,8 @@ const PLAIN = {
 };
 const TEXT = JSON.stringify(PLAIN);
 
+const manyOf = (count: number) => JSON.stringify(Array.from({ length: count }, () => PLAIN));
+
 function general(bytes: Buffer): unknown {
   try {
     const value = parseJson(bytes);
@@ -42,7 +44,7 @@ test("what a client sends takes the fast path, compact or spaced, alone or in an
   expect(expectAgreement(TEXT)).toBe(true);
   expect(expectAgreement(JSON.stringify(PLAIN, null, 2))).toBe(true);
   expect(expectAgreement(`[${TEXT}]`)).toBe(true);
-  expect(expectAgreement(JSON.stringify(Array(1000).fill(PLAIN)))).toBe(true);
+  expect(expectAgreement(manyOf(1000))).toBe(true);
   const reversed = Object.fromEntries(Object.entries(PLAIN).toReversed());
   expect(expectAgreement(` ${JSON.stringify(reversed)}\n`)).toBe(true);
   expect(expectAgreement(JSON.stringify({ ...PLAIN, settled_at: 1_767_225_600_000 }))).toBe(true);
@@ -54,10 +56,12 @@ test("numbers are what JSON.parse makes of them", () => {
   fc.assert(
     fc.property(digits, (number) => {
       const text = TEXT.replace("12.5", number);
-      if (!expectAgreement(text)) expect(number.replace(".", "").length).toBeGreaterThan(15);
+      const isTaken = expectAgreement(text);
+      if (!isTaken) expect(number.replace(".", "").length).toBeGreaterThan(15);
     }),
     { numRuns: 2000 },
   );
+  expect(expectAgreement(TEXT.replace("12.5", "0.1"))).toBe(true);
 });
 
 test.each([
@@ -85,7 +89,7 @@ test.each([
   ["a time as a fraction", TEXT.replace('"2026-03-01T11:00:00Z"', "1767225600000.5")],
   ["an empty array", "[]"],
   ["an array with a comma too many", `[${TEXT},]`],
-  ["1,001 rows", JSON.stringify(Array(1001).fill(PLAIN))],
+  ["1,001 rows", manyOf(1001)],
 ])("%s is declined", (_name, text) => {
   expect(parsePlainOutcome(Buffer.from(text))).toBeUndefined();
   expect(parsePlainOutcomes(Buffer.from(text))).toBeUndefined();

@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open-bureau.ts";
-import { openReporterDesk } from "../../src/bureau/reporter-desk.ts";
 import { thumbprint } from "../../src/contract/public-key.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader, type TableReader } from "../../src/engine/reader.ts";
 import { startHttpServer } from "../../src/http/http-server.ts";
 import { type Keyring, openKeyring } from "../../src/http/keys.ts";
+import { dataPaths } from "../../src/ledger/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { SignaturePool } from "../../src/signature-pool.ts";
+import { openReporting } from "../../src/reporting.ts";
 import { RowStore } from "./_setup.ts";
 
 export const SERVICE_ID = "trustrank:test";
@@ -113,6 +113,8 @@ export async function openService(
     isSignatureRequired?: boolean;
     /** As if the replay guard had forgotten what was recorded before. */
     rememberedSinceMs?: number;
+    /** Batches are recorded by the bureau, a row at a time, not by the pool. */
+    isRowByRow?: boolean;
   } = {},
 ): Promise<SigningService> {
   const dataDir = options.dataDir ?? mkdtempSync(path.join(tmpdir(), "trustrank-signing-"));
@@ -137,17 +139,16 @@ export async function openService(
   const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
   const environment = { delay: () => Promise.resolve(), fillRandom, isReservedEnabled: false };
   const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
-  const pool = new SignaturePool();
-  const reporters = openReporterDesk({
+  const reporting = openReporting({
+    paths: dataPaths(dataDir),
+    ledger,
     serviceId: SERVICE_ID,
-    events: ledger,
-    keyEvents: ledger.keyEvents,
-    rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
-    verify: (key, signature, message) => pool.verify(key, signature, message),
-    clock: now,
-    fillRandom,
     isSignatureRequired: options.isSignatureRequired ?? false,
+    clock: now,
+    rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
   });
+  const { intake, ...rowByRow } = reporting.desk;
+  const reporters = options.isRowByRow === true ? rowByRow : { ...rowByRow, intake: intake! };
   const keyring = await openKeyring({ dataDir, now });
   keyring.installAdminKey(ADMIN);
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
@@ -209,7 +210,7 @@ export async function openService(
       if (at >= 0) open.splice(at, 1);
       await server.close(1000);
       await ledger.close();
-      await pool.close();
+      await reporting.close();
     },
   };
   open.push(service);
