@@ -1,12 +1,13 @@
 // Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
 // members they do not know (contract/parse-admin.ts).
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
-import type { KeyRequest } from "../contract/messages.ts";
+import type { KeyDescription, KeyRequest } from "../contract/messages.ts";
 import { parseKeyRequest, parseQueryRequest } from "../contract/parse-admin.ts";
 import { csvOf } from "./csv.ts";
 import type { Exchange } from "./exchange.ts";
 import type { NewKey } from "./keys.ts";
 import type { Route } from "./route.ts";
+import { tenantOf } from "./routes-decisions.ts";
 import type { Reply } from "./server-port.ts";
 import { type UsageAccount, usageReport } from "./usage.ts";
 
@@ -44,14 +45,13 @@ export const ADMIN_ROUTES: readonly Route[] = [
     access: "admin",
     responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },
     isSynchronous: false,
-    handle: async (exchange) =>
-      exchange.document(200, await exchange.services.keyring.revoke(exchange.decodedParameter())),
+    handle: revokeKey,
   },
   {
     name: "query",
     method: "POST",
     path: "/v1/query",
-    summary: "One read-only SELECT over the outcome store",
+    summary: "One read-only SELECT over the tenant's rows; for an administrator over all",
     access: "analytics:read",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
     responses: {
@@ -84,12 +84,36 @@ function usage(exchange: Exchange): Reply | Promise<Reply> {
 async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());
   const { key, description } = await exchange.services.keyring.create(newKeyOf(request));
+  noteKeyChange(exchange, "api_key.created", description);
   return exchange.document(201, { key, ...description });
+}
+
+async function revokeKey(exchange: Exchange): Promise<Reply> {
+  const description = await exchange.services.keyring.revoke(exchange.decodedParameter());
+  noteKeyChange(exchange, "api_key.revoked", description);
+  return exchange.document(200, description);
+}
+
+/** For `audit_events`. The change holds already: it does not wait for the store, nor fail with it. */
+function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
+  const { store, clock, logger } = exchange.services;
+  const { keyId: actor } = exchange.principal;
+  const noted = store.note("audit_events", {
+    recorded_at: clock(),
+    event,
+    tenant: key.tenant,
+    actor,
+    detail: key,
+  });
+  noted.catch((error: unknown) => {
+    const fields = { request_id: exchange.requestId, event, error: String(error) };
+    logger.error("a change of an API key was made and could not be noted", fields);
+  });
 }
 
 async function query(exchange: Exchange): Promise<Reply> {
   const { sql, format } = parseQueryRequest(exchange.readDocument());
-  const result = await exchange.services.store.query(sql, QUERY_LIMITS);
+  const result = await exchange.services.store.query(sql, QUERY_LIMITS, tenantOf(exchange));
   if (format === "csv") return exchange.text(200, "text/csv; charset=utf-8", csvOf(result));
   const { columns, rows, isTruncated, elapsedMs } = result;
   return exchange.document(200, {

@@ -1,6 +1,6 @@
 // Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance told
 // after the fact, decisions read back and judged again, reviews, and days as Parquet. A key sees
-// its own tenant's decisions; an administrator's sees all.
+// its own tenant's rows; an administrator's sees all.
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
@@ -188,14 +188,17 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
 }
 
 async function listExportDays(exchange: Exchange): Promise<Reply> {
-  const days = await exchange.services.store.exportDays(viewOf(exchange), sinceOf(exchange) ?? 0);
+  const { store } = exchange.services;
+  const sinceMs = sinceOf(exchange) ?? 0;
+  const days = await store.exportDays(viewOf(exchange), sinceMs, tenantOf(exchange));
   return exchange.document(200, { days });
 }
 
 async function exportDay(exchange: Exchange): Promise<Reply> {
   const day = parseDay(new URLSearchParams(exchange.head.query).get("day"));
   const { store } = exchange.services;
-  const bytes = await store.exportDay(viewOf(exchange), day, sinceOf(exchange) ?? 0);
+  const sinceMs = sinceOf(exchange) ?? 0;
+  const bytes = await store.exportDay(viewOf(exchange), day, sinceMs, tenantOf(exchange));
   return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.requestId);
 }
 
@@ -236,7 +239,8 @@ function sinceOf(exchange: Exchange): number | undefined {
   return since === null ? undefined : parseSince(since);
 }
 
-function tenantOf({ principal }: Exchange): string | undefined {
+/** Whose rows the caller sees; undefined: of every tenant. */
+export function tenantOf({ principal }: Exchange): string | undefined {
   return principal.scopes.has("admin") ? undefined : principal.tenant;
 }
 

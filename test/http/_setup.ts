@@ -24,7 +24,11 @@ export const ADMIN_SECRET = "an-admin-secret-of-the-operator-0123456789";
  * A store that answers from fixed rows: what the transport does with a result is what is tested.
  */
 export class RowStore implements Store {
-  async query(sql: string) {
+  /** Tenants that were asked for; undefined stands for all. */
+  readonly tenants: (string | undefined)[] = [];
+
+  async query(sql: string, _limits?: unknown, tenant?: string) {
+    this.tenants.push(tenant);
     if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
     return {
       columns: [
@@ -58,16 +62,22 @@ export class RowStore implements Store {
     return (await this.decisions(filter)).filter((leg) => leg.flagged).map((leg) => ({ ...leg }));
   }
 
+  async findSigned() {
+    return {};
+  }
+
   async note(table: string, event: object): Promise<void> {
     this.noted.push({ table, event });
     await this.hold;
   }
 
-  async exportDays() {
+  async exportDays(_view: string, _sinceMs: number, tenant?: string) {
+    this.tenants.push(tenant);
     return ["2026-01-31"];
   }
 
-  async exportDay() {
+  async exportDay(_view: string, _day: string, _sinceMs: number, tenant?: string) {
+    this.tenants.push(tenant);
     return new TextEncoder().encode("PAR1");
   }
 

@@ -149,6 +149,29 @@ describeAdapters("decision log", (adapter) => {
     expect((await call(room, "/v1/export/outcomes/days", { key })).status).toBe(403);
   });
 
+  it("asks the store for the caller's tenant alone, for all only as an administrator", async () => {
+    const body = { sql: "select 1" };
+    for (const key of [room.key, room.admin]) {
+      await call(room, "/v1/query", { body, key });
+      await call(room, "/v1/export/outcomes/days", { key });
+      await call(room, "/v1/export/outcomes?day=2026-01-31", { key });
+    }
+    expect(store.tenants).toEqual(["acme", "acme", "acme", undefined, undefined, undefined]);
+  });
+
+  it("notes who made and who revoked a key, and no secret of it", async () => {
+    const body = { tenant: "acme", scopes: ["score:read"] };
+    const made = await call(room, "/v1/keys", { body, key: room.admin });
+    const { key, key_id } = made.json as { key: string; key_id: string };
+    await call(room, `/v1/keys/${key_id}`, { method: "DELETE", key: room.admin });
+    const audit = { table: "audit_events", event: { tenant: "acme", actor: "installed-admin" } };
+    expect(store.noted).toMatchObject([
+      { ...audit, event: { ...audit.event, event: "api_key.created", detail: { key_id } } },
+      { ...audit, event: { ...audit.event, event: "api_key.revoked", detail: { key_id } } },
+    ]);
+    expect(JSON.stringify(store.noted)).not.toContain(key);
+  });
+
   it("exports a day of what there is, and nothing else", async () => {
     const days = await call(room, "/v1/export/outcomes/days?since=2026-01-01");
     expect(days.json).toEqual({ days: ["2026-01-31"] });
