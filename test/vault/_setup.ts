@@ -31,7 +31,7 @@ export function itemOf(source_id: string, text: string, more: Partial<EvidenceIt
 /** A vault, an assessor over its memory, and the payloads that it journaled. */
 export function openVault(more: Partial<VaultOptions> = {}) {
   const payloads: Uint8Array[] = [];
-  const memory = createVaultMemory();
+  const memory = more.memory ?? createVaultMemory();
   const vault = new Vault({
     memory,
     journal: {

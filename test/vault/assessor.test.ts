@@ -128,6 +128,30 @@ describe("exact findings", () => {
     const changed = assess({ content_hash, cited_sources: ["law"] });
     expect(changed.softFailureCode).toBe("CITATIONS_CHANGED");
   });
+
+  it("remarks that a source was registered anew after the content was first seen", async () => {
+    let now = NOW;
+    const moving = openVault({ clock: () => now });
+    await moving.vault.register([itemOf("page", BRIDGE)], ACME);
+    const context = { content_hash: hashOf("an old report"), cited_sources: ["page"] };
+    now += 1000;
+    expect(moving.assessor.assess(context, "acme").reasonCode).toBe("GROUNDING_NOT_EVALUATED");
+    now += 60_000;
+    expect(moving.assessor.assess(context, "acme").reasonCode).toBe("GROUNDING_NOT_EVALUATED");
+    await moving.vault.register([itemOf("page", `${BRIDGE} New.`)], ACME);
+    const { reasonCode, softFailureCode, data } = moving.assessor.assess(context, "acme");
+    // A remark, not a doubt: pages are updated, and reports outlive them.
+    expect({ reasonCode, softFailureCode }).toEqual({
+      reasonCode: "SOURCE_NEWER",
+      softFailureCode: "",
+    });
+    expect(data).toMatchObject({ source_verified: true, is_hallucinated: false });
+    await moving.vault.register([itemOf("page-2", BRIDGE)], ACME);
+    const swapped = { ...context, cited_sources: ["page-2"] };
+    const changed = moving.assessor.assess(swapped, "acme");
+    expect(changed.softFailureCode).toBe("CITATIONS_CHANGED");
+    expect(changed.data.reason).toContain("`page-2` was registered after the content");
+  });
 });
 
 describe("the text", () => {

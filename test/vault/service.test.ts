@@ -3,9 +3,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compactVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import type { SignedRoot } from "../../src/contract/evidence.ts";
+import type { KindThreshold } from "../../src/contract/evidence-labels.ts";
 import type { VerifyContext } from "../../src/contract/messages.ts";
+import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
+import { dataPaths } from "../../src/ledger/data-directory.ts";
 import { startService } from "../../src/main.ts";
 import type { Service } from "../../src/main.ts";
 import { serveConfigOf } from "../../src/config.ts";
@@ -113,11 +118,66 @@ describe("evidence over HTTP", () => {
     expect(seen).toContain("scored");
   });
 
+  it("registers a text too large to index in place, and every thread sees it at once", async () => {
+    const filler = Array.from(
+      { length: 900 },
+      (_, at) => `Page ${at} is about harbour number ${at}.`,
+    );
+    const text = `${filler.join(" ")} ${BRIDGE}`;
+    expect((await send("PUT", "/v1/evidence/large", { text })).status).toBe(201);
+    const content = "The engineer John Bradfield led the project.";
+    const context = { content, cited_sources: ["large"] };
+    expect(await provenanceOf(context)).toMatchObject({ source_verified: true });
+    const other = { ...OTHER, cited_sources: ["large"] };
+    const items = Array.from({ length: 600 }, () => requestOf(other));
+    const { body } = await send("POST", "/v1/trust/verify/batch", { items });
+    const [first] = body["items"] as { result: { provenance_data: { sources: unknown } } }[];
+    expect(first!.result.provenance_data.sources).toEqual([
+      { id: "large", status: "CITATION_MISMATCH" },
+    ]);
+  });
+
+  it("signs its root with the key that the journal is signed with", async () => {
+    const { body } = await send("GET", "/v1/vault/root");
+    const { jws, jwk, root, tree_size } = body as unknown as SignedRoot;
+    const { payload } = await compactVerify(jws, await importJWK(jwk, "EdDSA"));
+    expect(JSON.parse(Buffer.from(payload).toString())).toMatchObject({ root, tree_size });
+    const { publicKey } = loadBureauKey(dataPaths(dataDir).bureauKey, false);
+    expect(Buffer.from(jwk.x, "base64url").equals(publicKey)).toBe(true);
+  });
+
+  it("takes labels, tells what they changed, and refuses what is not a label", async () => {
+    const items = Array.from({ length: 120 }, (_, at) => ({
+      content: `${TRUE_CLAIM.content} Case ${at} of Toowoomba.`,
+      cited_sources: ["bridge"],
+      question: "Who led it?",
+      label: "supported",
+    }));
+    const { status, body } = await send("POST", "/v1/vault/labels", { items });
+    expect(status).toBe(200);
+    expect(body["items"]).toHaveLength(items.length);
+    const { thresholds } = (await send("GET", "/v1/vault/thresholds")).body;
+    expect(thresholds).toEqual(body["thresholds"]);
+    const qa = (thresholds as KindThreshold[]).find(({ kind }) => kind === "qa");
+    expect(qa).toMatchObject({ from: "tenant", supported: items.length, alpha_doubt: 0.05 });
+    const wrong = [{ content: 1, cited_sources: [], label: "true", colour: 1 }];
+    const refused = await send("POST", "/v1/vault/labels", { items: wrong });
+    expect(refused.status).toBe(400);
+    expect((refused.body["errors"] as { pointer: string }[]).map(({ pointer }) => pointer)).toEqual(
+      ["/items/0/colour", "/items/0/content", "/items/0/cited_sources", "/items/0/label"],
+    );
+  });
+
   it("knows everything again after a restart", async () => {
-    const before = [await send("GET", "/v1/evidence"), await provenanceOf(TRUE_CLAIM)];
+    const ask = async () => [
+      await send("GET", "/v1/evidence"),
+      await provenanceOf(TRUE_CLAIM),
+      await send("GET", "/v1/vault/thresholds"),
+    ];
+    const before = await ask();
     await service.close();
     service = await start();
-    expect([await send("GET", "/v1/evidence"), await provenanceOf(TRUE_CLAIM)]).toEqual(before);
+    expect(await ask()).toEqual(before);
   });
 
   it("revokes, and citing it verifies nothing from then on", async () => {

@@ -1,10 +1,15 @@
 // The vault: registration, revocation, who sees what, the chain and its proofs, and a replay that
 // rebuilds everything from what the journal kept.
 import fc from "fast-check";
+import { calculateJwkThumbprint, compactVerify, importJWK } from "jose";
 import { describe, expect, it } from "vitest";
 
+import { ServiceFault } from "../../src/contract/faults.ts";
+import { IndexBuilder } from "../../src/vault/grounding.ts";
+import { makeReady } from "../../src/vault/indexing.ts";
 import { isIncluded, leafHash, MerkleTree } from "../../src/vault/merkle.ts";
-import { ACME, ADMIN, BRIDGE, itemOf, openVault, RIVAL } from "./_setup.ts";
+import { createVaultMemory } from "../../src/vault/vault-memory.ts";
+import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "./_setup.ts";
 
 const bytesOf = (name: string) => Buffer.from(name.slice("sha256:".length), "hex");
 
@@ -61,6 +66,73 @@ describe("the vault", () => {
     expect(other.vault.list("acme")).toEqual(vault.list("acme"));
     const context = { content: "The bridge cost 7 pounds.", cited_sources: ["a", "b", "c"] };
     expect(other.assessor.assess(context, "acme")).toEqual(assessor.assess(context, "acme"));
+  });
+
+  it("signs its root so that the bureau's public key checks it, proof and all", async () => {
+    const { vault } = openVault();
+    await vault.register([itemOf("a", BRIDGE), itemOf("b", "short")], ACME);
+    const { root, tree_size, jws, jwk } = vault.root();
+    const { payload, protectedHeader } = await compactVerify(jws, await importJWK(jwk, "EdDSA"));
+    expect(protectedHeader).toMatchObject({ typ: "vault-root+jws", alg: "EdDSA", kid: jwk.kid });
+    expect(await calculateJwkThumbprint(jwk)).toBe(jwk.kid);
+    const signed = JSON.parse(Buffer.from(payload).toString()) as unknown;
+    expect(signed).toMatchObject({ root, tree_size: 2, iat: NOW / 1000 });
+    // The proof of a record carries the same head: one answer convinces on its own.
+    const { merkle } = vault.read("a", "acme");
+    expect(merkle).toMatchObject({ root, tree_size, jws });
+    await vault.register([itemOf("c", "more")], ACME);
+    expect(vault.root()).toMatchObject({ tree_size: 3 });
+    expect(vault.root().jws).not.toBe(jws);
+    const forged = openVault().vault.root().jwk;
+    await expect(compactVerify(jws, await importJWK(forged, "EdDSA"))).rejects.toThrow(/signature/);
+  });
+
+  it("makes large texts ready elsewhere, small ones in place, with the same result", async () => {
+    const pages = Array.from({ length: 40 }, (_, at) => `${BRIDGE} This is page ${at}.`);
+    const large = itemOf("large", pages.join("\n"));
+    const later: number[] = [];
+    const memory = createVaultMemory();
+    const elsewhere = openVault({
+      memory,
+      indexLater: (texts) => {
+        // As the pool does: an instance and a scratch of its own over the same memory.
+        const builder = new IndexBuilder(memory.grounding);
+        later.push(texts.length);
+        return Promise.resolve(
+          texts.map((text) => makeReady(text, (flat, leaves) => builder.build(flat, leaves))),
+        );
+      },
+    });
+    const inPlace = openVault();
+    for (const { vault } of [elsewhere, inPlace]) {
+      await vault.register([itemOf("small", BRIDGE)], ACME);
+      await vault.register([large, itemOf("other", "A short page."), large], ACME);
+      await vault.register([large], ACME);
+    }
+    expect(later).toEqual([3]);
+    for (const content of ["John Bradfield led it.", "Page 39 says 7,777 and Wollongong."]) {
+      const context = { content, cited_sources: ["small", "large", "other"] };
+      const assessed = elsewhere.assessor.assess(context, "acme");
+      expect(assessed).toEqual(inPlace.assessor.assess(context, "acme"));
+    }
+    expect(elsewhere.vault.list("acme")).toEqual(inPlace.vault.list("acme"));
+  });
+
+  it("registers nothing when a text cannot be made ready or kept", async () => {
+    const busy = new ServiceFault("overloaded", "busy");
+    const { vault, payloads } = openVault({ indexLater: () => Promise.reject(busy) });
+    const large = itemOf("large", BRIDGE.repeat(60));
+    await expect(vault.register([large], ACME)).rejects.toBe(busy);
+    const lost = new Error("the disk is gone");
+    const broken = openVault({ journal: { appendEvidence: () => Promise.reject(lost) } });
+    for (let tries = 0; tries < 30; tries++) {
+      await expect(broken.vault.register([itemOf("a", BRIDGE)], ACME)).rejects.toBe(lost);
+    }
+    expect([vault.size, broken.vault.size, payloads.length]).toEqual([0, 0, 0]);
+    // What was made ready for nothing is used again.
+    const once = openVault();
+    await once.vault.register([itemOf("a", BRIDGE)], ACME);
+    expect(broken.vault.indexBytes).toBe(once.vault.indexBytes);
   });
 
   it("proves that the root holds a record", async () => {
