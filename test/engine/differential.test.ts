@@ -101,6 +101,7 @@ test("what reporters count follows their standing as in the reference", () => {
         writer.fold(outcome);
         reference.fold(outcome);
       });
+      expect(reader.areStandingsInForce).toBe(reference.isInForce);
       const now = stream.at(-1)!.settledAtMs + 12_345;
       for (const id of ids) {
         expectSame(reader.check(id, 30, now), reference.score(id, null, 30, now), `check ${id}`);
