@@ -41,8 +41,8 @@ const STANDING_POLICY: StandingPolicy = {
   rhoStep: 0.02,
   clusterBelow: 0.5,
   discountedShare: 0.5,
-  stakesMin: 200,
-  stakesEach: 100,
+  stakesMin: 400,
+  stakesEach: 20,
   stakesStep: 0.1,
 };
 
