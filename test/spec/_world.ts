@@ -17,16 +17,18 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/messages.ts";
+import { openEvidenceVault } from "../../src/evidence-vault.ts";
+import type { OpenVault } from "../../src/evidence-vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { type RunningServer, startHttpServer } from "../../src/http/http-server.ts";
 import { type Keyring, openKeyring } from "../../src/http/keys.ts";
+import { dataPaths } from "../../src/ledger/data-directory.ts";
 import { findPort } from "../../src/http/port-probe.ts";
 import { type HttpThreads, openHttpThreads } from "../../src/http-threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
 import { createDecisionRing } from "../../src/store/decision-layout.ts";
 import { startStore } from "../../src/store/store-client.ts";
-import { createVaultMemory } from "../../src/vault/vault-memory.ts";
 import { clock, NOW_MS } from "./_clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -96,9 +98,11 @@ export async function openWorld(): Promise<World> {
     clock,
     storePort: store.ledgerPort,
   });
+  const sources = openEvidenceVault(ledger, dataPaths(dataDir).journal);
   const bureau = openBureau({
     engine: openEngineReader(engineMemory, 1),
     ledger,
+    provenance: sources.assessor,
     clock,
     environment: {
       delay: () => Promise.resolve(),
@@ -123,7 +127,7 @@ export async function openWorld(): Promise<World> {
     health: { isReady: () => ({ ready: true, reasons: [] }) },
     version: "spec",
   });
-  const further = await openThread({ ledger, keyring, server });
+  const further = await openThread({ ledger, sources, keyring, server });
   const urls = [server.port, further.port].map((port) => `http://127.0.0.1:${port}`);
   const [url = "", other = ""] = urls;
   return {
@@ -134,6 +138,7 @@ export async function openWorld(): Promise<World> {
     async close() {
       await further.threads.close(1000);
       await server.close();
+      await sources.close();
       await ledger.close();
       await store.close();
       rmSync(dataDir, { recursive: true, force: true });
@@ -145,12 +150,13 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
 interface MainThread {
   ledger: OpenLedger;
+  sources: OpenVault;
   keyring: Keyring;
   server: RunningServer;
 }
 
 /** On another port than the main thread's, so that it is known who answers. */
-async function openThread({ ledger, keyring, server }: MainThread) {
+async function openThread({ ledger, sources, keyring, server }: MainThread) {
   const host = "127.0.0.1";
   const port = await findPort(host, 0);
   const threads: HttpThreads = await openHttpThreads({
@@ -159,7 +165,7 @@ async function openThread({ ledger, keyring, server }: MainThread) {
       port,
       version: "spec",
       engineMemory: ledger.engineMemory,
-      vaultMemory: createVaultMemory(),
+      vaultMemory: sources.vault.memory,
       decisionsPerSecond: 0,
       keys: keyring.storedKeys(),
       adminKey: KEY,
