@@ -28,7 +28,10 @@ describe("settings of serve", () => {
       snapshotOutcomes: 500_000,
       diskReserveBytes: 64 * 1024 * 1024,
       decisionsKeptDays: 90,
+      outcomesKeptDays: 396,
       decisionsPerSecond: 250,
+      httpThreads: 1,
+      rateLimits: {},
     });
   });
 
@@ -92,6 +95,27 @@ describe("settings of serve", () => {
   it("refuse what is no port", () => {
     for (const port of ["x", "-1", "65536", "80.5", " 80", "1e3"]) {
       expect(() => serveConfigOf({ ...flags, port }, {})).toThrow(InvalidSetting);
+    }
+  });
+
+  it("name the HTTP threads: one to fifteen, by flag or environment", () => {
+    const environment = { TRUSTRANK_HTTP_THREADS: "3" };
+    expect(serveConfigOf(flags, environment).httpThreads).toBe(3);
+    expect(serveConfigOf({ ...flags, httpThreads: "15" }, environment).httpThreads).toBe(15);
+    for (const httpThreads of ["0", "16", "two", "1.5", "-1", ""]) {
+      expect(() => serveConfigOf({ ...flags, httpThreads }, {})).toThrow(InvalidSetting);
+    }
+  });
+
+  it("limit rates per key, with a burst of their own or that of one second", () => {
+    const environment = { TRUSTRANK_RATE_SCORE: "2000", TRUSTRANK_RATE_OUTCOMES: "100/400" };
+    expect(serveConfigOf(flags, environment).rateLimits).toEqual({
+      score: { perSecond: 2000, burst: 2000 },
+      outcomes: { perSecond: 100, burst: 400 },
+    });
+    for (const rate of ["0", "10/0", "x", "1/2/3", "-1", "1e9", "/5"]) {
+      const wrong = () => serveConfigOf(flags, { TRUSTRANK_RATE_OUTCOMES: rate });
+      expect(wrong, rate).toThrow(/TRUSTRANK_RATE_OUTCOMES/);
     }
   });
 

@@ -1,8 +1,11 @@
 // Token buckets, alone with a clock the test moves and over HTTP with their headers.
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/contract/messages.ts";
-import { RateLimiter } from "../../src/http/rate-limits.ts";
+import { createBucketMemory, RateLimiter } from "../../src/http/rate-limits.ts";
 import { call, problemIn } from "./_client.ts";
+import type { BucketTask } from "./bucket-thread.ts";
 import {
   CHECK_BODY,
   describeAdapters,
@@ -58,6 +61,38 @@ describe("RateLimiter", () => {
     limiter.take(PRINCIPAL, "score", 1);
     nowMs = 0;
     expect(limiter.take(PRINCIPAL, "score", 1)?.retryAfterSec).toBe(1);
+  });
+
+  it("is one limit for all threads that share the buckets, to the token", async () => {
+    const task: BucketTask = {
+      memory: createBucketMemory(),
+      gate: new SharedArrayBuffer(4),
+      limit: { perSecond: 1, burst: 150_000 },
+      takes: 100_000,
+    };
+    const entry = new URL("bucket-thread.ts", import.meta.url);
+    const workers = [1, 2].map(() => new Worker(entry, { workerData: task }));
+    await Promise.all(workers.map((worker) => once(worker, "message")));
+    const taken = Promise.all(workers.map((worker) => once(worker, "message")));
+    const gate = new Int32Array(task.gate);
+    Atomics.store(gate, 0, 1);
+    Atomics.notify(gate, 0);
+    const counts = (await taken).map(([count]) => count as number);
+    expect(counts[0]! + counts[1]!).toBe(task.limit.burst);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+  });
+
+  it("keeps the buckets of keys and classes apart", () => {
+    const limit = { perSecond: 1, burst: 1 };
+    const limits = { score: limit, outcomes: limit };
+    const buckets = { memory: createBucketMemory(), numberOf: (id: string) => Number(id) };
+    const limiter = new RateLimiter(limits, () => 0, buckets);
+    for (const rateClass of ["score", "outcomes"] as const) {
+      for (const keyId of ["0", "1", "2"]) {
+        const take = () => limiter.take({ ...PRINCIPAL, keyId }, rateClass, 1)?.retryAfterSec;
+        expect([take(), take()]).toEqual([undefined, 1]);
+      }
+    }
   });
 
   it("refuses limits that let nothing through", () => {
