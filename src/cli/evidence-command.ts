@@ -106,7 +106,7 @@ export async function revokeEvidence(
 }
 
 /** Without a server the operator acts, with all rights. */
-const OPERATOR = { tenant: "operator", keyId: "command-line", isAdmin: true };
+export const OPERATOR = { tenant: "operator", keyId: "command-line", isAdmin: true };
 
 type Register = (items: EvidenceItem[]) => Promise<EvidenceRecord[]>;
 
@@ -131,7 +131,8 @@ function withVault(access: DataAccess, work: (register: Register) => Promise<voi
   );
 }
 
-async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): Promise<T> {
+/** Runs `work` on the vault of a data directory that this process holds. */
+export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): Promise<T> {
   const evidence = await openEvidence({
     dataDir,
     isReservedEnabled: false,
@@ -142,6 +143,7 @@ async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): 
   try {
     return await work(evidence.sources.vault);
   } finally {
+    await evidence.sources.close();
     await evidence.ledger.close();
   }
 }

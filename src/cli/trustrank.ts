@@ -19,6 +19,7 @@ import { versionOf } from "../main.ts";
 import { runCredibility } from "./credibility-command.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
+import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "./failure.ts";
 import { runExport } from "./export-command.ts";
@@ -130,7 +131,9 @@ function addQuery(program: Command): void {
 }
 
 function addEvidenceCommands(program: Command): void {
-  const evidence = program.command("evidence").description("register, list and revoke sources");
+  const evidence = program
+    .command("evidence")
+    .description("sources that citations are checked against, and labelled texts");
   withAccess(evidence.command("add"))
     .description("register files, and the text, Markdown, HTML and JSON files of folders")
     .argument("<paths...>", "files and folders")
@@ -144,6 +147,13 @@ function addEvidenceCommands(program: Command): void {
     .description("revoke a source at once: citing it verifies nothing")
     .argument("<id>", "id of the source")
     .action((id: string, flags) => revokeEvidence(accessOf(flags), id, flags));
+  withAccess(evidence.command("label"))
+    .description("what people found of texts: calibrates your thresholds")
+    .argument("<file>", "JSON lines as in POST /v1/vault/labels")
+    .action((file: string, flags) => labelTexts(accessOf(flags), file, flags));
+  withAccess(evidence.command("thresholds"))
+    .description("where texts of each kind are doubted and called hallucinated")
+    .action((flags) => listThresholds(accessOf(flags), flags));
 }
 
 function addKaizen(program: Command): void {

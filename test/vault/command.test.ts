@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
+import type { ThresholdList } from "../../src/contract/evidence-labels.ts";
 import type { EvidenceList } from "../../src/contract/evidence.ts";
 import { startCommand } from "../cli/process.ts";
 
@@ -38,6 +39,27 @@ it("adds the texts of a folder, lists them, revokes one", async () => {
     ["wiki/deep/b.html", "text/html", "active"],
     ["wiki/c.json", "application/json", "active"],
   ]);
+});
+
+it("labels the texts of a file, and shows the thresholds", async () => {
+  const file = join(root, "labels.ndjson");
+  const label = {
+    content: "It was opened in 1932.",
+    cited_sources: ["wiki/c.json"],
+    label: "supported",
+  };
+  const strange = { ...label, cited_sources: ["wiki/nowhere"] };
+  writeFileSync(file, [label, strange].map((each) => JSON.stringify(each)).join("\n"));
+  expect(await run("label", file)).toMatchObject({ code: 0, stdout: "1 of 2 labels counted\n" });
+  const { stdout } = await run("thresholds", "--json");
+  const { thresholds } = JSON.parse(stdout) as ThresholdList;
+  expect(thresholds.map(({ kind, from }) => `${kind} ${from}`)).toContain("qa shipped");
+  writeFileSync(file, `${JSON.stringify({ ...label, label: "maybe" })}\n`);
+  const { code, stderr } = await run("label", file);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `trustrank: line 1 of \`${file}\` is not a label: /label must be one of \`supported\`, \`unsupported\`\n`,
+  });
 });
 
 it("says in one sentence what is wrong", async () => {
