@@ -244,3 +244,18 @@ export function setStanding(
   closeRow(record);
   return STATUS_OK;
 }
+
+/**
+ * Writer: sets or clears one mark (a FLAG_* outside STANDING_FLAGS) of the agent in SCRATCH_ID_A;
+ * an agent that nobody has heard of gets a row.
+ */
+export function setMark(slot: u32, length: u32, mark: u32, isSet: bool): i32 {
+  const row = findOrAddRow(scratchOf(slot) + SCRATCH_ID_A, length);
+  if (row == ROW_ABSENT) return STATUS_INVALID;
+  const record = rowAddress(row);
+  const others = load<u32>(record, ROW_FLAGS) & ~mark;
+  openRow(record);
+  store<u32>(record, isSet ? others | mark : others, ROW_FLAGS);
+  closeRow(record);
+  return STATUS_OK;
+}

@@ -97,6 +97,10 @@ class LiveTable {
     this.writer?.applyStandings(standings);
   }
 
+  markKeyRevoked(agent: string, isRevoked: boolean): void {
+    this.writer?.markKeyRevoked(agent, isRevoked);
+  }
+
   /** Weights of a scorecard play no part in the fold: the same log still gives the same table. */
   install(config: ScoringConfig): void {
     this.writer?.installConfig(config);
@@ -110,6 +114,7 @@ class LiveTable {
     return {
       fold: (outcome) => writer.fold(outcome),
       applyStandings: (standings) => writer.applyStandings(standings),
+      markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
       publish: () => {
         // Weights may have been swapped while the log was folded anew.
         if (config !== this.config) writer.installConfig(this.config);
@@ -148,6 +153,7 @@ function open(data: ThreadData, tell: Tell) {
       epoch: data.epoch,
       fold: (outcome) => table.fold(outcome),
       applyStandings: (standings) => table.applyStandings(standings),
+      markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
       freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,

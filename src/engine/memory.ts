@@ -42,6 +42,7 @@ export interface EngineExports {
     credibility: number,
     cluster: number,
   ): number;
+  setMark(slot: number, length: number, mark: number, isSet: number): number;
 }
 
 const MODULE_PATH = fileURLToPath(new URL("../../build/trustrank.wasm", import.meta.url));

@@ -127,4 +127,6 @@ export interface Standings {
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
   applyStandings(standings: Standings): void;
+  /** The agent's newest key was revoked, or followed by another: refused until it is. */
+  markKeyRevoked(agent: string, isRevoked: boolean): void;
 }

@@ -2,6 +2,7 @@
 // tests); two writers over one memory would corrupt it.
 import assert from "node:assert/strict";
 import {
+  FLAG_KEY_REVOKED,
   HEADER_BASE,
   HEADER_BYTES_ARENA,
   HEADER_BYTES_INDEX,
@@ -87,6 +88,13 @@ class WasmWriter implements EngineWriter {
       if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
     }
     this.#exports.setStandings(isInForce ? 1 : 0, stakesHigh);
+  }
+
+  markKeyRevoked(agent: string, isRevoked: boolean): void {
+    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
+    const isSet = isRevoked ? 1 : 0;
+    const status = this.#exports.setMark(WRITER_SLOT, length, FLAG_KEY_REVOKED, isSet);
+    if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
   }
 
   tableBytes(): TableBytes {

@@ -25,7 +25,7 @@ export interface FoldTarget {
   /** Called like `fold`, with what a batch of credibility says. Left out: ignored. */
   readonly applyStandings?: (standings: Standings) => void;
   /** An agent's newest key was revoked, or followed by another. */
-  readonly standing?: (agent: string, isRevoked: boolean) => void;
+  readonly markKeyRevoked?: (agent: string, isRevoked: boolean) => void;
 }
 
 export class LedgerState {
@@ -110,7 +110,7 @@ export class LedgerState {
     this.keyEvents.push(payload);
     if (this.exclusions.apply(payload)) this.isRefoldDue = true;
     const changed = this.standings.apply(payload);
-    if (changed !== undefined) this.target.standing?.(changed.agent, changed.isRevoked);
+    if (changed !== undefined) this.target.markKeyRevoked?.(changed.agent, changed.isRevoked);
   }
 }
 

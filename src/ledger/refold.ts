@@ -59,6 +59,6 @@ export class Refold {
 
   #takeKeyEvent(bytes: Buffer, at: number): void {
     const changed = this.#standings.apply(payloadOf(bytes, at));
-    if (changed !== undefined) this.#table.standing?.(changed.agent, changed.isRevoked);
+    if (changed !== undefined) this.#table.markKeyRevoked?.(changed.agent, changed.isRevoked);
   }
 }

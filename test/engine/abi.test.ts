@@ -27,6 +27,7 @@ test("the module imports the memory alone and exports what the seam declares", (
       "memory",
       "rejudge",
       "scoreRange",
+      "setMark",
       "setStanding",
       "setStandings",
     ].toSorted(),

@@ -199,4 +199,35 @@ describe("a revocation", () => {
     expect(next.digest()).toBe(digest);
     expect(await send(next, doubtful, outcome())).toBe("signature_key_revoked");
   });
+
+  it("refuses the agent until it registers another key, now and after a restart", async () => {
+    const service = await openService();
+    const [first, second] = [newPair(), newPair()];
+    await service.register(first);
+    const check = async (which: SigningService) => {
+      const { json } = await which.call("POST", "/v1/check", { subject: AGENT, stakes: 1 });
+      return [json.decision, json.reason_codes.includes("KEY_REVOKED")];
+    };
+    const [before] = await check(service);
+    expect(before).not.toBe("refuse");
+    await service.call("POST", `${KEYS}/revoke`, { kid: first.kid });
+    expect(await check(service)).toEqual(["refuse", true]);
+    const digest = service.digest();
+    const { dataDir } = service;
+    await service.close();
+
+    const next = await openService({ dataDir });
+    expect(await check(next)).toEqual(["refuse", true]);
+    expect(next.digest()).toBe(digest);
+    // A re-fold for somebody else's key leaves the mark where it was.
+    const other = newPair();
+    await next.register(other, "agent://shop/other");
+    const since = { kid: other.kid, compromised_since: NOW_MS };
+    const others = `/v1/agents/${encodeURIComponent("agent://shop/other")}/keys`;
+    await next.call("POST", `${others}/revoke`, since);
+    await expect.poll(() => next.tables, { timeout: 5000 }).toBe(1);
+    expect(await check(next)).toEqual(["refuse", true]);
+    await next.register(second);
+    expect(await check(next)).toEqual([before, false]);
+  });
 });
