@@ -2,7 +2,7 @@
 // and way to the ledger, all over the shared memory. What needs more than that (keys, SQL, kaizen,
 // sources, signatures) is handed on to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
-import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
 import { openAssessingPool } from "./assessing-pool.ts";
 import { openBureau } from "./bureau/open-bureau.ts";
 import { openEngineReader } from "./engine/reader.ts";
@@ -17,6 +17,7 @@ import { OUTCOME_ROUTES } from "./http/routes-outcomes.ts";
 import { SCORE_ROUTES } from "./http/routes-score.ts";
 import type { Reply, RequestHead } from "./http/server-port.ts";
 import type { BatchScorer, HttpLogger } from "./http/services.ts";
+import { BellListener } from "./http-thread-bell.ts";
 import {
   type Answers,
   type FromHttpThread,
@@ -70,8 +71,6 @@ class HttpThread {
   readonly #port: MessagePort;
   readonly #data: HttpThreadData;
   readonly #clock: () => number;
-  readonly #bell: Int32Array;
-  #heard = 0;
   readonly #questions = new Pending();
   readonly #keyring: FollowingKeyring;
   readonly #engine;
@@ -84,15 +83,15 @@ class HttpThread {
     this.#port = port;
     this.#data = data;
     this.#clock = clock;
-    this.#bell = new Int32Array(data.bell);
-    this.#keyring = new FollowingKeyring(data, clock, () => this.#follow());
+    const take = (message: ToHttpThread) => this.#take(message);
+    const listener = new BellListener<ToHttpThread>(data.bell, port, take);
+    this.#keyring = new FollowingKeyring(data, clock, () => listener.follow());
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
     this.#assessing = openAssessingPool(data.vaultMemory);
-    port.on("message", (message: ToHttpThread) => this.#take(message));
     this.#tell({ kind: "ready" });
   }
 
@@ -101,18 +100,6 @@ class HttpThread {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#tell({ kind: "broken", detail });
     this.#server?.stopAccepting();
-  }
-
-  /** Takes at once what was said before the bell rang. */
-  #follow(): void {
-    const rung = Atomics.load(this.#bell, 0);
-    if (rung === this.#heard) return;
-    this.#heard = rung;
-    for (;;) {
-      const next: { message: ToHttpThread } | undefined = receiveMessageOnPort(this.#port);
-      if (next === undefined) return;
-      this.#take(next.message);
-    }
   }
 
   #take(message: ToHttpThread): void {

@@ -7,6 +7,7 @@ import type { StoredKey } from "./http/key-file.ts";
 import type { RunningServer } from "./http/http-server.ts";
 import type { BatchScorer } from "./http/services.ts";
 import type { ThreadCounts } from "./http/thread-counts.ts";
+import { createBell, ring } from "./http-thread-bell.ts";
 import {
   answerOf,
   type FromHttpThread,
@@ -100,7 +101,7 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   };
   const threads = options.decisionRings.map((decisionRing, index) => {
     const ledger = inviteToLedger(options.ledger);
-    const bell = new SharedArrayBuffer(4);
+    const bell = createBell();
     const own = { number: index + 1, ledger, decisionRing, bell, bucketMemory };
     return new HttpThread({ ...options.shared, ...own }, { ...options, onBroken });
   });
@@ -120,7 +121,7 @@ class HttpThread {
   readonly ready: Promise<void>;
   readonly #worker: Worker;
   readonly #number: number;
-  readonly #bell: Int32Array;
+  readonly #bell: SharedArrayBuffer;
   readonly #options: ThreadOptions;
   readonly #counts = new Pending();
   readonly #ended: Promise<void>;
@@ -131,7 +132,7 @@ class HttpThread {
   constructor(data: HttpThreadData, options: ThreadOptions) {
     this.#options = options;
     this.#number = data.number;
-    this.#bell = new Int32Array(data.bell);
+    this.#bell = data.bell;
     this.ready = this.#expected.promise;
     this.#worker = new Worker(options.entry ?? ENTRY, {
       name: `http-${data.number}`,
@@ -163,7 +164,7 @@ class HttpThread {
   /** As `tell`; heard before the next request, whatever waits in the thread's event loop. */
   tellFirst(message: ToHttpThread): void {
     this.tell(message);
-    Atomics.add(this.#bell, 0, 1);
+    ring(this.#bell);
   }
 
   counts(): Promise<ThreadCounts> {
