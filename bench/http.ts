@@ -1,6 +1,7 @@
 // bench:http: the real service against a uWebSockets echo that parses nothing and a Fastify that
 // answers a constant, same body, same run, interleaved rounds, medians. Then an open loop at a
-// fixed offered rate while outcomes are being recorded. One JSON object on the last line.
+// fixed offered rate while outcomes are being recorded. `--http-threads N` starts the service with
+// so many; the echo keeps its one. One JSON object on the last line.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -169,13 +170,15 @@ async function main(): Promise<void> {
     options: {
       seconds: { type: "string", default: "8" },
       smoke: { type: "boolean", default: false },
+      "http-threads": { type: "string", default: "1" },
     },
   });
   const seconds = values.smoke ? 1 : Number(values.seconds);
+  const threads = values["http-threads"];
   const servers = {
     floor: await startFloor("uws"),
-    service: await startService(),
-    denying: await startService(),
+    service: await startService("--http-threads", threads),
+    denying: await startService("--http-threads", threads),
     fastify: await startFloor("fastify"),
   };
   try {
@@ -185,7 +188,8 @@ async function main(): Promise<void> {
     await Promise.all(others.map((server) => server.stop()));
     process.stderr.write("open loop\n");
     const open = await openLoop(servers.service, seconds, values.smoke ? 200 : OFFERED_RPS);
-    const report = { ...closed, open_loop: open, machine: machine() };
+    const settings = { http_threads: Number(threads), machine: machine() };
+    const report = { ...closed, open_loop: open, ...settings };
     process.stdout.write(`${JSON.stringify(report)}\n`);
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()));
