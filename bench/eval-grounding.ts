@@ -5,17 +5,14 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
 import { auc } from "../src/kaizen/metrics.ts";
 import { readNumbers, readWeights } from "../src/vault/grounding-tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
 import type { Calibrated } from "./grounding-calibrate.ts";
+import { citationReport } from "./grounding-citations.ts";
 import { fitOn, scoreRows } from "./grounding-fit.ts";
 import { FOLDS, foldOf, groupDigest, readRows, RowBench } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";
-
-/** Pages of other groups drawn for every true citation. */
-const STRANGERS = 4;
 
 interface Judged extends Calibrated {
   threshold: number;
@@ -82,45 +79,6 @@ function quantile(values: readonly number[], share: number): number {
   return Math.round((sorted[at] ?? 0) * 10) / 10;
 }
 
-interface CitedPair {
-  /** Share of the claim's weight that the best two neighbouring sentences lack, of 1024. */
-  miss: number;
-  isStranger: number;
-  /** False when the claim has too few words to say which page it belongs to. */
-  isAssessed: boolean;
-}
-
-/** The cited page against pages of other groups, by the best window alone. */
-function citationMismatch(bench: RowBench, rows: readonly LabelledRow[]): CitedPair[] {
-  const cited = rows.filter((row) => row.task === "Citation" && row.label3 !== "not_supported");
-  const pairs: CitedPair[] = [];
-  const add = (row: LabelledRow, page: LabelledRow, isStranger: number) => {
-    const reading = bench.reader.score(row.resp, "", [bench.documentOf(page).number], ONE);
-    if (reading === undefined || reading.sentenceCount === 0) return;
-    const kept = Array.from({ length: reading.sentenceCount }, (_, at) => bench.reader.rowOf(at));
-    const miss = Math.min(...kept.map((each) => each[FEATURE_WINDOW]!));
-    pairs.push({ miss, isStranger, isAssessed: bench.reader.windowOf(0) >= 0 });
-  };
-  for (const [at, row] of cited.entries()) {
-    add(row, row, 0);
-    for (let step = 1; step <= STRANGERS; step++) {
-      let other = (at + step * 37) % cited.length;
-      for (let tries = 0; tries < cited.length && cited[other]!.group === row.group; tries++) {
-        other = (other + 1) % cited.length;
-      }
-      add(row, cited[other]!, 1);
-    }
-  }
-  return pairs;
-}
-
-/** Share of assessed pairs whose best window is below `at`. */
-function shareBelow(pairs: readonly CitedPair[], isStranger: number, at: number): number {
-  const chosen = pairs.filter((pair) => pair.isAssessed && pair.isStranger === isStranger);
-  const below = chosen.filter(({ miss }) => ONE - miss < at);
-  return round(below.length / Math.max(1, chosen.length));
-}
-
 function main(): void {
   const { values } = parseArgs({ options: { dir: { type: "string" } } });
   if (values.dir === undefined) throw new Error("--dir names the folder of labelled rows");
@@ -130,8 +88,8 @@ function main(): void {
   const known = rows.filter((row) => fitted.has(groupDigest(row)));
   const fresh = rows.filter((row) => !fitted.has(groupDigest(row)));
   const judged = [...crossValidate(bench, known), ...shipped(bench, fresh)];
-  const { soft, hard } = readNumbers().citation;
-  const pairs = citationMismatch(bench, rows);
+  // Under the numbers that the service ships.
+  const citations = citationReport(bench, rows);
   const times = judged.map(({ microseconds }) => microseconds);
   const files = [...new Set(rows.map((row) => row.file))].map((file) => {
     const own = judged.filter(({ row }) => row.file === file);
@@ -147,18 +105,7 @@ function main(): void {
   );
   const report = {
     files,
-    citation_mismatch_auroc: round(
-      auc(
-        pairs.map(({ miss }) => miss),
-        pairs.map(({ isStranger }) => isStranger),
-      ),
-    ),
-    citation: {
-      pairs: pairs.length,
-      assessed: pairs.filter(({ isAssessed }) => isAssessed).length,
-      soft: { false_alarms: shareBelow(pairs, 0, soft), caught: shareBelow(pairs, 1, soft) },
-      hard: { false_alarms: shareBelow(pairs, 0, hard), caught: shareBelow(pairs, 1, hard) },
-    },
+    ...citations,
     ragtruth: summarise(judged.filter(({ row }) => row.ds.startsWith("ragtruth"))),
     coverage: coverageOf(judged),
     tenant_coverage: tenantCoverageOf(judged, ALPHA_LO),
