@@ -53,6 +53,8 @@ async function openSingleFront({ host, port }: ServeConfig, parts: FrontParts): 
 
 async function openSharedFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
   const { host } = config;
+  // Elsewhere the port can be shared, but one of its sockets gets all connections.
+  if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
   const port = await findPort(host, config.port);
   // No thread is asked for anything before all of them listen.
   const server: { running?: RunningServer } = {};
