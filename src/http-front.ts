@@ -1,5 +1,6 @@
 // The front of the service: the main thread's server and, where more cores are to serve, further
 // threads with servers of their own on the same port. The system deals connections out among them.
+import { platform } from "node:os";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { Evidence } from "./evidence.ts";
