@@ -21,7 +21,7 @@ import { inviteToLedger } from "./ledger/ledger-join.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import type { Log } from "./log.ts";
 
-const ENTRY = new URL("http-thread.ts", import.meta.url);
+const ENTRY = new URL("./http-thread.ts", import.meta.url);
 /** What a thread may take beyond its grace to hand over and end. */
 const END_MS = 1500;
 

@@ -60,7 +60,7 @@ export class UsageMeter {
   }
 }
 
-/** The caller's own account; all accounts for an administrator. Accounts of one key are added up. */
+/** The caller's own account; all accounts for an administrator. Those of one key are added up. */
 export function usageReport(
   principal: Principal,
   sinceMs: number,
