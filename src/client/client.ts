@@ -210,8 +210,8 @@ export class TrustRankClient {
     if (status !== 202) throw statusError(status);
   }
 
-  /** What signatures must name as `audience`; undefined where the service takes none. */
-  async serviceId(options: RequestOptions = {}): Promise<string | undefined> {
+  /** What signatures must name as `audience`. TrustRankError `not_found` where it takes none. */
+  async serviceId(options: RequestOptions = {}): Promise<string> {
     const call = this.#slow(options);
     const { value } = await this.#transport.send("GET", "/healthz", undefined, call);
     return readServiceId(value);

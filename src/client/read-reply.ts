@@ -12,6 +12,7 @@ import type {
   VerifyResponse,
 } from "../contract/messages.ts";
 import { DECISIONS, RISK_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
+import { TrustRankError } from "./errors.ts";
 import { malformed } from "./transport.ts";
 
 type Members = Record<string, unknown>;
@@ -98,11 +99,12 @@ export function readReceipt(value: unknown): OutcomeReceipt {
   return value as OutcomeReceipt;
 }
 
-/** What a healthy service calls itself in signatures, or TrustRankError `malformed_reply`. */
-export function readServiceId(value: unknown): string | undefined {
+/** What a service calls itself in signatures; TrustRankError `not_found` when it does not. */
+export function readServiceId(value: unknown): string {
   const { service_id: id } = objectOf(value, "the health report");
-  if (id === undefined || typeof id === "string") return id;
-  throw wrong("service_id", "a string");
+  if (id === undefined) throw new TrustRankError("not_found", "the service takes no signatures");
+  if (typeof id !== "string") throw wrong("service_id", "a string");
+  return id;
 }
 
 /** True when the leg or verdict lets the call proceed; for verdicts already read. */

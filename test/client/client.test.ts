@@ -12,6 +12,10 @@ const CONNECT = "agent://test/connect";
 const REFUSE = "agent://test/refuse";
 const ESCALATE = "agent://test/escalate";
 
+const boom = (): never => {
+  throw new Error("boom");
+};
+
 let service: Service;
 let client: TrustRankClient;
 
@@ -63,6 +67,11 @@ describe("check and handshake", () => {
   });
 });
 
+it("says so when the service takes no signatures", async () => {
+  // This one keeps no reporters' keys.
+  expect(await rejection(client.serviceId())).toMatchObject({ code: "not_found" });
+});
+
 describe("require", () => {
   it("throws TrustGateError with the verdict on refuse, and only then", async () => {
     const thrown = await rejection(client.require(REFUSE, { stakes: 10 }));
@@ -73,11 +82,19 @@ describe("require", () => {
   });
 
   it("reports an outage as another error", async () => {
-    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: 5000 });
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: 5000 });
     const thrown = await rejection(down.require(CONNECT, { stakes: 10 }));
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).not.toBeInstanceOf(TrustGateError);
-    expect(thrown).toMatchObject({ code: "unreachable", status: undefined });
+    expect(thrown).toMatchObject({ code: "unreachable", status: undefined, isTransient: true });
+    // A newcomer's first error says what was asked and why it failed, and no more of the address.
+    const { message } = thrown as TrustRankError;
+    expect(message).toBe("the service at http://127.0.0.1:64999 cannot be reached (ECONNREFUSED)");
+    const secret = new TrustRankClient({ baseUrl: "http://u:pw@127.0.0.1:64999/p?k=1", fetch: boom });
+    const told = await rejection(secret.check(CONNECT, { stakes: 1 }));
+    expect((told as Error).message).toBe("the service at http://127.0.0.1:64999 cannot be reached");
+    expect(() => new TrustRankClient({ baseUrl: "localhost:8080" })).toThrow(/must begin with/);
+    expect(() => new TrustRankClient({ baseUrl: "http://" })).toThrow(/not an address/);
   });
 });
 
@@ -237,9 +254,6 @@ describe("withTrustRank", () => {
     ran.length = 0;
     const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: 5000 });
     const agentId = (to: string) => to;
-    const boom = (): never => {
-      throw new Error("boom");
-    };
     const attempts = [
       rejection(gated()(REFUSE, 5)),
       rejection(gated()(ESCALATE, 5)),
@@ -259,8 +273,8 @@ describe("withTrustRank", () => {
     const options = { agentId: (to: string) => to, stakes: () => 5, client };
     const approved = withTrustRank(transfer, { ...options, onEscalate: () => true });
     expect(await approved(ESCALATE, 5)).toBe("sent 5");
-    const boom = () => Promise.reject(new Error("boom"));
-    for (const onEscalate of [() => false, boom]) {
+    const later = () => Promise.reject(new Error("boom"));
+    for (const onEscalate of [() => false, boom, later]) {
       const asked = withTrustRank(transfer, { ...options, onEscalate });
       expect(await rejection(asked(ESCALATE, 5))).toBeInstanceOf(TrustGateError);
     }

@@ -92,7 +92,7 @@ describe("registering a key", () => {
     const agentId = "agent://acme/kept";
     const registered = await openClient({ agentId }).registerKey({ keyPair });
     const kept = await importSigningKey(JSON.parse(JSON.stringify(jwk)));
-    const audience = (await openClient().serviceId())!;
+    const audience = await openClient().serviceId();
     const again = await createOutcomeSigner({ keyPair: kept, audience });
     expect(again.kid).toBe(registered.kid);
     const client = openClient({ agentId, signer: again });
@@ -113,7 +113,7 @@ describe("a signed outcome", () => {
     const { keyPair } = await generateSigningKey();
     const stranger = await createOutcomeSigner({ keyPair, audience: "trustrank:elsewhere" });
     expect(await codeOf(openClient({ signer: stranger }))).toBe("signature_audience");
-    const audience = (await openClient().serviceId())!;
+    const audience = await openClient().serviceId();
     const unknown = await createOutcomeSigner({ keyPair, audience });
     expect(await codeOf(openClient({ signer: unknown }))).toBe("signature_key_unknown");
 
