@@ -9,7 +9,7 @@ import { isServiceId } from "./ledger/service-id.ts";
 import type { RateLimit, RateLimits } from "./http/rate-limits.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "./scoring-pool.ts";
 import type { ScoringMode } from "./scoring-pool.ts";
-import { DECISIONS_KEPT_DAYS } from "./store/store-client.ts";
+import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "./store/store-client.ts";
 import { isAbsolute, resolve } from "node:path";
 
 /** What `serve` runs with. */
@@ -39,6 +39,8 @@ export interface ServeConfig {
   readonly diskReserveBytes: number;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
+  /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
+  readonly outcomesKeptDays: number;
   /** Answers that let through, logged per second; denials always are. */
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
@@ -95,7 +97,12 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     ...credibilityOf(environment),
     snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
     diskReserveBytes: diskReserveOf(environment),
-    decisionsKeptDays: daysOf(filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"])),
+    decisionsKeptDays: daysOf(
+      filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"]) ?? String(DECISIONS_KEPT_DAYS),
+    ),
+    outcomesKeptDays: daysOf(
+      filled(environment["TRUSTRANK_OUTCOMES_KEPT_DAYS"]) ?? String(OUTCOMES_KEPT_DAYS),
+    ),
     httpThreads: threadsOf(
       flags.httpThreads ?? filled(environment["TRUSTRANK_HTTP_THREADS"]) ?? "1",
     ),
@@ -167,8 +174,7 @@ export function diskReserveOf(environment: Environment): number {
   throw new InvalidSetting(`TRUSTRANK_DISK_RESERVE_MB: \`${text}\` is not a number of MiB`);
 }
 
-function daysOf(text: string | undefined): number {
-  if (text === undefined) return DECISIONS_KEPT_DAYS;
+function daysOf(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
   throw new InvalidSetting(`\`${text}\` is not a number of days (1 to 99999)`);
 }

@@ -86,7 +86,7 @@ async function openService(
   const ground = await openGround(config, log, onFatal, closers, told);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporting({ ...config, paths, ledger });
+  const reporting = openReporting({ ...config, paths, ledger, store: ground.store });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
@@ -216,6 +216,7 @@ function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): P
     dataDir: config.dataDir,
     rings: decisions.rings,
     decisionsKeptDays: config.decisionsKeptDays,
+    outcomesKeptDays: config.outcomesKeptDays,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }

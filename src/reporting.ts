@@ -2,11 +2,14 @@
 // the registry that the journal remembers.
 import { randomFillSync, randomUUID } from "node:crypto";
 import { openReporterDesk, type ReporterDesk } from "./bureau/reporter-desk.ts";
+import { ServiceFault } from "./contract/faults.ts";
+import type { SignedId, SignedRecords } from "./contract/signed-records.ts";
 import type { DataPaths } from "./ledger/data-directory.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { loadServiceId } from "./ledger/service-id.ts";
 import { openOutcomeIntake } from "./outcome-intake.ts";
 import { SignaturePool } from "./signature-pool.ts";
+import type { OpenStore } from "./store/store-client.ts";
 
 export interface ReportingOptions {
   readonly paths: DataPaths;
@@ -18,6 +21,8 @@ export interface ReportingOptions {
   readonly clock?: () => number;
   /** Epoch ms since which the ledger knows all signed ids; its own word when left out. */
   readonly rememberedSinceMs?: () => number;
+  /** Where signed ids are looked up that the ledger no longer knows; left out, they are refused. */
+  readonly store?: Pick<OpenStore, "appliedUpTo" | "findSigned">;
 }
 
 export interface Reporting {
@@ -45,6 +50,7 @@ export function openReporting(options: ReportingOptions): Reporting {
       clock,
     }),
     rememberedSinceMs,
+    ...(options.store === undefined ? {} : { findSigned: finder(options.store, ledger) }),
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock,
     fillRandom: (bytes) => {
@@ -53,4 +59,24 @@ export function openReporting(options: ReportingOptions): Reporting {
     isSignatureRequired,
   });
   return { desk, close: () => pool.close() };
+}
+
+/** How long a repeat waits for the store to catch up with what was acknowledged. */
+const CATCH_UP_MS = 3000;
+
+/** Looks up signed ids once the store has applied what was acknowledged before. */
+function finder(store: Pick<OpenStore, "appliedUpTo" | "findSigned">, ledger: OpenLedger) {
+  return async (id: SignedId): Promise<SignedRecords> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const fault = new ServiceFault("store_unavailable", "the outcome store is catching up");
+      timer = setTimeout(() => reject(fault), CATCH_UP_MS);
+    });
+    try {
+      await Promise.race([store.appliedUpTo(ledger.position()), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+    return store.findSigned(id);
+  };
 }

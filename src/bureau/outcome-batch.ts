@@ -4,6 +4,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../contract/messages.ts";
 import type { OutcomeContext } from "./bureau.ts";
 import type { Desk } from "./desk.ts";
+import { earlierItems } from "./earlier-receipts.ts";
 import { acceptableOutcome } from "./outcomes.ts";
 import type { SignedBody } from "./signed-body.ts";
 
@@ -30,6 +31,10 @@ export async function recordOutcomeBatch(
   if (signed !== undefined) {
     signed.assertFresh();
     await signed.prove();
+    const earlier = await signed.earlier();
+    const faults = records.map((record) => (record instanceof ServiceFault ? record : undefined));
+    const items = earlier === undefined ? undefined : await earlierItems(signed, earlier, faults);
+    if (items !== undefined) return items;
     const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
     if (isWorthKeeping) evidenceId = await keepEvidence(desk, signed, nowMs);
   }

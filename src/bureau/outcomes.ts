@@ -7,6 +7,7 @@ import { GRADES } from "../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../ledger/ledger.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "./bureau.ts";
 import type { Desk } from "./desk.ts";
+import { earlierReceipt } from "./earlier-receipts.ts";
 import type { SignedBody } from "./signed-body.ts";
 import { isReserved } from "./reserved.ts";
 
@@ -27,6 +28,9 @@ export async function recordOutcome(
   if (signed !== undefined) {
     signed.assertFresh();
     await signed.prove();
+    const earlier = await signed.earlier();
+    const first = earlier === undefined ? undefined : await earlierReceipt(signed, earlier);
+    if (first !== undefined) return first;
     signBy(record, signed);
   }
   return desk.ledger.append(record);

@@ -1,5 +1,7 @@
 // Reporters' keys and signatures as the transports see them. The constructor is the composition
 // root's; everything else asks through this port.
+import { parseDetachedJws } from "../contract/jws.ts";
+import { OUTCOME_SKEW_MS_MAX } from "../contract/limits.ts";
 import type { Principal } from "../contract/messages.ts";
 import type {
   KeyNonce,
@@ -18,6 +20,8 @@ export interface ReporterDesk {
   readonly isSignatureRequired: boolean;
   /** The cheap checks of a signature; throws ServiceFault, see SignedBody. */
   signedBody(header: string, body: Uint8Array): SignedBody;
+  /** Whether what the header signs may be a repeat that the ledger no longer knows. */
+  mayBeForgotten(header: string): boolean;
   /** Takes whole batches off this thread; left out, they are recorded row by row. */
   readonly intake?: OutcomeIntake;
   nonce(agent: string, principal: Principal): KeyNonce;
@@ -44,9 +48,21 @@ export function openReporterDesk(
     isSignatureRequired: reporters.isSignatureRequired,
     ...(options.intake === undefined ? {} : { intake: options.intake }),
     signedBody: (header, body) => new SignedBody(rules, header, body),
+    mayBeForgotten: (header) => mayBeForgotten(header, options),
     nonce: (agent, principal) => reporters.nonce(agent, principal),
     list: (agent) => reporters.list(agent),
     register: (agent, request, principal) => reporters.register(agent, request, principal),
     revoke: (agent, request, principal) => reporters.revoke(agent, request, principal),
   };
+}
+
+/** A header that is none is refused by whoever takes it. */
+function mayBeForgotten(header: string, options: ReportersOptions): boolean {
+  const rememberedSinceMs = options.rememberedSinceMs?.() ?? 0;
+  if (rememberedSinceMs === 0 || options.findSigned === undefined) return false;
+  try {
+    return parseDetachedJws(header).jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs;
+  } catch {
+    return false;
+  }
 }

@@ -11,6 +11,7 @@ import type {
   ReporterKeyRequest,
   ReporterKeyRevocation,
 } from "../contract/reporter-keys.ts";
+import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { EventLog } from "../ledger/ledger.ts";
 import {
   type KeyEvent,
@@ -37,6 +38,8 @@ export interface ReportersOptions {
   readonly verify: SignatureVerifier;
   /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
   readonly rememberedSinceMs?: () => number;
+  /** Looks up older ones, see SigningRules; left out, those are refused. */
+  readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
   /** Told of every change once it is durable and holds. */
   readonly onKeyEvent?: (payload: Uint8Array) => void;
   /** Epoch ms. */

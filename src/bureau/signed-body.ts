@@ -5,6 +5,8 @@
 import { ServiceFault } from "../contract/faults.ts";
 import { type DetachedJws, parseDetachedJws } from "../contract/jws.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../contract/limits.ts";
+import { bodyDigest, type SignedId, type SignedRecords } from "../contract/signed-records.ts";
+import type { EventLog } from "../ledger/ledger.ts";
 import { type KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
 import type { SignatureVerifier } from "./reporters.ts";
 
@@ -18,6 +20,12 @@ export interface SigningRules {
   /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
   readonly rememberedSinceMs?: (() => number) | undefined;
   readonly verify: SignatureVerifier;
+  /**
+   * What is on record under a signed id, everything counted that was acknowledged before the call.
+   * Left out, what is older than the ledger knows is refused.
+   */
+  readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
+  readonly events?: Pick<EventLog, "appendAudit"> | undefined;
 }
 
 export class SignedBody {
@@ -68,15 +76,41 @@ export class SignedBody {
         throw new ServiceFault("signature_stale", "it was signed more than 7 days ago");
       }
     }
-    // Nothing is recorded before it is signed: what is older than the guard's memory may be a
-    // repeat, and counting it twice is worse than not counting it.
-    const rememberedSinceMs = this.#rules.rememberedSinceMs?.() ?? 0;
-    if (this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs) {
+    // What is older than the guard's memory may be a repeat, and counting it twice is worse than
+    // not counting it.
+    if (this.#rules.findSigned === undefined && this.mayBeForgotten) {
       throw new ServiceFault(
         "signature_stale",
         "`jti` is older than what can be told from repeats",
       );
     }
+  }
+
+  /** Whether the ledger may not know it again. Nothing is recorded before it is signed. */
+  get mayBeForgotten(): boolean {
+    const rememberedSinceMs = this.#rules.rememberedSinceMs?.() ?? 0;
+    return this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs;
+  }
+
+  /**
+   * For a signature that holds: what is on record under its id, where the ledger may have forgotten
+   * it; undefined where the ledger itself knows. Rejects with ServiceFault `store_unavailable`.
+   */
+  async earlier(): Promise<SignedRecords | undefined> {
+    const { findSigned } = this.#rules;
+    return this.mayBeForgotten && findSigned !== undefined ? findSigned(this.jws) : undefined;
+  }
+
+  /** Puts on record that the signer has said two things under one id; `position` is the first's. */
+  async contradiction(position: number): Promise<ServiceFault> {
+    const { kid, jti } = this.jws;
+    const event = { event: "signature.replayed", at_ms: this.#rules.clock(), kid, jti };
+    const content = { content_sha256_16: bodyDigest(this.body) };
+    await this.#rules.events?.appendAudit(Buffer.from(JSON.stringify({ ...event, ...content })));
+    return new ServiceFault(
+      "signature_replayed",
+      `the signed id was used for the record at position ${position} with another body`,
+    );
   }
 
   /** Rejects with ServiceFault `signature_invalid`, or `overloaded` when too many wait. */

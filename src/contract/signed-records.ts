@@ -23,7 +23,12 @@ export interface SignedRecords {
   /** An outcome signed alone. */
   alone?: RecordedOutcome & { bodyDigest: string };
   /** A batch under one signature, and the rows that were recorded of it, by their index. */
-  batch?: { position: number; bodyDigest: string; rows: Map<number, RecordedOutcome> };
+  batch?: {
+    evidenceId: string;
+    position: number;
+    bodyDigest: string;
+    rows: Map<number, RecordedOutcome>;
+  };
 }
 
 /** Half a SHA-256, hex: tells one signed body from another. */

@@ -17,6 +17,7 @@ import {
   parseOutcome,
   parseOutcomeBatch,
   readLines,
+  type SignedItem,
 } from "../contract/parse-outcome-batch.ts";
 import { parseOutcomeRequest } from "../contract/parse-requests.ts";
 import type { ImportResult as BatchItem } from "../bureau/bureau.ts";
@@ -124,15 +125,20 @@ async function reportOutcomes(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
 }
 
-/** Bytes of JSON leave this thread as they are; other bodies are read here, row by row. */
-function batchItems(exchange: Exchange): Promise<BatchItem[]> {
+/**
+ * Bytes of JSON leave this thread as they are; other bodies are read here, row by row, and so are
+ * those that may be on record for so long that the store has to be asked.
+ */
+async function batchItems(exchange: Exchange): Promise<BatchItem[]> {
   const { signature, contentType, traceparent } = exchange.head;
   const { reporters, bureau } = exchange.services;
   const isLines = isNdjson(contentType);
   const isJson = isLines || bodyFormat(contentType) === "json";
-  if (isJson && reporters?.intake !== undefined) {
+  const isOld = signature !== undefined && reporters?.mayBeForgotten(signature) === true;
+  if (isJson && !isOld && reporters?.intake !== undefined) {
     const document = { body: exchange.body, isLines, signature };
-    return reporters.intake.record(document, exchange.call());
+    const items = await reporters.intake.record(document, exchange.call());
+    return items.some(isStale) ? withEarlier(exchange, isLines, items) : items;
   }
   const signed = signedBody(exchange);
   const rows = isJson
@@ -144,6 +150,37 @@ function batchItems(exchange: Exchange): Promise<BatchItem[]> {
     ...call,
     traceparent: parseTraceparent(traceparent),
   });
+}
+
+function isStale(item: BatchItem): boolean {
+  return item instanceof ServiceFault && item.code === "signature_stale";
+}
+
+/** Items of their own signature that the pool found too old to judge: here the store is asked. */
+function withEarlier(
+  exchange: Exchange,
+  isLines: boolean,
+  items: readonly BatchItem[],
+): Promise<BatchItem[]> {
+  const { reporters, bureau } = exchange.services;
+  const rows = parseOutcomeBatch(exchange.body, isLines);
+  const again = async (row: SignedItem): Promise<BatchItem> => {
+    const signed = reportersOf(exchange).signedBody(row.signature, row.body);
+    const call = { body: row.body, idempotencyKey: undefined, traceparent: undefined, signed };
+    return bureau.recordOutcome(parseOutcome(row.body), { ...exchange.call(), ...call });
+  };
+  return Promise.all(
+    items.map(async (item, index) => {
+      const row = rows[index]!;
+      if (!isStale(item) || !isSignedItem(row)) return item;
+      return reporters?.mayBeForgotten(row.signature) === true ? again(row).catch(asItem) : item;
+    }),
+  );
+}
+
+function asItem(thrown: unknown): ServiceFault {
+  if (thrown instanceof ServiceFault) return thrown;
+  throw thrown;
 }
 
 /** Signed items are text inside JSON: another format gives them no meaning. */

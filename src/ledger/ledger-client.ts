@@ -125,6 +125,7 @@ export class LedgerClient implements OpenLedger {
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.key, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
+  readonly appendAudit = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.audit, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
   readonly appendStandings = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.standings, bytes);
 

@@ -97,6 +97,8 @@ export interface FrameLog {
 export interface EventLog {
   /** Makes an event of the reporters' registry durable; resolves with its position. */
   appendKeyEvent(payload: Uint8Array): Promise<number>;
+  /** Puts an audit event on record (JSON); resolves with its position once durable. */
+  appendAudit(payload: Uint8Array): Promise<number>;
   /**
    * Makes the signed bytes of a batch durable, before its rows. Rejects with `signature_replayed`
    * when the same id was signed for other bytes; a repeat is harmless. Resolves with the evidence

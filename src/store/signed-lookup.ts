@@ -22,7 +22,7 @@ export async function findSigned(
      FROM outcome_rows WHERE ${condition} ORDER BY position`,
   );
   const [batch] = await connection.rows(
-    `SELECT position, body_digest FROM batch_rows WHERE ${condition} ORDER BY position`,
+    `SELECT evidence_id, position, body_digest FROM batch_rows WHERE ${condition} ORDER BY position`,
   );
   const alone = outcomes.find(([, , , index]) => index === null);
   if (alone !== undefined) {
@@ -30,7 +30,9 @@ export async function findSigned(
   }
   if (batch === undefined) return {};
   const rows = new Map(outcomes.map((row) => [Number(row[3]), outcomeOf(row)]));
-  return { batch: { position: Number(batch[0]), bodyDigest: String(batch[1]), rows } };
+  const [evidenceId, position, digest] = batch;
+  const known = { evidenceId: String(evidenceId), position: Number(position) };
+  return { batch: { ...known, bodyDigest: String(digest), rows } };
 }
 
 function outcomeOf([id, position, recordedAtMs]: Row): RecordedOutcome {

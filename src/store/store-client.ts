@@ -15,8 +15,8 @@ import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents }
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
-/** Look-ups waiting or running. */
-const FINDS_MAX = 64;
+/** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
+const FINDS_MAX = 1000;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;

@@ -15,6 +15,7 @@ import { type Keyring, openKeyring } from "../../src/http/keys.ts";
 import { dataPaths } from "../../src/ledger/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
 import { openReporting } from "../../src/reporting.ts";
+import { startStore } from "../../src/store/store-client.ts";
 import { RowStore } from "./_setup.ts";
 
 export const SERVICE_ID = "trustrank:test";
@@ -113,6 +114,8 @@ export async function openService(
     isSignatureRequired?: boolean;
     /** As if the replay guard had forgotten what was recorded before. */
     rememberedSinceMs?: number;
+    /** With the outcome store, which knows what the guard has forgotten. */
+    isStored?: boolean;
     /** Batches are recorded by the bureau, a row at a time, not by the pool. */
     isRowByRow?: boolean;
   } = {},
@@ -126,8 +129,10 @@ export async function openService(
     service.engine.rebind(memory);
     service.tables += 1;
   };
+  const store = options.isStored === true ? await startStore({ dataDir }) : undefined;
   const ledger = await startLedger({
     dataDir,
+    ...(store === undefined ? {} : { storePort: store.ledgerPort }),
     engineMemory: createEngineMemory(),
     engineSettings: { seed: 1n },
     onTable: (fresh) => onTable(fresh),
@@ -146,6 +151,7 @@ export async function openService(
     isSignatureRequired: options.isSignatureRequired ?? false,
     clock: now,
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
+    ...(store === undefined ? {} : { store }),
   });
   const { intake, ...rowByRow } = reporting.desk;
   const reporters = options.isRowByRow === true ? rowByRow : { ...rowByRow, intake: intake! };
@@ -158,7 +164,7 @@ export async function openService(
     port: 0,
     bureau,
     keyring,
-    store: new RowStore(),
+    store: store ?? new RowStore(),
     reporters,
     clock: now,
     logger: quiet,
@@ -210,6 +216,7 @@ export async function openService(
       if (at >= 0) open.splice(at, 1);
       await server.close(1000);
       await ledger.close();
+      await store?.close();
       await reporting.close();
     },
   };

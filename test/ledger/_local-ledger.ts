@@ -39,6 +39,10 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger &
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.key, payload));
       }),
+    appendAudit: (payload) =>
+      new Promise((resolve) => {
+        resolve(commitEvent(FRAME_KINDS.audit, payload));
+      }),
     appendEvidence: (evidence) =>
       new Promise((resolve) => {
         const whole = identified(evidence);
