@@ -1,7 +1,9 @@
-// Many Ed25519 verifications as one task: three arrays that move between threads without copying.
-// Plain `crypto.verify` only: its callback form would share libuv's four threads with every sync of
-// the journal's neighbours.
+// Many Ed25519 verifications at once: three arrays that move between threads without copying, or
+// whatever one batch of outcomes asks for. Plain `crypto.verify` for keys seen now and then (its
+// callback form would share libuv's four threads with every sync of the journal's neighbours), the
+// tables of signature-curve.ts for keys that sign by the dozen.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { Curve, type SignedMessage } from "./signature-curve.ts";
 
 export interface SignatureTask {
   /** 32 bytes each. */
@@ -17,45 +19,105 @@ export const KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 /** Keys remembered as objects: making one costs about as much as a verification. */
 const KEYS_MAX = 10_000;
+/** Keys with tables: 10 MiB a thread. */
+const TABLES_MAX = 64;
+/** Signatures of a key before it gets a table, which costs some twenty verifications. */
+const TABLE_FROM = 32;
 /** DER prefix of an Ed25519 SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
-/** Verifies tasks; one per thread. */
+interface Known {
+  readonly object: KeyObject | undefined;
+  /** Signatures seen; from TABLE_FROM on it has a table, unless it has shown to be none. */
+  seen: number;
+}
+
+/** Verifies; one per thread. */
 export class BatchVerifier {
-  readonly #keys = new Map<string, KeyObject>();
+  readonly #keys = new Map<string, Known>();
+  #curve: Curve | undefined;
+  /** What `verifyLater` has gathered, and the answers to come. */
+  readonly #waiting: SignedMessage[] = [];
+  #answers: Promise<boolean[]> | undefined;
 
   /** One byte per signature: 1 when it is valid. Anything malformed is not. */
   verify(task: SignatureTask): Uint8Array {
-    const results = new Uint8Array(task.ends.length);
+    const signed: SignedMessage[] = [];
     let start = 0;
     for (const [index, end] of task.ends.entries()) {
-      const key = task.keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
       const at = index * SIGNATURE_BYTES;
-      const signature = task.signatures.subarray(at, at + SIGNATURE_BYTES);
-      const isValid = this.isValid(key, task.messages.subarray(start, end), signature);
-      results[index] = isValid ? 1 : 0;
+      signed.push({
+        key: task.keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES),
+        message: task.messages.subarray(start, end),
+        signature: task.signatures.subarray(at, at + SIGNATURE_BYTES),
+      });
       start = end;
     }
-    return results;
+    return Uint8Array.from(this.verifyAll(signed), Number);
   }
 
-  /** `key` is 32 bytes, `signature` 64; anything malformed is not valid. */
-  isValid(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-    try {
-      return verify(null, message, this.#keyObject(key), signature);
-    } catch {
-      return false;
+  /** Gathers what is asked for before the next microtask into one batch. */
+  verifyLater(key: Uint8Array, signature: Uint8Array, message: Uint8Array): Promise<boolean> {
+    const place = this.#waiting.push({ key, signature, message }) - 1;
+    this.#answers ??= Promise.resolve().then(() => {
+      this.#answers = undefined;
+      return this.verifyAll(this.#waiting.splice(0));
+    });
+    return this.#answers.then((answers) => answers[place]!);
+  }
+
+  /** Whether each signature is valid. */
+  verifyAll(signed: readonly SignedMessage[]): boolean[] {
+    const answers: boolean[] = Array.from({ length: signed.length }, () => false);
+    const places: number[] = [];
+    const names: string[] = [];
+    for (const [index, each] of signed.entries()) {
+      const name = Buffer.from(each.key).toString("latin1");
+      if (this.#hasTable(name)) {
+        places.push(index);
+        names.push(name);
+      } else answers[index] = this.#isValid(name, each);
     }
+    if (this.#curve === undefined || places.length === 0) return answers;
+    const proved = this.#curve.verify(
+      places.map((index) => signed[index]!),
+      names,
+    );
+    for (const [at, index] of places.entries()) {
+      // A refusal is OpenSSL's word: whatever went wrong with a table, nobody is refused by it.
+      answers[index] = proved[at]! || this.#isValid(names[at]!, signed[index]!);
+    }
+    return answers;
   }
 
-  #keyObject(raw: Uint8Array): KeyObject {
-    const name = Buffer.from(raw).toString("latin1");
+  #hasTable(name: string): boolean {
+    const known = this.#known(name);
+    known.seen += 1;
+    if (known.seen < TABLE_FROM || known.object === undefined) return false;
+    this.#curve ??= new Curve(TABLES_MAX);
+    return this.#curve.knows(name) || this.#curve.learn(name);
+  }
+
+  #isValid(name: string, { message, signature }: SignedMessage): boolean {
+    const { object } = this.#known(name);
+    return object !== undefined && verify(null, message, object, signature);
+  }
+
+  #known(name: string): Known {
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
-    const der = Buffer.concat([SPKI_PREFIX, raw]);
-    const key = createPublicKey({ key: der, format: "der", type: "spki" });
+    const der = Buffer.concat([SPKI_PREFIX, Buffer.from(name, "latin1")]);
+    const made: Known = { object: keyObject(der), seen: 0 };
     if (this.#keys.size >= KEYS_MAX) this.#keys.clear();
-    this.#keys.set(name, key);
-    return key;
+    this.#keys.set(name, made);
+    return made;
+  }
+}
+
+function keyObject(der: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: der, format: "der", type: "spki" });
+  } catch {
+    return undefined;
   }
 }

@@ -45,7 +45,7 @@ export type IntakeReply = IntakeFrames | { fault: FaultData } | { knows: number 
 const verifier = new BatchVerifier();
 const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
 const reader = new BatchReader(new OutcomeIds(fillRandom), (key, signature, message) =>
-  verifier.isValid(key, message, signature),
+  verifier.verifyLater(key, signature, message),
 );
 
 /** The task function that the pool calls. */

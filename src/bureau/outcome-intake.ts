@@ -43,9 +43,11 @@ export interface IntakeTask extends BatchDocument {
   readonly nowMs: number;
 }
 
-/** What is to be recorded of a batch, and why the rest is not. */
+/** What is to be recorded of a row, or why it is not. */
+type Row = OutcomeRecord | ServiceFault;
+
 export interface ReadBatch {
-  readonly rows: readonly (OutcomeRecord | ServiceFault)[];
+  readonly rows: readonly Row[];
   /** The signed bytes that go before the rows, where all of them have one signature. */
   readonly evidence: Omit<BatchEvidence, "evidenceId"> | undefined;
 }
@@ -82,14 +84,14 @@ export class BatchReader {
     if (task.signature !== undefined) return this.#readSigned(task, body, rules, task.signature);
     const rows = parseOutcomeBatch(body, task.isLines);
     if (task.isSignatureRequired && !rows.some(isSignedItem)) throw unsigned();
-    const read: (OutcomeRecord | ServiceFault)[] = [];
-    for (const row of rows) {
-      if (row instanceof ServiceFault) read.push(row);
-      else if (isSignedItem(row)) read.push(await this.#item(task, row, rules));
-      else if (task.isSignatureRequired) read.push(unsigned());
-      else read.push(acceptableOutcome(this.#desk, row, task.tenant, task.nowMs));
-    }
-    return { rows: read, evidence: undefined };
+    const read = (row: OutcomeRow): Row | Promise<Row> => {
+      if (row instanceof ServiceFault) return row;
+      if (isSignedItem(row)) return this.#item(task, row, rules);
+      if (task.isSignatureRequired) return unsigned();
+      return acceptableOutcome(this.#desk, row, task.tenant, task.nowMs);
+    };
+    // All items ask for their verification before the first is waited for: they are one batch.
+    return { rows: await inOrder(rows.map(read)), evidence: undefined };
   }
 
   /** One signature over all: the signed bytes are kept once, the rows refer to them. */
@@ -140,6 +142,13 @@ export class BatchReader {
       throw thrown;
     }
   }
+}
+
+/** A thousand rows that are there already are not made a thousand promises. */
+async function inOrder(rows: readonly (Row | Promise<Row>)[]): Promise<Row[]> {
+  const settled: Row[] = [];
+  for (const row of rows) settled.push(row instanceof Promise ? await row : row);
+  return settled;
 }
 
 function unsigned(): ServiceFault {
