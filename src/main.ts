@@ -157,7 +157,7 @@ async function openGround(
     reserveBytes: config.diskReserveBytes,
     log,
     onTable: (memory) => {
-      void told.scorer?.rebind(memory);
+      told.scorer?.rebind(memory);
       told.front?.rebind(memory);
     },
   });

@@ -3,7 +3,12 @@ import { ServiceFault } from "./contract/faults.ts";
 import { openPool, PoolBusy } from "./engine/pool.ts";
 import type { Pool } from "./engine/pool.ts";
 import type { BatchScorer } from "./http/services.ts";
-import type { ScoringReply, ScoringWorkerData } from "./scoring-worker.ts";
+import type {
+  ScoringReply,
+  ScoringTable,
+  ScoringTask,
+  ScoringWorkerData,
+} from "./scoring-worker.ts";
 
 /** Where verify is scored: always in place, always on the pool, or each where it is cheaper. */
 export const SCORING_MODES = ["auto", "inline", "pool"] as const;
@@ -22,7 +27,7 @@ const WORKER = new URL("scoring-worker.ts", import.meta.url).href;
 
 export interface ScoringPool extends BatchScorer {
   /** Scores by another table from now on; tasks under way end on the old one. */
-  rebind(memory: WebAssembly.Memory): Promise<void>;
+  rebind(memory: WebAssembly.Memory): void;
   close(): Promise<void>;
 }
 
@@ -32,14 +37,15 @@ export function openScoringPool(
   shared: Omit<ScoringWorkerData, "nextSlot">,
 ): ScoringPool | undefined {
   if (mode === "inline") return undefined;
-  let pool = poolOver(shared);
+  const pool = poolOver(shared);
+  let table: ScoringTable | undefined;
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
-    score: (task) => score(pool, task),
-    async rebind(memory) {
-      const before = pool;
-      pool = poolOver({ ...shared, memory });
-      await before.close();
+    score: (task) => score(pool, table === undefined ? task : { ...task, table }),
+    // With the tasks, not by other threads: those would take a second to start, and batches with
+    // a deadline wait for them.
+    rebind(memory) {
+      table = { memory, generation: (table?.generation ?? 0) + 1 };
     },
     close: () => pool.close(),
   };
@@ -52,9 +58,9 @@ function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
   return openPool({ filename: WORKER, workerData });
 }
 
-async function score(pool: Pool, task: Parameters<BatchScorer["score"]>[0]) {
+async function score(pool: Pool, task: ScoringTask) {
   const reply = await pool
-    .run<typeof task, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
+    .run<ScoringTask, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
     .catch((error: unknown) => {
       if (!(error instanceof PoolBusy)) throw error;
       throw new ServiceFault("overloaded", "too many batches are waiting");

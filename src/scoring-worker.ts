@@ -25,6 +25,15 @@ export interface ScoringWorkerData {
   decisionRings: readonly SharedArrayBuffer[];
 }
 
+/** The table that a re-fold has made; comes with every task from then on. */
+export interface ScoringTable {
+  readonly memory: WebAssembly.Memory;
+  /** Rises with every re-fold: the memory itself is another object in every message. */
+  readonly generation: number;
+}
+
+export type ScoringTask = VerifyBatchTask & { readonly table?: ScoringTable };
+
 /** A result, or a fault as data: class instances do not survive the crossing. */
 export type ScoringReply =
   | { result: VerifyBatchResult }
@@ -38,8 +47,11 @@ const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings } =
 const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
 const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
+const engine = openEngineReader(memory, slot);
+/** Of the table that the reader reads; 0 for the one the thread was started with. */
+let generation = 0;
 const bureau = openBureau({
-  engine: openEngineReader(memory, slot),
+  engine,
   ledger: {
     append: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
     appendBatch: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
@@ -60,7 +72,11 @@ const bureau = openBureau({
 const requestIds = new RequestIds(Date.now);
 
 /** The task function that the pool calls. */
-export default async function score(task: VerifyBatchTask): Promise<ScoringReply> {
+export default async function score(task: ScoringTask): Promise<ScoringReply> {
+  if (task.table !== undefined && task.table.generation !== generation) {
+    engine.rebind(task.table.memory);
+    generation = task.table.generation;
+  }
   try {
     return { result: await scoreVerifyBatch(task, bureau, () => requestIds.next()) };
   } catch (thrown) {
