@@ -1,6 +1,7 @@
 // Standings through the real threads: applied at their position, so that a replay, a start from a
 // snapshot and a re-fold end with the table that was served, byte for byte.
 import { afterEach, expect, test } from "vitest";
+import { FLAG_KEY_REVOKED } from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -175,6 +176,9 @@ test("a batch replaces its own marks and no others", () => {
   apply(0xff);
   const all = Object.values(STANDING_BITS).reduce((sum: number, bit) => sum + bit, 0);
   expect(reader.explain(agent, NOW_MS).flags).toBe(all);
+  writer.markKeyRevoked(agent, true);
   apply(STANDING_BITS.seed);
+  expect(reader.explain(agent, NOW_MS).flags).toBe(STANDING_BITS.seed | FLAG_KEY_REVOKED);
+  writer.markKeyRevoked(agent, false);
   expect(reader.explain(agent, NOW_MS).flags).toBe(STANDING_BITS.seed);
 });
