@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { openJournalReader } from "./ledger/journal-reader.ts";
 import { recoverJournal } from "./ledger/journal-recovery.ts";
+import { yieldToOthers } from "./niceness.ts";
 import { describeRecord } from "./store-journal.ts";
 import { StoreCore } from "./store/store-core.ts";
 import { serveStore } from "./store/store-loop.ts";
@@ -16,6 +17,8 @@ interface ThreadData extends StoreThreadData {
 }
 
 function main(port: MessagePort, data: ThreadData): void {
+  // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
+  yieldToOthers();
   const tell = (message: FromStore) => port.postMessage(message);
   const core = new StoreCore({
     directory: data.store,
