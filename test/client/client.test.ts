@@ -90,7 +90,10 @@ describe("require", () => {
     // A newcomer's first error says what was asked and why it failed, and no more of the address.
     const { message } = thrown as TrustRankError;
     expect(message).toBe("the service at http://127.0.0.1:64999 cannot be reached (ECONNREFUSED)");
-    const secret = new TrustRankClient({ baseUrl: "http://u:pw@127.0.0.1:64999/p?k=1", fetch: boom });
+    const secret = new TrustRankClient({
+      baseUrl: "http://u:pw@127.0.0.1:64999/p?k=1",
+      fetch: boom,
+    });
     const told = await rejection(secret.check(CONNECT, { stakes: 1 }));
     expect((told as Error).message).toBe("the service at http://127.0.0.1:64999 cannot be reached");
     expect(() => new TrustRankClient({ baseUrl: "localhost:8080" })).toThrow(/must begin with/);

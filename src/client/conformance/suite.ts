@@ -73,7 +73,8 @@ export async function runConformance(
   return rows;
 }
 
-const FAULTS: readonly (readonly [string, Fault])[] = [
+/** Ways of having no verdict that show themselves at once, but for silence. */
+export const FAULTS: readonly (readonly [string, Fault])[] = [
   ["silence", { kind: "silence" }],
   ["connection refused", { kind: "refused" }],
   ["connection reset", { kind: "reset" }],
