@@ -1,12 +1,20 @@
 // bench:grounding: microseconds and megabytes per second of scoring against text length, and of
-// indexing against document length. Texts are made from a fixed seed. One JSON object on the last
-// line of stdout.
+// indexing against document length. Texts are made from a fixed seed. With `--vault N` also what a
+// verify without content costs beside N sources (grounding-vault.ts; `--seconds 0` leaves HTTP
+// out). One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding-module.ts";
+import { benchVault } from "./grounding-vault.ts";
 
-const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean", default: false },
+    vault: { type: "string" },
+    seconds: { type: "string", default: "4" },
+  },
+});
 const ROUNDS = values.smoke ? 20 : 2000;
 const DOCUMENT_LENGTH = 6000;
 const LENGTHS = values.smoke ? [700, 7000] : [175, 700, 2800, 11_200, 44_800, 179_200];
@@ -67,7 +75,12 @@ const scores = LENGTHS.map((length) => {
 });
 const indexes = LENGTHS.map((length) => {
   const text = textOf(length);
-  const times = timesOf(Math.max(10, ROUNDS >> 6), () => writer.index(text));
+  const times = timesOf(Math.max(10, ROUNDS >> 6), () => writer.discard(writer.build(text)));
   return { length, us_p50: round(times[times.length >> 1]!) };
 });
-process.stdout.write(`${JSON.stringify({ document_length: DOCUMENT_LENGTH, scores, indexes })}\n`);
+const vault =
+  values.vault === undefined
+    ? {}
+    : { vault: await benchVault(Number(values.vault), Number(values.seconds)) };
+const report = { document_length: DOCUMENT_LENGTH, scores, indexes, ...vault };
+process.stdout.write(`${JSON.stringify(report)}\n`);

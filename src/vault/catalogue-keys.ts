@@ -1,28 +1,48 @@
 // Names of sources and tenants as words for the catalogue's tables, and digests as words.
 import { hash } from "node:crypto";
 
-/** Ids asked for lately: a digest costs more than all the rest of a look-up. */
-const KEPT_MAX = 8192;
-const kept = new Map<string, Uint32Array>();
-const owners = new Map<string, readonly [number, number]>([["", [0, 0]]]);
+/** Words of a key: half a SHA-256, so that no id can be made to pass for another. */
+export const KEY_WORDS = 4;
 
-/** Key of a source id: half its SHA-256, so that no id can be made to pass for another. */
-export function keyOf(sourceId: string): Uint32Array {
-  const known = kept.get(sourceId);
-  if (known !== undefined) return known;
-  const key = firstWords(sourceId, 4);
-  if (kept.size >= KEPT_MAX) kept.clear();
-  kept.set(sourceId, key);
-  return key;
+/**
+ * Keys of ids asked for lately, each in the one place that its id may take: a digest costs more
+ * than all the rest of a look-up, and a map that forgets would cost more than the digest.
+ */
+const PLACES = 8192;
+const ids: (string | undefined)[] = Array.from({ length: PLACES }, () => undefined);
+export const keyWords = new Uint32Array(PLACES * KEY_WORDS);
+
+/** Where in `keyWords` the key of a source id stands, until the next call. */
+export function keyOf(sourceId: string): number {
+  const place = placeOf(sourceId);
+  const at = place * KEY_WORDS;
+  if (ids[place] === sourceId) return at;
+  const digest = hash("sha256", sourceId, "hex");
+  for (let word = 0; word < KEY_WORDS; word++) keyWords[at + word] = digestWord(digest, word);
+  ids[place] = sourceId;
+  return at;
 }
+
+/** By the end of an id, where ids differ. */
+function placeOf(id: string): number {
+  let sum = id.length;
+  for (let at = Math.max(0, id.length - 24); at < id.length; at++) {
+    sum = Math.imul(sum ^ id.charCodeAt(at), 0x01000193);
+  }
+  return (sum ^ (sum >>> 15)) & (PLACES - 1);
+}
+
+const OWNERS_MAX = 8192;
+const owners = new Map<string, readonly [number, number]>([["", [0, 0]]]);
 
 /** A tenant in two words; both are zero for everyone's. */
 export function ownerOf(tenant: string): readonly [number, number] {
   const known = owners.get(tenant);
   if (known !== undefined) return known;
-  const [low, high] = firstWords(tenant, 2) as unknown as [number, number];
+  const digest = hash("sha256", tenant, "hex");
+  const [low, high] = [digestWord(digest, 0), digestWord(digest, 1)];
   const owner = [low === 0 && high === 0 ? 1 : low, high] as const;
-  if (owners.size >= KEPT_MAX) {
+  if (owners.size >= OWNERS_MAX) {
     owners.clear();
     owners.set("", [0, 0]);
   }
@@ -43,9 +63,4 @@ export function digestWord(sha256: string, at: number): number {
     word = (word << 4) | (code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57);
   }
   return word >>> 0;
-}
-
-function firstWords(text: string, count: number): Uint32Array {
-  const digest = hash("sha256", text, "buffer");
-  return new Uint32Array(digest.buffer.slice(digest.byteOffset, digest.byteOffset + count * 4));
 }

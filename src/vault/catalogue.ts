@@ -8,7 +8,7 @@
 // any more is used again only once no reader is pinned (pins.ts), so readers look up pinned.
 import { EVIDENCE_STATES } from "../contract/evidence.ts";
 import type { EvidenceState } from "../contract/evidence.ts";
-import { digestWord, keyOf, ownerOf } from "./catalogue-keys.ts";
+import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
 
 /*
  * Entry, 72 bytes:
@@ -25,7 +25,6 @@ import { digestWord, keyOf, ownerOf } from "./catalogue-keys.ts";
  * that a miss reads slots alone.
  */
 const ENTRY_WORDS = 18;
-const KEY_WORDS = 4;
 const DIGEST_AT = 4;
 const DIGEST_WORDS = 8;
 const STATE_AT = 12;
@@ -117,7 +116,7 @@ export class Catalogue {
     const at = number * ENTRY_WORDS;
     const key = keyOf(entry.sourceId);
     const [low, high] = ownerOf(entry.tenant);
-    this.#entries.set(key, at);
+    for (let word = 0; word < KEY_WORDS; word++) this.#entries[at + word] = keyWords[key + word]!;
     for (let word = 0; word < DIGEST_WORDS; word++) {
       this.#entries[at + DIGEST_AT + word] = digestWord(entry.sha256, word);
     }
@@ -140,10 +139,11 @@ export class Catalogue {
     const key = keyOf(sourceId);
     const [low, high] = ownerOf(tenant);
     let open = NOT_FOUND;
-    for (let slot = key[0]! & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
+    const first = keyWords[key]!;
+    for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
       const number = Atomics.load(this.#bySource, slot * 2 + 1) - 1;
       if (number < 0) return open;
-      if (this.#bySource[slot * 2] !== key[0]) continue;
+      if (this.#bySource[slot * 2] !== first) continue;
       const at = number * ENTRY_WORDS;
       if (!this.#isKey(at, key)) continue;
       const owner = this.#entries[at + TENANT_AT];
@@ -208,8 +208,9 @@ export class Catalogue {
     if ((flags & FLAG_LISTED) === 0) this.#free.push(number);
   }
 
-  #nameSource(key: Uint32Array, low: number, high: number, number: number): void {
-    for (let slot = key[0]! & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
+  #nameSource(key: number, low: number, high: number, number: number): void {
+    const first = keyWords[key]!;
+    for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
       const named = this.#bySource[slot * 2 + 1]! - 1;
       const at = named * ENTRY_WORDS;
       const isSame =
@@ -218,7 +219,7 @@ export class Catalogue {
         this.#entries[at + TENANT_AT] === low &&
         this.#entries[at + TENANT_AT + 1] === high;
       if (named >= 0 && !isSame) continue;
-      this.#bySource[slot * 2] = key[0]!;
+      this.#bySource[slot * 2] = first;
       Atomics.store(this.#bySource, slot * 2 + 1, number + 1);
       return;
     }
@@ -236,9 +237,9 @@ export class Catalogue {
     Atomics.add(this.#header, LISTED_AT, 1);
   }
 
-  #isKey(at: number, key: Uint32Array): boolean {
+  #isKey(at: number, key: number): boolean {
     for (let word = 0; word < KEY_WORDS; word++) {
-      if (this.#entries[at + word] !== key[word]) return false;
+      if (this.#entries[at + word] !== keyWords[key + word]) return false;
     }
     return true;
   }

@@ -2,7 +2,7 @@
 // with last, per tenant, and since when. One table for all threads, of a fixed size, that forgets:
 // a miss proves nothing, a hit is exact enough to ask for a second look. Threads may write the same
 // entry at once; its check word then turns it into a miss.
-import { digestWord, keyOf, tenantWord } from "./catalogue-keys.ts";
+import { digestWord, keyOf, keyWords, tenantWord } from "./catalogue-keys.ts";
 
 const ENTRIES = 1 << 16;
 /** Content, its sources, seconds since 1970 it came with them first, check of these three. */
@@ -51,7 +51,7 @@ export class CitationMemory {
 /** Order does not count. */
 function citedWord(sources: readonly string[]): number {
   let sum = sources.length;
-  for (const id of sources) sum = (sum + mixed(keyOf(id)[1]!, GOLDEN)) | 0;
+  for (const id of sources) sum = (sum + mixed(keyWords[keyOf(id) + 1]!, GOLDEN)) | 0;
   return sum >>> 0;
 }
 

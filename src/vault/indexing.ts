@@ -6,7 +6,7 @@ import { flattenDocument } from "./flatten.ts";
 import { signatureOf } from "./minhash.ts";
 
 /**
- * Units of one request's texts that are indexed in place: about a millisecond at the 40 to 60 ns a
+ * Units of one request's texts that are indexed in place: a third of a millisecond at the 21 ns a
  * unit that bench:grounding measures. What is larger is made ready on another thread.
  */
 export const INDEX_INLINE_UNITS_MAX = 16_384;
