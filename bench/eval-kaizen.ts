@@ -4,13 +4,15 @@
 import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
+import { probeEngine } from "../src/kaizen-states.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
 import { show } from "../src/kaizen/gate.ts";
+import { rowAt } from "../src/kaizen/holdout.ts";
 import type { Evidence } from "../src/kaizen/holdout.ts";
 import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
 import { twoWayVariance } from "../src/kaizen/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
-import { evidenceOf, rowAt } from "./kaizen-stream.ts";
+import { evidenceOf } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";
 import { usableColumns } from "./replay.ts";
 
@@ -106,6 +108,7 @@ class Schedule {
       holdoutFrom,
       holdoutTo: now,
       isPilot: true,
+      probe: (own) => probeEngine("handshake", this.config, own, this.runs.length),
     });
     record.reason = outcome.reason;
     // Rows that a test has seen are spent, whatever it said.

@@ -27,15 +27,3 @@ export function evidenceOf(outcomes: RatedOutcome[], config: ScoringConfig): Evi
     weights: new Float64Array(outcomes.length).fill(1),
   };
 }
-
-/** First row at or after a time. */
-export function rowAt(evidence: Evidence, timeMs: number): number {
-  let low = 0;
-  let high = evidence.timesMs.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

@@ -12,6 +12,8 @@ import { createEngineMemory } from "./engine/memory.ts";
 import type { AttackCast } from "./kaizen/attacks.ts";
 import type { Evidence } from "./kaizen/holdout.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
+import { namespaceOf } from "./kaizen/slices.ts";
+import type { RowContext } from "./kaizen/slices.ts";
 import { Exclusions } from "./ledger/exclusions.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journal-format.ts";
@@ -85,12 +87,8 @@ export function firstRecordedMs(directory: string, uptoLsn: number): number | un
   return found;
 }
 
-function readHistory(
-  directory: string,
-  uptoLsn: number,
-  onShare: (share: number) => void,
-): History {
-  const history: History = {
+function emptyHistory(): History {
+  return {
     agents: [],
     subjects: [],
     reporters: [],
@@ -102,6 +100,14 @@ function readHistory(
     recordedMs: [],
     standings: [],
   };
+}
+
+function readHistory(
+  directory: string,
+  uptoLsn: number,
+  onShare: (share: number) => void,
+): History {
+  const history = emptyHistory();
   const numbers = new Map<string, number>();
   const numberOf = (id: string) => {
     const known = numbers.get(id);
@@ -154,6 +160,10 @@ function readHistory(
 class EvidenceTable {
   readonly check: Evidence;
   readonly handshake: Evidence;
+  readonly #context: RowContext;
+  readonly #namespaces: string[] = [];
+  /** Number of each agent's namespace, as it turns up. */
+  readonly #namespaceOf = new Map<string, number>();
   #count = 0;
 
   constructor(capacity: number) {
@@ -163,7 +173,13 @@ class EvidenceTable {
       reporters: new Uint32Array(capacity),
       timesMs: new Float64Array(capacity),
       weights: new Float64Array(capacity),
+      context: {
+        stakes: new Float64Array(capacity),
+        namespaces: new Uint32Array(capacity),
+        namespaceNames: this.#namespaces,
+      },
     };
+    this.#context = shared.context;
     this.check = { ...shared, rows: createRows(capacity) };
     this.handshake = { ...shared, rows: createRows(capacity) };
   }
@@ -182,8 +198,17 @@ class EvidenceTable {
     check.subjects[row] = history.subjects[i]!;
     check.reporters[row] = history.reporters[i]!;
     check.timesMs[row] = timeMs;
+    this.#context.stakes[row] = stakes;
+    this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
     const grade = config.grade_weights[history.grades[i]!]!;
     check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
+  }
+
+  #namespaceNumber(name: string): number {
+    const known = this.#namespaceOf.get(name);
+    if (known !== undefined) return known;
+    this.#namespaceOf.set(name, this.#namespaces.length);
+    return this.#namespaces.push(name) - 1;
   }
 }
 

@@ -1,12 +1,11 @@
 // Entry of kaizen's pool thread: replays the journal, fits, tests, and answers with findings. It
 // owns a private engine memory and writes nothing: what it dies of leaves the champion in place.
-import { readlinkSync } from "node:fs";
-import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
 import type { ScoringConfig } from "./engine/config.ts";
 import { KAIZEN_STAGES } from "./kaizen-pool.ts";
 import { replayJournal } from "./kaizen-replay.ts";
 import type { Replayed } from "./kaizen-replay.ts";
+import { probeEngine } from "./kaizen-states.ts";
 import { playAttacks } from "./kaizen/attacks.ts";
 import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
 import { GATE_POLICY } from "./kaizen/gate.ts";
@@ -16,6 +15,7 @@ import { kaizenRun, SIDES } from "./kaizen/run.ts";
 import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
 import type { ScorecardRows } from "./kaizen/scorecard.ts";
+import { yieldToOthers } from "./niceness.ts";
 
 /** Shared with the service: [0] the stage, [1] its progress in thousandths. */
 export interface KaizenWorkerData {
@@ -42,23 +42,12 @@ export interface KaizenResult {
 
 /** From so many signed outcomes on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;
-/** Below every other thread of the process: a run may take longer, an answer may not. */
-const NICENESS = 10;
 
 const { progress } = workerData as KaizenWorkerData;
 
 function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
   Atomics.store(progress, 0, KAIZEN_STAGES.indexOf(stage));
   Atomics.store(progress, 1, Math.round(share * 1000));
-}
-
-/** Where the kernel schedules threads one by one, this one yields to the rest. */
-function yieldToOthers(): void {
-  try {
-    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), NICENESS);
-  } catch {
-    // Not Linux: the run competes on equal terms, nothing else changes.
-  }
 }
 
 /** Both legs of every victim; the scripts ask for one, the other is kept beside it. */
@@ -113,6 +102,7 @@ export default function run(task: KaizenTask): KaizenResult {
     champion,
     { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS },
     (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
+    probeEngine,
   );
   enter("waiting");
   return { findings, rows, ...watched };

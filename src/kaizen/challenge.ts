@@ -9,7 +9,6 @@ import {
   calibrationGate,
   driftGate,
   falsePositiveGate,
-  monotoneGate,
   refuseThreshold,
   stabilityGate,
 } from "./gates-safety.ts";
@@ -17,6 +16,9 @@ import { cappedWeights, forecast } from "./holdout.ts";
 import type { Evidence, Holdout } from "./holdout.ts";
 import { logLossOf } from "./metrics.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./scorecard.ts";
+import { slicesOf } from "./slices.ts";
+import { monotoneGate } from "./states.ts";
+import type { StateFindings } from "./states.ts";
 
 /** How strongly a fit is pulled towards the champion; chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;
@@ -44,8 +46,8 @@ export interface ChallengeOptions {
   policy?: GatePolicy;
   /** A person has agreed to a structural change beforehand. */
   isSignedOff?: boolean;
-  /** Slices of the holdout rows, by number; default: one. */
-  slices?: ArrayLike<number>;
+  /** Plays a challenger on random states in a private engine (gate G6). */
+  probe?: (challenger: ScoringConfig) => StateFindings;
 }
 
 export interface Challenge {
@@ -88,12 +90,15 @@ export function challenge(
     return refusal([sample], `insufficient evidence: ${have}`);
   }
   const fitted = fitChallenger(evidence, config, options);
-  if (fitted === null) return refusal([sample], "the fit broke; the champion stays");
+  if ("broken" in fitted) return refusal([sample], `${fitted.broken}; the champion stays`);
   const { model, lambda } = fitted;
   const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
+  // The features of the holdout, or the fitted weights, are no numbers: nothing can be compared.
+  const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
+  if (!isFinite) return refusal([sample], "the holdout gives no finite score; the champion stays");
   const holdout: Holdout = { ...base, challenger: after };
   const trainScores = forecast(evidence, 0, trainTo, champion, config).scores;
-  const slices = options.slices ?? new Uint8Array(failures.length);
+  const found = options.probe?.({ ...config, [options.side]: model });
   const { z } = lossGain(holdout);
   const gates = [
     sample,
@@ -101,10 +106,10 @@ export function challenge(
     rankingGate(holdout, policy),
     calibrationGate(holdout, policy),
     falsePositiveGate(holdout, policy),
-    monotoneGate(holdout),
+    monotoneGate(holdout, policy, found),
     driftGate(holdout, trainScores, z, policy),
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
-    sliceGate(holdout, slices, policy),
+    sliceGate(holdout, slicesOf(evidence, holdoutFrom, holdoutTo), policy),
   ];
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
@@ -112,8 +117,12 @@ export function challenge(
   return { challenger: model, holdout, lambda, gates, passed, reason };
 }
 
-/** Lambda by an inner split, then the fit on all training rows. Null when nothing converges. */
-function fitChallenger(evidence: Evidence, config: ScoringConfig, options: ChallengeOptions) {
+/** Lambda by an inner split, then the fit on all training rows; or what broke. */
+function fitChallenger(
+  evidence: Evidence,
+  config: ScoringConfig,
+  options: ChallengeOptions,
+): { model: ScoringModel; lambda: number } | { broken: string } {
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
@@ -128,9 +137,12 @@ function fitChallenger(evidence: Evidence, config: ScoringConfig, options: Chall
     const loss = lossOn(evidence, inner, trainTo, fit);
     if (best === undefined || loss < best.loss) best = { lambda, loss };
   }
-  if (best === undefined || !Number.isFinite(best.loss)) return null;
+  if (best === undefined || !Number.isFinite(best.loss)) return { broken: "the fit broke" };
   const fit = fitOn(trainTo, best.lambda);
-  if (fit === null) return null;
+  if (fit === null) return { broken: "the fit broke" };
+  if (isSeparated(evidence, trainTo, fit)) {
+    return { broken: "the fit broke: the features tell every failure from every success" };
+  }
   const shaped = withCoefficients(champion, fit.coefficients);
   const goods = forecast(evidence, 0, trainTo, shaped, config).optimistic.filter(
     (_, i) => failures[i] === 0,
@@ -147,6 +159,21 @@ function trainingWeights(evidence: Evidence, to: number): Float64Array {
     REPORTER_SHARE,
   );
   return capped.map((weight, i) => weight * evidence.weights[i]!);
+}
+
+/**
+ * Every failure above every success: a likelihood without a maximum. The penalty still gives
+ * numbers then, but they are the penalty's and no probabilities.
+ */
+function isSeparated(evidence: Evidence, to: number, fit: Fit): boolean {
+  let lowestFailure = Infinity;
+  let highestSuccess = -Infinity;
+  for (let row = 0; row < to; row++) {
+    const eta = rowLogit(evidence.rows, row, fit.coefficients);
+    if (evidence.failures[row] === 1) lowestFailure = Math.min(lowestFailure, eta);
+    else highestSuccess = Math.max(highestSuccess, eta);
+  }
+  return lowestFailure > highestSuccess;
 }
 
 function lossOn(evidence: Evidence, from: number, to: number, fit: Fit): number {

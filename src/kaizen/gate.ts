@@ -5,8 +5,9 @@
 /** Thresholds of the gates; every one is public and part of the record of a run. */
 export const GATE_POLICY = {
   rows_min: 1000,
+  /** Of failures and of successes. */
   failures_min: 100,
-  /** With fewer failures than that a pilot deployment may still test. */
+  /** With fewer than that a pilot deployment may still test. */
   failures_min_pilot: 40,
   effective_reporters_min: 30,
   effective_subjects_min: 50,
@@ -21,6 +22,8 @@ export const GATE_POLICY = {
   slope_min: 0.8,
   slope_max: 1.25,
   intercept_max: 0.2,
+  /** Points that one report may move a score, half the scale; or what the champion allows. */
+  report_step_max: 275,
   false_positive_max: 0.001,
   mcnemar_p_min: 0.05,
   drift_warn: 0.1,

@@ -3,6 +3,7 @@
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "./holdout.ts";
+import type { Slice } from "./slices.ts";
 import { aucDifference, effectiveClusters, twoWayVariance } from "./statistics.ts";
 
 const countOf = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
@@ -27,13 +28,14 @@ export function sampleGate(
   const passed =
     numbers.rows >= rowsMin &&
     bads >= least &&
+    numbers.successes >= least &&
     numbers.effective_reporters >= policy.effective_reporters_min &&
     numbers.effective_subjects >= policy.effective_subjects_min;
   const sentence =
-    `${numbers.rows} rows with ${bads} failures from ` +
+    `${numbers.rows} rows with ${bads} failures and ${numbers.successes} successes from ` +
     `${show(numbers.effective_reporters, 1)} effective reporters on ` +
-    `${show(numbers.effective_subjects, 1)} effective subjects; needed ${rowsMin}, ${least}, ` +
-    `${policy.effective_reporters_min} and ${policy.effective_subjects_min}`;
+    `${show(numbers.effective_subjects, 1)} effective subjects; needed ${rowsMin}, ` +
+    `${least} of each, ${policy.effective_reporters_min} and ${policy.effective_subjects_min}`;
   return { id: "G1", name: "sample", passed, numbers, sentence };
 }
 
@@ -82,32 +84,21 @@ export function rankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
   return { id: "G3", name: "ranking", passed, numbers, sentence };
 }
 
-function rowsBySlice(sliceOf: ArrayLike<number>, count: number): number[][] {
-  const slices = new Map<number, number[]>();
-  for (let i = 0; i < count; i++) {
-    const rows = slices.get(sliceOf[i]!);
-    if (rows === undefined) slices.set(sliceOf[i]!, [i]);
-    else rows.push(i);
-  }
-  return [...slices.values()];
-}
-
-/** G10: no slice with enough rows gets clearly worse. `sliceOf` numbers the slices. */
+/** G10: no slice with enough rows gets clearly worse. */
 export function sliceGate(
   holdout: Holdout,
-  sliceOf: ArrayLike<number>,
+  slices: readonly Slice[],
   policy: GatePolicy,
 ): GateResult {
   const { champion, challenger } = holdout;
-  let worstZ = 0;
-  let slices = 0;
-  let hurt = 0;
-  for (const rows of rowsBySlice(sliceOf, holdout.failures.length)) {
-    if (rows.length < policy.slice_rows_min) continue;
-    slices++;
-    const pick = (values: ArrayLike<number>) => rows.map((i) => values[i]!);
+  const tested = slices.filter((slice) => slice.rows.length >= policy.slice_rows_min);
+  const numbers: Record<string, number> = {};
+  const hurt: string[] = [];
+  for (const { name, rows } of tested) {
+    const pick = (values: ArrayLike<number>) => Float64Array.from(rows, (i) => values[i]!);
     const before = pick(champion.losses);
-    const gains = before.map((loss, i) => loss - challenger.losses[rows[i]!]!);
+    const after = pick(challenger.losses);
+    const gains = before.map((loss, i) => loss - after[i]!);
     const { mean, variance } = twoWayVariance(
       gains,
       pick(holdout.weights),
@@ -116,10 +107,14 @@ export function sliceGate(
     );
     const z = variance > 0 ? mean / Math.sqrt(variance) : 0;
     const base = before.reduce((sum, x) => sum + x, 0) / before.length;
-    worstZ = Math.min(worstZ, z);
-    if (z < policy.slice_z_min && -mean / base > policy.slice_loss_increase_max) hurt++;
+    numbers[`${name}: rows`] = rows.length;
+    numbers[`${name}: z`] = z;
+    numbers[`${name}: loss change`] = -mean / base;
+    if (z < policy.slice_z_min && -mean / base > policy.slice_loss_increase_max) hurt.push(name);
   }
-  const numbers = { slices, hurt, worst_z: worstZ };
-  const sentence = `${hurt} of ${slices} slices with enough rows get clearly worse`;
-  return { id: "G10", name: "slices", passed: hurt === 0, numbers, sentence };
+  const worst = hurt.length === 0 ? "" : `: ${hurt.join(", ")}`;
+  const sentence =
+    `${hurt.length} of ${tested.length} slices with enough rows get clearly worse${worst} ` +
+    `(looked at: ${tested.map(({ name }) => name).join(", ") || "none"})`;
+  return { id: "G10", name: "slices", passed: hurt.length === 0, numbers, sentence };
 }

@@ -1,13 +1,12 @@
 // Gates on what a promotion does to people: G4 calibration, G5 false positives, G6 monotone signs,
 // G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
-import { FEATURES } from "../contract/vocabulary.ts";
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import { refusalsOf } from "./holdout.ts";
 import type { Forecast, Holdout } from "./holdout.ts";
 import { calibrationError, neymanPearsonThreshold } from "./metrics.ts";
 import { calibrationNoise, recalibration } from "./recalibration.ts";
-import { COLUMN_SIGNS, coefficientsOf } from "./scorecard.ts";
+import { coefficientsOf } from "./scorecard.ts";
 import {
   clopperPearsonUpper,
   mcnemarOneSided,
@@ -110,19 +109,6 @@ export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateRes
     : `${refused} of ${goods} successes refused (${more} more, ${less} fewer than the ` +
       `champion); too few to bound 0.1 %`;
   return { id: "G5", name: "false positives", passed, numbers, sentence };
-}
-
-/** G6: no coefficient against its sign: worse evidence never improves a score. */
-export function monotoneGate(holdout: Holdout): GateResult {
-  const beta = coefficientsOf(holdout.challenger.model);
-  const names = ["intercept", "base", "mean", "viewer", ...FEATURES];
-  const wrong = names.filter((_, j) => !(beta[j]! * COLUMN_SIGNS[j]! >= 0));
-  const sentence =
-    wrong.length === 0
-      ? "every coefficient has the sign that its evidence demands"
-      : `wrong sign of ${wrong.join(", ")}`;
-  const numbers = { wrong_signs: wrong.length };
-  return { id: "G6", name: "monotone", passed: wrong.length === 0, numbers, sentence };
 }
 
 /**

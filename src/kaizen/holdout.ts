@@ -3,6 +3,7 @@ import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import { logLossOf } from "./metrics.ts";
 import { coefficientsOf, rowDeviation, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
+import type { RowContext } from "./slices.ts";
 
 /** A stretch of settled outcomes, in order of time. Clusters are any numbering of the agents. */
 export interface Evidence {
@@ -13,6 +14,8 @@ export interface Evidence {
   timesMs: Float64Array;
   /** Evidence weight of each row, 0 to 1. */
   weights: Float64Array;
+  /** Stakes and namespaces, where they are known. */
+  context?: RowContext;
 }
 
 /** One model's answers on the holdout. */

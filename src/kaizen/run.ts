@@ -14,6 +14,7 @@ import type { Evidence } from "./holdout.ts";
 import { figuresOf } from "./figures.ts";
 import type { Figures } from "./figures.ts";
 import { scorecardColumns } from "./scorecard.ts";
+import type { StateFindings } from "./states.ts";
 
 export const SIDES = ["check", "handshake"] as const;
 export type Side = (typeof SIDES)[number];
@@ -36,6 +37,14 @@ export interface RunOptions {
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
 }
+
+/** Plays a challenger on random states in a private engine (gate G6). */
+export type Probe = (
+  side: Side,
+  champion: ScoringConfig,
+  challenger: ScoringConfig,
+  seed: number,
+) => StateFindings;
 
 /** What one scorecard's challenge found. */
 export interface SideRecord {
@@ -73,6 +82,7 @@ function challengeSide(
   attacks: AttackRows | undefined,
   champion: ScoringConfig,
   options: RunOptions,
+  probe: Probe | undefined,
 ): SideRecord {
   const holdoutTo = rowAt(evidence, options.nowMs);
   const fromMs = options.nowMs - (options.holdoutDays ?? HOLDOUT_DAYS) * DAY_MS;
@@ -87,6 +97,7 @@ function challengeSide(
     holdoutTo,
     isPilot: options.isPilot,
     isSignedOff: options.isSignedOff,
+    ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
   });
   const record: SideRecord = {
     side,
@@ -120,10 +131,11 @@ export function kaizenRun(
   champion: ScoringConfig,
   options: RunOptions,
   onSide: (side: Side) => void = () => undefined,
+  probe?: Probe,
 ): Findings {
   const sides = SIDES.map((side) => {
     onSide(side);
-    return challengeSide(side, evidence[side], attacks[side], champion, options);
+    return challengeSide(side, evidence[side], attacks[side], champion, options, probe);
   });
   const passed = sides.filter((side) => side.passed && side.challenger !== undefined);
   const reason =

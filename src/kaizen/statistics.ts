@@ -78,10 +78,11 @@ function placements(scores: ArrayLike<number>, failures: ArrayLike<number>) {
     let end = i;
     let tiedGoods = 0;
     let tiedBads = 0;
-    for (; end < n && scores[order[end]!] === scores[order[i]!]; end++) {
+    do {
       if (failures[order[end]!] === 1) tiedBads++;
       else tiedGoods++;
-    }
+      end++;
+    } while (end < n && scores[order[end]!] === scores[order[i]!]);
     for (let k = i; k < end; k++) {
       const row = order[k]!;
       placement[row] =

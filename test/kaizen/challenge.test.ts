@@ -1,6 +1,7 @@
 // One challenge from evidence to verdict: nothing found in noise, a real shift found, and every
 // way in which the evidence can be useless leaves the champion where it is.
 import { describe, expect, it } from "vitest";
+import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringModel } from "../../src/engine/config.ts";
 import { challenge } from "../../src/kaizen/challenge.ts";
 import type { Evidence } from "../../src/kaizen/holdout.ts";
@@ -81,14 +82,37 @@ describe("a challenge", () => {
     expect(run(evidence).reason).toBe("the fit broke; the champion stays");
   });
 
-  it("fits separable data and a constant column without running away", () => {
+  it("keeps the champion when the data are separable: no finite fit is theirs", () => {
     const evidence = evidenceFrom(6, ROWS, MOVED);
     for (let row = 0; row < ROWS; row++) {
       evidence.rows.values[row * COLUMNS + 2] = evidence.failures[row]! * 2 - 1;
-      evidence.rows.values[row * COLUMNS + 10] = 3;
     }
+    const found = run(evidence);
+    expect(found.challenger).toBeUndefined();
+    expect(found.reason).toMatch(/features tell every failure from every success; the champion/);
+  });
+
+  it("keeps the champion's weight on a column that never changes", () => {
+    const evidence = evidenceFrom(6, ROWS, MOVED);
+    for (let row = 0; row < ROWS; row++) evidence.rows.values[row * COLUMNS + 10] = 3;
     const { challenger } = run(evidence);
-    expect(challenger).toBeDefined();
-    expect(Number.isFinite(challenger!.mean)).toBe(true);
+    const name = FEATURES[10 - 4]!;
+    expect(challenger!.weights[name]).toBeCloseTo(CHAMPION.weights[name] ?? 0, 6);
+  });
+
+  it("keeps the champion when the holdout holds what is no number", () => {
+    const evidence = evidenceFrom(7, ROWS, MOVED);
+    evidence.rows.values[7000 * COLUMNS + 2] = Number.NaN;
+    const found = run(evidence);
+    expect(found.passed).toBe(false);
+    expect(found.reason).toBe("the holdout gives no finite score; the champion stays");
+  });
+
+  it("keeps the champion when there is no success to learn from", () => {
+    const evidence = evidenceFrom(8, ROWS, MOVED);
+    evidence.failures.fill(1);
+    expect(run(evidence).reason).toMatch(
+      /insufficient evidence: 3000 rows with 3000 failures and 0/,
+    );
   });
 });

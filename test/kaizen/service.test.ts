@@ -49,6 +49,11 @@ describe("a run in the service", () => {
     expect(run.rows).toBe(12_000);
     const ids = run.findings!.sides.map((side) => side.gates.map((gate) => gate.id));
     for (const found of ids) expect(found).toContain("G9");
+    const [states, slices] = ["G6", "G10"].map((id) =>
+      run.findings!.sides[0]!.gates.find((gate) => gate.id === id),
+    );
+    expect(states!.numbers).toMatchObject({ states: 10_000, failure_helps: 0 });
+    expect(slices!.sentence).toMatch(/looked at: all/);
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     const page = stage.kaizen.report(run.run_id)!;
     expect(page).toContain("<svg");
@@ -114,6 +119,36 @@ describe("promotion and rollback", () => {
     await stage.kaizen.watch();
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     expect(stage.kaizen.runs()[0]!.rolled_back!.reason).toBe("check: log-loss rose");
+  });
+});
+
+/** Outcomes in which the past tells the future without an error. */
+function separable(): OutcomeRecord[] {
+  return outcomes.map((outcome) => {
+    const isBad = Number(outcome.subject.split("/").at(-1)) % 5 === 0;
+    return { ...outcome, outcome: isBad ? 0 : 1 };
+  });
+}
+
+describe("evidence that teaches nothing", () => {
+  const asked = { ...ASKED, isSignedOff: true, holdoutDays: 180 };
+
+  it.each([
+    ["is separable", () => separable(), /the fit broke|G6 monotone/],
+    ["is one constant", () => outcomes.map((o) => ({ ...o, outcome: 1 as const })), /0 failures/],
+    ["is too little", () => outcomes.slice(-200), /insufficient evidence: 200 rows/],
+    [
+      "is unsigned",
+      () => outcomes.map((o) => ({ ...o, signature: "none" as const })),
+      /no settled/,
+    ],
+  ])("keeps the champion with a reason when it %s", async (_, evidence, reason) => {
+    stage = await openStage();
+    await stage.ledger.appendBatch(evidence());
+    const run = await stage.kaizen.start(asked)!.done;
+    expect(run.state).toBe("kept");
+    expect(run.reason).toMatch(reason);
+    expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
   });
 });
 
