@@ -1,18 +1,11 @@
 // What a caller can get wrong, over both adapters: each with its status, code and pointer, told as
 // a problem that names the request and nothing secret.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/vocabulary.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { call, type CallOptions, problemIn } from "./_client.ts";
-import {
-  CHECK_BODY,
-  describeAdapters,
-  HANDSHAKE_BODY,
-  openRoom,
-  OUTCOME_BODY,
-  type Room,
-  VERIFY_BODY,
-} from "./_setup.ts";
+import { describeRooms } from "./_rooms.ts";
+import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, type Room, VERIFY_BODY } from "./_setup.ts";
 
 const SAMPLES: Readonly<Record<string, object>> = {
   "/v1/trust/verify": VERIFY_BODY,
@@ -21,15 +14,7 @@ const SAMPLES: Readonly<Record<string, object>> = {
   "/v1/outcomes": OUTCOME_BODY,
 };
 
-describeAdapters("bad input", (adapter) => {
-  let room: Room;
-  beforeAll(async () => {
-    room = await openRoom(adapter);
-  });
-  afterAll(async () => {
-    await room.stop();
-  });
-
+describeRooms("bad input", (room) => {
   const refused = async (path: string, options: CallOptions) => {
     const answer = await call(room, path, options);
     const problem = problemIn(answer);

@@ -1,15 +1,13 @@
 // A thousand damaged requests per adapter: bytes flipped, inserted, deleted, values replaced. The
 // answer is 2xx or 4xx, or a hang-up, never a 5xx, and the server serves on.
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { call } from "./_client.ts";
+import { describeRooms } from "./_rooms.ts";
 import {
   CHECK_BODY,
-  describeAdapters,
   HANDSHAKE_BODY,
-  openRoom,
   OUTCOME_BODY,
-  type Room,
   sendRaw,
   statusesOf,
   VERIFY_BODY,
@@ -47,15 +45,7 @@ function damaged(bytes: Buffer, steps: readonly { kind: string; at: number; byte
   return new Uint8Array(result);
 }
 
-describeAdapters("damaged requests", (adapter) => {
-  let room: Room;
-  beforeAll(async () => {
-    room = await openRoom(adapter);
-  });
-  afterAll(async () => {
-    await room.stop();
-  });
-
+describeRooms("damaged requests", (room) => {
   const stillServes = async () => {
     const answer = await call(room, "/v1/check", { body: CHECK_BODY });
     expect(answer.status).toBe(200);

@@ -1,29 +1,12 @@
 // What the routes of operators and of the service itself answer, and the headers all routes share,
 // over both adapters.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/http/routes.ts";
 import { call, problemIn } from "./_client.ts";
-import {
-  CHECK_BODY,
-  describeAdapters,
-  HANDSHAKE_BODY,
-  openRoom,
-  OUTCOME_BODY,
-  type Room,
-  VERIFY_BODY,
-} from "./_setup.ts";
+import { describeRooms, UUID_V7 } from "./_rooms.ts";
+import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, VERIFY_BODY } from "./_setup.ts";
 
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-describeAdapters("service routes", (adapter) => {
-  let room: Room;
-  beforeAll(async () => {
-    room = await openRoom(adapter);
-  });
-  afterAll(async () => {
-    await room.stop();
-  });
-
+describeRooms("service routes", (room) => {
   describe("operators", () => {
     it("makes, lists and revokes keys", async () => {
       const body = {

@@ -1,27 +1,10 @@
 // What the routes of scores and outcomes answer when all is well, over both adapters.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { call, problemIn } from "./_client.ts";
-import {
-  CHECK_BODY,
-  describeAdapters,
-  HANDSHAKE_BODY,
-  openRoom,
-  OUTCOME_BODY,
-  type Room,
-  VERIFY_BODY,
-} from "./_setup.ts";
+import { describeRooms, UUID_V7 } from "./_rooms.ts";
+import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, VERIFY_BODY } from "./_setup.ts";
 
-const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-describeAdapters("routes", (adapter) => {
-  let room: Room;
-  beforeAll(async () => {
-    room = await openRoom(adapter);
-  });
-  afterAll(async () => {
-    await room.stop();
-  });
-
+describeRooms("routes", (room) => {
   describe("scores", () => {
     it("verifies: 200 with the verdict whatever it is, cacheable until it expires", async () => {
       const answer = await call(room, "/v1/trust/verify", { body: VERIFY_BODY });
