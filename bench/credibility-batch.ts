@@ -1,5 +1,5 @@
-// Batches of credibility beside a replay of a rated stream, by the code that the service runs: seeds
-// named once, standings brought up to date once per day of event time.
+// Batches of credibility beside a replay of a rated stream, by the code that the service runs:
+// seeds named once, standings brought up to date once per day of event time.
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";

@@ -1,5 +1,5 @@
-// `trustrank kaizen credibility`: bring reporters' standings up to date, or see what they say. Works
-// on the files when no server holds them.
+// `trustrank kaizen credibility`: bring reporters' standings up to date, or see what they say.
+// Works on the files when no server holds them.
 import { credibilityOf } from "../config.ts";
 import { CredibilityService } from "../credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";

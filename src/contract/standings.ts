@@ -1,5 +1,5 @@
-// The bits of an agent's standing, as the table, the journal and explanations share them. The engine
-// holds the same numbers (FLAG_* of assembly/layout.ts); test/engine/abi.test.ts compares the two.
+// The bits of an agent's standing, as the table, the journal and explanations share them. The
+// engine holds the same numbers (FLAG_* of assembly/layout.ts); test/engine/abi.test.ts compares.
 
 export const STANDING_BITS = {
   /** The operator vouches for this reporter. */

@@ -1,6 +1,6 @@
-// Whom the operator vouches for: rules as they are written in a setting, and the agents of a history
-// that they name. Every name stands for one equal share of the mass, however many agents it covers:
-// a tenant does not gain weight by registering keys.
+// Whom the operator vouches for: rules as they are written in a setting, and the agents of a
+// history that they name. Every name stands for one equal share of the mass, however many agents it
+// covers: a tenant does not gain weight by registering keys.
 import type { Seeds } from "./credibility.ts";
 import type { ReportedEdges } from "./report-graph.ts";
 

@@ -1,5 +1,5 @@
 // Standings of reporters as journal payload: what a batch of credibility changed, in parts small
-// enough for one commit each. Applied at its position, like an outcome: the same log, the same table.
+// enough for one commit each. Applied at its position, like an outcome: same log, same table.
 import assert from "node:assert/strict";
 import type { AgentStanding, Standings } from "../engine/reading.ts";
 import { FRAME_BYTES, frameLength, readUint64, writeUint64 } from "./journal-format.ts";

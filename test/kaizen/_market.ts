@@ -1,5 +1,5 @@
-// A small market for the tests of credibility: vouched-for auditors who know the honest buyers, buyers
-// who report on sellers, one fraud, and a ring that is invented to praise the fraud.
+// A small market for the tests of credibility: auditors who are vouched for and know the honest
+// buyers, buyers who report on sellers, one fraud, and a ring invented to praise the fraud.
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 
 const DAY_MS = 86_400_000;
@@ -17,7 +17,7 @@ function told(reporter: string, subject: string, outcome: 0 | 1, atMs: number): 
   return { reporter, subject, outcome, stakes: 10, grade: "escrow", settled_at: atMs };
 }
 
-/** Two months in which auditors deal with buyers, buyers with sellers, and the fraud fails often. */
+/** Two months: auditors deal with buyers, buyers with sellers, and the fraud fails often. */
 export function honestHistory(nowMs: number): Told[] {
   const list: Told[] = [];
   for (let day = 60; day > 0; day--) {
