@@ -1,6 +1,6 @@
 // Messages that must be heard before the next request. A message to another thread is there as soon
 // as it is posted, but is taken when the event loop comes to it, and requests may come first. So
-// the sender raises a word in shared memory after posting, and the receiver looks at it per request.
+// the sender raises a word in shared memory after posting; the receiver looks at it per request.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 
 export function createBell(): SharedArrayBuffer {

@@ -39,6 +39,8 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
     throw new CommandFailure(fatalWhy, fatalCode);
   }
   const running = service;
+  // It failed between listening and here.
+  if (exitCodeNow() !== 0) return end(running, fatalWhy, exitCodeNow);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => void end(running, `${signal}: draining`, exitCodeNow));
   }

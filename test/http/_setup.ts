@@ -8,9 +8,12 @@ import { describe } from "vitest";
 import type { DecisionFilter, ReplayableLeg } from "../../src/contract/decisions.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { Scope } from "../../src/contract/vocabulary.ts";
-import { type HttpServerOptions, startHttpServer } from "../../src/http/http-server.ts";
+import {
+  type HttpServerOptions,
+  type RunningServer,
+  startHttpServer,
+} from "../../src/http/http-server.ts";
 import { type Keyring, openKeyring } from "../../src/http/keys.ts";
-import type { HttpServer } from "../../src/http/server-port.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryBureau } from "./_bureau.ts";
 
@@ -89,7 +92,7 @@ export class RowStore implements Store {
 }
 
 export interface Room {
-  server: HttpServer;
+  server: RunningServer;
   bureau: MemoryBureau;
   keyring: Keyring;
   base: string;

@@ -56,6 +56,7 @@ export interface World {
   urls: readonly [string, string];
   key: string;
   bureau: Bureau;
+  threads: HttpThreads;
   doors: Door[];
   close(): Promise<void>;
 }
@@ -134,6 +135,7 @@ export async function openWorld(): Promise<World> {
     urls: [url, other],
     key: KEY,
     bureau,
+    threads: further.threads,
     doors: [directDoor(bureau), ...urls.flatMap((each) => [httpDoor(each), clientDoor(each)])],
     async close() {
       await further.threads.close(1000);
