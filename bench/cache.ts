@@ -1,82 +1,46 @@
-// bench:cache: how many paid reads TrustGateway saves on Zipf workloads of agents and stakes, and
-// what an answer from its cache costs. Virtual time for the hit rates, so that five minutes take no
-// five minutes; real time for the cost. Progress on stderr, one JSON object on stdout.
+// bench:cache: how many paid reads TrustGateway saves on Zipf workloads of agents and stakes, over
+// rates, skews and spreads of stakes, and what an answer from its cache costs. Virtual time for the
+// hit rates, so that five minutes take no five minutes; real time for the cost. A table on stderr,
+// one JSON object on stdout.
 //   node bench/cache.ts [--smoke]
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway.ts";
+import { VERDICT_TTL_MS } from "../src/contract/limits.ts";
 import type { CheckResponse } from "../src/contract/messages.ts";
 import type { Decision } from "../src/contract/vocabulary.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const SEED = 12_345;
+/** The lifetime of the specification; short in smoke, so that a minute holds several. */
+const TTL_MS = isSmoke ? 12_000 : VERDICT_TTL_MS;
+const MINUTES = isSmoke ? 1 : 20;
+const AGENTS = isSmoke ? 2000 : 10_000;
+const RATES = isSmoke ? [50, 500] : [10, 50, 100, 250, 500, 1000];
+const SKEWS = isSmoke ? [1] : [0.8, 1, 1.2];
 
 interface Workload {
-  readonly name: string;
   readonly agents: number;
   /** Zipf exponent of how requests fall on agents. */
   readonly skew: number;
   readonly requestsPerSec: number;
-  readonly minutes: number;
   /** Stakes: log-uniform between 1 and this; 0: the same stakes always. */
   readonly stakesMax: number;
+  /** Room in the cache; default: for every agent. */
   readonly entriesMax?: number;
 }
 
-/**
- * The first is the headline: one busy gateway, its agents' stakes spread over four orders of size.
- * The others say what the figure hangs on: traffic, skew, spread of stakes, room in the cache.
- */
+/** What the figure hangs on, each of them varied: traffic, skew, spread of stakes, room. */
 const WORKLOADS: readonly Workload[] = [
-  {
-    name: "zipf-1.0, 10,000 agents, 500/s, stakes 1 to 10,000",
-    agents: 10_000,
-    skew: 1,
-    requestsPerSec: 500,
-    minutes: 15,
-    stakesMax: 10_000,
-  },
-  {
-    name: "zipf-1.0, 10,000 agents, 50/s, stakes 1 to 10,000",
-    agents: 10_000,
-    skew: 1,
-    requestsPerSec: 50,
-    minutes: 30,
-    stakesMax: 10_000,
-  },
-  {
-    name: "zipf-1.2, 10,000 agents, 50/s, stakes 1 to 10,000",
-    agents: 10_000,
-    skew: 1.2,
-    requestsPerSec: 50,
-    minutes: 30,
-    stakesMax: 10_000,
-  },
-  {
-    name: "zipf-0.8, 10,000 agents, 50/s, stakes 1 to 10,000",
-    agents: 10_000,
-    skew: 0.8,
-    requestsPerSec: 50,
-    minutes: 30,
-    stakesMax: 10_000,
-  },
-  {
-    name: "zipf-1.0, 10,000 agents, 500/s, one stakes value",
-    agents: 10_000,
-    skew: 1,
-    requestsPerSec: 500,
-    minutes: 15,
-    stakesMax: 0,
-  },
-  {
-    name: "zipf-1.0, 100,000 agents, 500/s, 10,000 entries, stakes 1 to 10,000",
-    agents: 100_000,
-    skew: 1,
-    requestsPerSec: 500,
-    minutes: 15,
-    stakesMax: 10_000,
-    entriesMax: 10_000,
-  },
+  ...[10_000, 0].flatMap((stakesMax) =>
+    SKEWS.flatMap((skew) =>
+      RATES.map((requestsPerSec) => ({ agents: AGENTS, skew, requestsPerSec, stakesMax })),
+    ),
+  ),
+  { agents: AGENTS * 10, skew: 1, requestsPerSec: 500, stakesMax: 10_000, entriesMax: AGENTS },
 ];
+/** One busy gateway, its agents' stakes spread over four orders of size. */
+const isHeadline = (workload: Workload) =>
+  workload.skew === 1 && workload.requestsPerSec === 500 && workload.stakesMax === 10_000;
 
 function seededRandom(seed: number): () => number {
   let state = seed;
@@ -147,38 +111,67 @@ const fetchReply = async (_url: string, init: RequestInit): Promise<Response> =>
   return Response.json(reply(subject, stakes));
 };
 
+function nameOf({ agents, skew, requestsPerSec, stakesMax, entriesMax }: Workload): string {
+  const stakes = stakesMax === 0 ? "one stakes value" : `stakes 1 to ${stakesMax}`;
+  const room = entriesMax === undefined ? "" : `, ${entriesMax} entries`;
+  return `zipf-${skew.toFixed(1)}, ${agents} agents, ${requestsPerSec}/s, ${stakes}${room}`;
+}
+
+/**
+ * What a cache of this lifetime must come to with one stakes value: an agent asked about `rate`
+ * times a lifetime is a miss once in `1 + rate`. The simulation has to agree with it.
+ */
+function expectedRate({ agents, skew, requestsPerSec }: Workload): number {
+  const weights = Float64Array.from({ length: agents }, (_, index) => (index + 1) ** -skew);
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  const perLifetime = (requestsPerSec * TTL_MS) / 1000;
+  return weights.reduce((total, weight) => {
+    const asked = (weight / sum) * perLifetime;
+    return total + ((weight / sum) * asked) / (1 + asked);
+  }, 0);
+}
+
+const rounded = (value: number) => Math.round(1000 * value) / 1000;
+
 async function hitRate(workload: Workload): Promise<Record<string, unknown>> {
+  const { agents, skew, requestsPerSec, stakesMax, entriesMax = agents } = workload;
   const random = seededRandom(SEED);
-  const drawAgent = zipf(workload.agents, workload.skew, random);
+  const drawAgent = zipf(agents, skew, random);
   let nowMs = 0;
   const gateway = new TrustGateway({
-    client: new TrustRankClient({
-      baseUrl: "http://bench",
-      fetch: fetchReply,
-      timeoutMs: 60_000,
-    }),
-    cache: { entriesMax: workload.entriesMax ?? workload.agents },
+    client: new TrustRankClient({ baseUrl: "http://bench", fetch: fetchReply, timeoutMs: 60_000 }),
+    cache: { entriesMax, ttlMs: TTL_MS },
     monotonic: () => nowMs,
   });
-  const minutes = isSmoke ? 1 : workload.minutes;
-  const requests = Math.round(workload.requestsPerSec * 60 * minutes);
+  const requests = Math.round(requestsPerSec * 60 * MINUTES);
+  // Of the first lifetime every agent's first question is a miss: the rest is the steady state.
+  const warm = Math.round((requestsPerSec * TTL_MS) / 1000);
+  let cachedWhenWarm = 0;
   let wrong = 0;
   for (let index = 0; index < requests; index += 1) {
-    nowMs = (index / workload.requestsPerSec) * 1000;
+    if (index === warm) cachedWhenWarm = gateway.counts.cached;
+    nowMs = (index / requestsPerSec) * 1000;
     const agent = drawAgent();
-    const stakes = workload.stakesMax === 0 ? 100 : workload.stakesMax ** random();
+    const stakes = stakesMax === 0 ? 100 : stakesMax ** random();
     const agentId = `agent://bench/${agent}`;
     const answer = await gateway.check({ agentId, toolLevel: "L3", stakes });
     // A cache that answers wrongly has any hit rate one likes.
     if (answer.word !== decisionOf(agent, stakes).decision) wrong += 1;
   }
   const { cached, asked } = gateway.counts;
-  process.stderr.write(`${workload.name}: ${((100 * cached) / requests).toFixed(1)} %\n`);
   return {
-    workload: workload.name,
+    workload: nameOf(workload),
+    agents,
+    skew,
+    requests_per_sec: requestsPerSec,
+    stakes_max: stakesMax,
+    entries_max: entriesMax,
+    minutes: MINUTES,
     requests,
     paid_reads: asked,
-    hit_rate: Math.round((1000 * cached) / requests) / 1000,
+    hit_rate: rounded(cached / requests),
+    steady_rate: rounded((cached - cachedWhenWarm) / (requests - warm)),
+    ...(stakesMax === 0 ? { expected_rate: rounded(expectedRate(workload)) } : {}),
     wrong_answers: wrong,
   };
 }
@@ -231,15 +224,28 @@ function verifyReply(): Response {
   });
 }
 
+function tableRow(cells: readonly unknown[]): void {
+  process.stderr.write(`| ${cells.join(" | ")} |\n`);
+}
+
+tableRow(["workload", "hits from an empty cache", "hits in steady state", "expected"]);
+tableRow(["---", "---", "---", "---"]);
 const workloads: Record<string, unknown>[] = [];
-for (const workload of WORKLOADS) workloads.push(await hitRate(workload));
+let headline: Record<string, unknown> | undefined;
+for (const workload of WORKLOADS) {
+  const row = await hitRate(workload);
+  workloads.push(row);
+  if (isHeadline(workload)) headline ??= row;
+  tableRow([row["workload"], row["hit_rate"], row["steady_rate"], row["expected_rate"] ?? ""]);
+}
 const nanoseconds = await overhead();
 const report = {
   seed: SEED,
-  ttl_minutes: 5,
-  hit_rate: workloads[0]?.["hit_rate"],
-  headline: workloads[0]?.["workload"],
+  ttl_minutes: TTL_MS / 60_000,
+  hit_rate: headline?.["hit_rate"],
+  headline: headline?.["workload"],
   workloads,
+  // 1,000 agents in turn, all cached, one stakes value, awaited one by one.
   ns_per_cached_check: nanoseconds.check,
   ns_per_cached_authorize: nanoseconds.authorize,
 };

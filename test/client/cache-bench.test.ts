@@ -8,9 +8,21 @@ it("bench:cache", async () => {
   const flags = ["--disable-warning=ExperimentalWarning", "bench/cache.ts", "--smoke"];
   const { stdout } = await promisify(execFile)(process.execPath, flags);
   const report = JSON.parse(stdout) as Record<string, number> & {
-    workloads: { hit_rate: number; wrong_answers: number; requests: number; paid_reads: number }[];
+    workloads: {
+      hit_rate: number;
+      steady_rate: number;
+      expected_rate?: number;
+      wrong_answers: number;
+      requests: number;
+      paid_reads: number;
+    }[];
   };
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+  const agreeing = report.workloads.filter(({ expected_rate }) => expected_rate !== undefined);
+  expect(agreeing.length).toBeGreaterThan(1);
+  for (const { steady_rate, expected_rate = 0 } of agreeing) {
+    expect(Math.abs(steady_rate - expected_rate)).toBeLessThan(0.02);
+  }
   for (const { hit_rate, wrong_answers, requests, paid_reads } of report.workloads) {
     expect(wrong_answers).toBe(0);
     expect(hit_rate).toBeGreaterThan(0);
