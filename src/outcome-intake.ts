@@ -1,6 +1,6 @@
-// Batches of outcomes from the HTTP thread's side: bytes go to a pool thread and come back as journal
-// frames, frames go to the ledger as one commit, receipts come back together. This thread only
-// carries; parsing a thousand rows here would hold up every verdict behind them.
+// Batches of outcomes from the HTTP thread's side: bytes go to a pool thread and come back as
+// journal frames, frames go to the ledger as one commit, receipts come back together. This thread
+// only carries; parsing a thousand rows here would hold up every verdict behind them.
 import type { CallContext, ImportResult } from "./bureau/bureau.ts";
 import type { BatchDocument, IntakeTask, OutcomeIntake } from "./bureau/outcome-intake.ts";
 import { ServiceFault } from "./contract/faults.ts";

@@ -1,6 +1,6 @@
 // Ed25519 for signers that sign much: what OpenSSL computes for every signature anew is kept in
-// tables, one per key, in a WASM module of each thread. Answers exactly as OpenSSL does: S below the
-// order, no cofactor, R compared as bytes. test/signature-curve.test.ts holds the two together.
+// tables, one per key, in a WASM module of each thread. Answers exactly as OpenSSL does: S below
+// the order, no cofactor, R compared as bytes. test/signature-curve.test.ts holds them together.
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

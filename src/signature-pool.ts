@@ -24,7 +24,7 @@ export class SignaturePool {
   readonly #pool: Pool;
   #waiting: Waiting[] = [];
   #isBusy = false;
-  /** Events of the reporters' registry, in order; threads fold them into registries of their own. */
+  /** Events of the reporters' registry, in order; each thread folds a registry of its own. */
   readonly #keyEvents: Uint8Array[];
   /** So many of them every thread is taken to know until one says otherwise. */
   #keysTold = 0;

@@ -1,5 +1,5 @@
-// The tables must answer as OpenSSL does, on sound signatures, damaged ones, and those that were made
-// to tell implementations apart.
+// The tables must answer as OpenSSL does, on sound signatures, damaged ones, and those that were
+// made to tell implementations apart.
 import { createPublicKey, generateKeyPairSync, randomBytes, sign, verify } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -128,7 +128,7 @@ describe("the tables", () => {
 });
 
 describe("the verifier of a thread", () => {
-  it("gives one answer per signature before and after a key has a table, malformed ones too", async () => {
+  it("answers each for itself, with a table for the key or without, malformed too", async () => {
     const verifier = new BatchVerifier();
     const signers = Array.from({ length: 3 }, newSigner);
     for (let round = 0; round < 40; round++) {

@@ -1,25 +1,16 @@
 // Many Ed25519 signatures of a few signers: points are multiplied by way of tables made once for a
-// key, without a doubling, and all signatures of a batch share one inversion. The equation is the one
-// everybody checks, without a cofactor: R' = s B + h (-A), encoded and compared byte by byte by the
+// key, without a doubling, and all signatures of a batch share one inversion. The equation is
+// OpenSSL's, without a cofactor: R' = s B + h (-A), encoded and compared byte by byte by the
 // caller. Public inputs only: nothing here runs in constant time.
-import {
-  FE_BYTES,
-  feAdd,
-  feCopy,
-  feFromBytes,
-  feInvert,
-  feMul,
-  feSmall,
-  feSub,
-  feToBytes,
-} from "./field";
+import { feAdd, feCopy, feFromBytes, feInvert, feSmall, feSub, feToBytes } from "./field";
 import { INPUT, OUTPUT } from "./layout";
+import { FE_BYTES, feMul } from "./product";
 
 /*
  * Memory: room for temporaries, the caller's bytes, the points of a batch, then tables.
  *
- * A point (X : Y : Z : T) is four elements. An entry of a table is an affine point as (y + x, y - x,
- * 2dxy). A table holds, for every window of `width` bits of a scalar, the multiples 1 to
+ * A point (X : Y : Z : T) is four elements. An entry of a table is an affine point as (y + x,
+ * y - x, 2dxy). A table holds, for every window of `width` bits of a scalar, the multiples 1 to
  * 2^(width - 1) of the window's point: digits are signed.
  */
 const POINT_BYTES: u32 = 4 * FE_BYTES;

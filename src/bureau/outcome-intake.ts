@@ -1,6 +1,6 @@
-// A batch of outcomes on its way into the journal, as one thread reads it from bytes to records: the
-// rows, whose signatures they carry, and what may be taken of them. Makes nothing durable and asks
-// nobody: the keys of the reporters are folded here from the same events as everywhere.
+// A batch of outcomes on its way into the journal, as one thread reads it from bytes to records:
+// the rows, whose signatures they carry, and what may be taken of them. Makes nothing durable and
+// asks nobody: the keys of the reporters are folded here from the same events as everywhere.
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeRequest } from "../contract/messages.ts";
 import {

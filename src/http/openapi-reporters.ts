@@ -1,5 +1,10 @@
 // JSON Schemas of reporters' keys and of batches of outcomes.
-import { BATCH_ITEMS_MAX, KEY_OVERLAP_MS_MAX } from "../contract/limits.ts";
+import {
+  BATCH_ITEMS_MAX,
+  KEY_OVERLAP_MS_MAX,
+  OUTCOME_BODY_BYTES_MAX,
+  SIGNATURE_LENGTH_MAX,
+} from "../contract/limits.ts";
 import {
   integer,
   list,
@@ -36,8 +41,20 @@ export const REPORTER_SCHEMAS: Record<string, Schema> = {
     compromised_since: timeOrNull,
   }),
   ReporterKeyList: object({ agent_id: text, keys: list(ref("ReporterKey")) }),
+  SignedOutcome: {
+    ...object({
+      body: { type: "string", minLength: 1, maxLength: OUTCOME_BODY_BYTES_MAX },
+      signature: { type: "string", minLength: 1, maxLength: SIGNATURE_LENGTH_MAX },
+    }),
+    description: [
+      "An outcome with a signature of its own: `body` is the exact text of an `OutcomeRequest`,",
+      "`signature` what `X-JWS-Signature` over these bytes would be. Only in a batch that carries",
+      "no `X-JWS-Signature` itself, and only as JSON. Each item is checked and answered as if it",
+      "came alone: its problem has the same code.",
+    ].join(" "),
+  },
   OutcomeBatchRequest: {
-    ...list(ref("OutcomeRequest")),
+    ...list({ anyOf: [ref("OutcomeRequest"), ref("SignedOutcome")] }),
     minItems: 1,
     maxItems: BATCH_ITEMS_MAX,
   },

@@ -52,7 +52,8 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     name: "report_outcomes",
     method: "POST",
     path: "/v1/outcomes/batch",
-    summary: "Reports up to 1,000 outcomes, as an array or as lines; one signature over all of it",
+    summary:
+      "Reports up to 1,000 outcomes, as an array or lines, signed as a whole or each by item",
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },

@@ -1,5 +1,5 @@
-// Batches over real HTTP, read on the pool: items that are signed each for itself, and the proof that
-// the pool says what recording row by row says.
+// Batches over real HTTP, read on the pool: items that are signed each for itself, and the proof
+// that the pool says what recording row by row says.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { FRAME_KINDS, frameKind } from "../../src/ledger/journal-format.ts";
