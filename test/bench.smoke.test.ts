@@ -46,6 +46,16 @@ test("eval:trust learns a small market better than the constant and Beta baselin
   expect(check.log_loss).toBeLessThan(baselines.constant_log_loss);
 });
 
+test("eval:trust --robust: with credibility invented agents buy little", async () => {
+  const file = writeRatings();
+  const report = await lastLine("bench/eval-trust.ts", "--file", file, "--robust");
+  const lifts = report["sybil"] as Record<string, number>;
+  expect(lifts["20x5_lift_points"]).toBeLessThan(30);
+  expect(lifts["200x20_lift_points"]).toBeLessThan(35);
+  const check = report["check"] as { auc: number };
+  expect(check.auc).toBeGreaterThan(0.7);
+}, 120_000);
+
 test("bench:kernel", async () => {
   const report = await lastLine("bench/kernel.ts", "--smoke");
   for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {

@@ -3,11 +3,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, it, test } from "vitest";
 import type { AgentExplanation, OutcomeRequest } from "../../src/contract/messages.ts";
+import { CredibilityService } from "../../src/credibility-service.ts";
+import type { CredibilityOptions } from "../../src/credibility-service.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { parseSeedRules } from "../../src/kaizen/seeds.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../../src/kaizen/standing-desk.ts";
+import { dataPaths } from "../../src/ledger/data-directory.ts";
 import { endAll, startCommand } from "../cli/process.ts";
 import { AUDITOR, BUYER, FRAUD, honestHistory, NEWCOMER, ringReports, SEEDS } from "./_market.ts";
+import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 
 const KEY = "credibility-suite-admin-key-0123456789abcdef";
 const ROUTE = "/v1/kaizen/credibility";
@@ -159,4 +165,76 @@ test("the command weighs reporters on the files, without a server", async () => 
   expect(await run()).toMatchObject({ reason: "written", figures: { seeds: 4 } });
   expect(await run()).toMatchObject({ reason: "nothing changed", records: 0 });
   expect(await run("--status")).toMatchObject({ in_force: true });
+});
+
+describe("the schedule's batches", () => {
+  const opened: { close(): Promise<void> }[] = [];
+  afterAll(() => Promise.all(opened.map((each) => each.close())));
+
+  async function open(extra: Partial<CredibilityOptions> = {}) {
+    const { dataDir, ledger, engine } = await openStage();
+    const told: string[] = [];
+    const tell = (event: string) => void told.push(event);
+    const log = { info: tell, warn: tell, error: tell };
+    const service = new CredibilityService({
+      journal: dataPaths(dataDir).journal,
+      ledger,
+      engine,
+      isWanted: true,
+      rules: parseSeedRules("agent://voice/*"),
+      config: defaultConfig(),
+      clock: () => NOW_MS,
+      log,
+      ...extra,
+    });
+    opened.push(service, ledger);
+    await ledger.appendBatch(outcomesOf(3, 200));
+    return { ledger, engine, service, told };
+  }
+
+  it("come when something came in, and rest as long as the last one took, many times", async () => {
+    // Every look at the clock costs a second: a batch takes one, and rests fifty.
+    let nowMs = NOW_MS;
+    const { ledger, service, told } = await open({ clock: () => (nowMs += 1000) });
+    const batches = () => told.filter((event) => event === "credibility").length;
+    await service.refreshIfDue();
+    expect(batches()).toBe(1);
+    expect(service.status().last).toMatchObject({ position: 200, records: 1 });
+    // Its own record is news too, but there is nothing to write about it.
+    nowMs += 60_000;
+    await service.refreshIfDue();
+    expect(service.status().last).toMatchObject({ position: 201, records: 0 });
+    nowMs += 3_600_000;
+    await service.refreshIfDue();
+    expect(batches(), "nothing came in").toBe(2);
+    await ledger.appendBatch(outcomesOf(4, 10));
+    await service.refreshIfDue();
+    expect(batches()).toBe(3);
+    await ledger.appendBatch(outcomesOf(5, 10));
+    await service.refreshIfDue();
+    expect(batches(), "too early").toBe(3);
+  });
+
+  it("are one for all who ask at once", async () => {
+    const { service, ledger } = await open();
+    const [one, other] = await Promise.all([service.refresh(), service.refresh()]);
+    expect(other).toBe(one);
+    expect(ledger.position()).toBe(201);
+  });
+
+  it("that break are told and change nothing", async () => {
+    const { service, engine, told } = await open({ journal: join(folder, "nowhere") });
+    await service.refreshIfDue();
+    expect(told).toEqual(["credibility_failed"]);
+    expect(engine.areStandingsInForce).toBe(false);
+    await expect(service.refresh()).rejects.toThrow("ENOENT");
+  });
+
+  it("end with the service", async () => {
+    const { service, ledger } = await open();
+    const under = service.refresh();
+    await service.close();
+    await expect(under).rejects.toThrow("aborted");
+    expect(ledger.position()).toBe(200);
+  });
 });
