@@ -24,7 +24,10 @@ interface Finding {
   readonly advice: string;
 }
 
-/** Prints one line per part; `reserveBytes` is what the service keeps free. Ends with exit code 65 for damaged evidence, 1 for anything else. */
+/**
+ * Prints one line per part; `reserveBytes` is what the service keeps free on the disk. Ends with
+ * exit code 65 for damaged evidence, 1 for anything else.
+ */
 export async function runDoctor(
   dataDir: string,
   reserveBytes: number,

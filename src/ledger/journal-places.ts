@@ -17,7 +17,7 @@ export interface FramePlace {
 }
 
 /**
- * Visits the frames at `places`, in their order. `visit` gets a buffer and the frame's offset in it.
+ * Visits the frames at `places`, in their order, each as a buffer and the frame's offset in it.
  * @throws JournalDamaged when a frame is not there or its checksum does not hold.
  */
 export function readFrames(

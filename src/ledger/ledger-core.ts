@@ -246,7 +246,7 @@ class Core implements LedgerCore {
     }
   }
 
-  /** What was accepted before the disk turned out to be full is finished with the ballast's room. */
+  /** What was accepted before the disk turned out to be full has the ballast's room to finish. */
   private append(runs: readonly FrameRun[], nowMs: number): void {
     try {
       this.journal.append(runs, nowMs * 1000);
