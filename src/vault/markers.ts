@@ -10,7 +10,7 @@ export interface Marker {
   readonly sources: readonly number[];
 }
 
-/** More are not looked at. */
+/** More of one kind are not looked at: they stay part of the text. */
 const MARKERS_MAX = 512;
 const NUMBERS = /\[\^?\d{1,3}(?:\s{0,2}[,;–-]\s{0,2}\^?\d{1,3}){0,15}\]/g;
 const AUTHORS = /\(([^()[\]]{6,160})\)/g;
@@ -25,7 +25,16 @@ export function markersOf(text: string, ids: readonly string[]): Marker[] {
     ...(text.includes("[") ? [...numbered(text, ids.length), ...byId(text, ids)] : []),
     ...(text.includes("(") ? [...byAuthor(text, ids), ...narrated(text, ids)] : []),
   ];
-  return found.toSorted((a, b) => a.start - b.start).slice(0, MARKERS_MAX);
+  return found.toSorted((a, b) => a.start - b.start);
+}
+
+/** The first matches of a pattern. */
+function* matchesOf(text: string, pattern: RegExp): Generator<RegExpExecArray> {
+  let count = 0;
+  for (const match of text.matchAll(pattern)) {
+    if (++count > MARKERS_MAX) return;
+    yield match;
+  }
 }
 
 /** The text with blanks in place of its markers: a marker is neither a number nor a name. */
@@ -41,7 +50,7 @@ export function withoutMarkers(text: string, markers: readonly Marker[]): string
 }
 
 function* numbered(text: string, count: number): Generator<Marker> {
-  for (const match of text.matchAll(NUMBERS)) {
+  for (const match of matchesOf(text, NUMBERS)) {
     const sources = sourcesOf(match[0].slice(1, -1).replaceAll("^", ""), count);
     if (sources === undefined) continue;
     yield { start: match.index, end: match.index + match[0].length, sources };
@@ -60,11 +69,13 @@ function sourcesOf(list: string, count: number): number[] | undefined {
 }
 
 function* byId(text: string, ids: readonly string[]): Generator<Marker> {
+  let count = 0;
   for (const [source, id] of ids.entries()) {
     const marker = `[${id}]`;
     // A short number is a place in the list.
     if (/^\d{1,3}$/.test(id)) continue;
     for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, at + 1)) {
+      if (++count > MARKERS_MAX) return;
       yield { start: at, end: at + marker.length, sources: [source] };
     }
   }
@@ -72,7 +83,7 @@ function* byId(text: string, ids: readonly string[]): Generator<Marker> {
 
 /** `(Smith, 2020; Jones et al. 2021)`: every part must name a source. */
 function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
-  for (const match of text.matchAll(AUTHORS)) {
+  for (const match of matchesOf(text, AUTHORS)) {
     const parts = match[1]!.split(";").map((part) => AUTHOR_YEAR.exec(part));
     const sources = parts.map((part) => part && sourceBy(part[1]!, part[2]!, ids));
     if (!sources.every((source) => typeof source === "number" && source >= 0)) continue;
@@ -83,7 +94,7 @@ function* byAuthor(text: string, ids: readonly string[]): Generator<Marker> {
 
 /** `Smith (2020) found`: the name belongs to the sentence, the year to the marker. */
 function* narrated(text: string, ids: readonly string[]): Generator<Marker> {
-  for (const match of text.matchAll(NARRATIVE)) {
+  for (const match of matchesOf(text, NARRATIVE)) {
     const source = sourceBy(match[1]!, match[2]!, ids);
     if (source < 0) continue;
     const end = match.index + match[0].length;
