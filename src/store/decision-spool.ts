@@ -29,9 +29,12 @@ export class DecisionSpool {
   #count = 0;
   #oldestMs = 0;
 
+  readonly #sync: (descriptor: number) => void;
+
   /** `startMs` (epoch ms) must differ from life to life. */
-  constructor(directory: string, startMs: number) {
+  constructor(directory: string, startMs: number, sync = fs.fdatasyncSync) {
     this.#directory = directory;
+    this.#sync = sync;
     this.#life = String(startMs).padStart(15, "0");
     fs.mkdirSync(directory, { recursive: true });
     this.#waiting = fs
@@ -66,7 +69,7 @@ export class DecisionSpool {
       for (let at = 0; at < block.byteLength;) {
         at += fs.writeSync(this.#descriptor, block, at);
       }
-      fs.fdatasyncSync(this.#descriptor);
+      this.#sync(this.#descriptor);
     } catch (error) {
       this.#giveUp(file.bytes);
       throw error;
@@ -90,6 +93,13 @@ export class DecisionSpool {
     this.#oldestMs = nowMs;
   }
 
+  /** Whether no file is left, for good: then no name of one need be known any more. */
+  isGone(): boolean {
+    if (this.#waiting.length > 0) return false;
+    this.#syncDirectory();
+    return true;
+  }
+
   close(): void {
     this.#seal();
   }
@@ -101,6 +111,10 @@ export class DecisionSpool {
     if (this.#waiting.length === 0) this.#oldestMs = nowMs;
     this.#waiting.push({ name, bytes: 0 });
     // The name must be on disk with the first bytes.
+    this.#syncDirectory();
+  }
+
+  #syncDirectory(): void {
     const directory = fs.openSync(this.#directory, "r");
     try {
       fs.fsyncSync(directory);

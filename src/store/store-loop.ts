@@ -54,50 +54,50 @@ class StoreLoop {
     this.looking = setInterval(() => this.look(), LOOK_INTERVAL_MS);
   }
 
+  /** The rings wait for nobody: not for the database, nor for whoever waits for it. */
   private look(): void {
-    const nowMs = this.options.clock();
-    if (this.options.records.isDrainDue(nowMs)) void this.drain();
+    const { records, clock } = this.options;
+    const nowMs = clock();
+    try {
+      if (records.isSpoolDue(nowMs)) records.emptyRings(nowMs);
+    } catch (error) {
+      this.tellDecisionFailure(error);
+    }
+    if (records.isIngestDue(nowMs)) void this.ingest();
   }
 
   /** One at a time; whoever asks while one runs waits for it and for nothing more. */
-  private drain(): Promise<void> {
-    this.draining ??= this.drainOnce().finally(() => {
-      this.draining = undefined;
-    });
-    return this.draining;
+  private ingest(): Promise<void> {
+    return this.draining ?? this.drain((nowMs) => this.options.records.ingest(nowMs));
   }
 
-  private async drainOnce(): Promise<void> {
-    const { records, clock } = this.options;
-    try {
-      await records.drain(clock());
-      await records.prune(clock());
-    } catch (error) {
-      this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
-      this.schedule(0);
-    }
-  }
-
-  /** As a drain, but to the end of the spool; a failure is told and what is there is read. */
+  /** To the end of the spool; a failure is told and what is there is read. */
   private async settle(): Promise<void> {
-    const { records, clock } = this.options;
-    this.draining ??= records
-      .settle(clock())
-      .then(() => records.prune(clock()))
+    // What is under way may have begun before the last decision.
+    while (this.draining !== undefined) await this.draining;
+    await this.drain((nowMs) => this.options.records.settle(nowMs));
+  }
+
+  private drain(run: (nowMs: number) => Promise<void>): Promise<void> {
+    const done = run(this.options.clock())
       .catch((error: unknown) => {
-        this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+        this.tellDecisionFailure(error);
+        this.schedule(0);
       })
       .finally(() => {
         this.draining = undefined;
       });
-    await this.draining;
+    this.draining = done;
+    return done;
+  }
+
+  private tellDecisionFailure(error: unknown): void {
+    this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
   }
 
   private async end(): Promise<void> {
     const { records, clock } = this.options;
-    await records.close(clock()).catch((error: unknown) => {
-      this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
-    });
+    await records.close(clock()).catch((error: unknown) => this.tellDecisionFailure(error));
   }
 
   private take(message: ToStore): void {
@@ -162,9 +162,7 @@ class StoreLoop {
     if (call.name === "findSigned") {
       return core.askers.find((finder) => findSigned(finder, call.id));
     }
-    // Whoever reads sees what was decided before. One drain may be under way already: then the
-    // next takes what came after it began.
-    await this.draining;
+    // Whoever reads sees what was decided before.
     await this.settle();
     if (call.name === "query") return core.askers.query(call.sql, call.limits, call.tenant);
     if (call.name === "decisions") return records.decisions(call.filter);

@@ -77,52 +77,20 @@ export class StoreRecords {
     this.spool = new DecisionSpool(options.spoolDirectory, options.startMs);
   }
 
-  /** True when it is time to drain: something urgent waits, something for long, or much. */
-  isDrainDue(nowMs: number): boolean {
+  /** True when it is time to empty the rings: something urgent waits, something for long, or much. */
+  isSpoolDue(nowMs: number): boolean {
     if (nowMs < this.retryAtMs) return false;
     const used = Math.max(0, ...this.readers.map((reader) => reader.used));
     if (used > DROP_BYTES / 2) return true;
     if (used > 0 && nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS) return true;
-    if (used > 0 && this.readers.some((reader) => reader.hasUrgent())) return true;
-    return this.isIngestDue(nowMs);
+    return used > 0 && this.readers.some((reader) => reader.hasUrgent());
   }
 
   /**
-   * Empties the rings into the spool, synced; then turns one file of the spool into rows, if this
-   * is the time for it. Rows keep the order of the decisions.
+   * Empties the rings into the spool; it is on disk when this returns. Waits for no database.
+   * Throws when the disk refuses: then the rings keep what they hold.
    */
-  async drain(nowMs: number): Promise<void> {
-    this.drainIntoSpool(nowMs);
-    if (this.isIngestDue(nowMs)) await this.ingestOne(nowMs);
-  }
-
-  /** Turns everything that waits into rows: for whoever reads, who sees all that was decided. */
-  async settle(nowMs: number): Promise<void> {
-    this.drainIntoSpool(nowMs);
-    while (this.spool.fileCount > 0) await this.ingestOne(nowMs);
-  }
-
-  /** Before a stop: the rings are emptied, a long spool is left for the next start. */
-  async close(nowMs: number): Promise<void> {
-    this.drainIntoSpool(nowMs);
-    for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
-      await this.ingestOne(nowMs);
-    }
-    this.spool.close();
-  }
-
-  /** Quiet: every second. Busy: only what is old, and then a share of the time. */
-  private isIngestDue(nowMs: number): boolean {
-    if (this.spool.fileCount === 0 || nowMs < this.ingestAtMs) return false;
-    if (!this.isBusy(nowMs)) return nowMs - this.spool.oldestMs >= DRAIN_INTERVAL_MS;
-    return nowMs - this.spool.oldestMs > SPOOL_AGE_MS_MAX;
-  }
-
-  private isBusy(nowMs: number): boolean {
-    return nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
-  }
-
-  private drainIntoSpool(nowMs: number): void {
+  emptyRings(nowMs: number): void {
     this.countBusy(nowMs);
     const isEmpty = this.readers.every((reader) => reader.used === 0);
     if (isEmpty || this.spool.bytes >= SPOOL_BYTES_MAX) return;
@@ -138,6 +106,49 @@ export class StoreRecords {
     for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
   }
 
+  /** Quiet: every second. Busy: only what is old, and then a share of the time. */
+  isIngestDue(nowMs: number): boolean {
+    if (nowMs < this.ingestAtMs) return false;
+    if (this.spool.fileCount === 0) return this.dayOf(nowMs) !== this.prunedDay;
+    const ageMs = nowMs - this.spool.oldestMs;
+    return ageMs >= (this.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
+  }
+
+  /** Turns one file of the spool into rows, and once a day takes away what is past its time. */
+  async ingest(nowMs: number): Promise<void> {
+    try {
+      await this.ingestOne(nowMs);
+      await this.prune(nowMs);
+    } catch (error) {
+      this.ingestAtMs = nowMs + RETRY_INTERVAL_MS;
+      throw error;
+    }
+  }
+
+  /** Turns everything that waits now into rows: for whoever reads, who sees all that was decided. */
+  async settle(nowMs: number): Promise<void> {
+    for (let isFull = true; isFull;) {
+      this.emptyRings(nowMs);
+      isFull = this.spool.bytes >= SPOOL_BYTES_MAX;
+      // What comes in meanwhile is for the next.
+      for (let left = this.spool.fileCount; left > 0; left--) await this.ingestOne(nowMs);
+    }
+    await this.prune(nowMs);
+  }
+
+  /** Before a stop: the rings are emptied, a long spool is left for the next start. */
+  async close(nowMs: number): Promise<void> {
+    this.emptyRings(nowMs);
+    for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
+      await this.ingestOne(nowMs);
+    }
+    this.spool.close();
+  }
+
+  private isBusy(nowMs: number): boolean {
+    return nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
+  }
+
   /** A second with much to take makes the next ones busy. */
   private countBusy(nowMs: number): void {
     if (nowMs - this.secondMs >= DRAIN_INTERVAL_MS) {
@@ -149,6 +160,7 @@ export class StoreRecords {
   }
 
   private async ingestOne(nowMs: number): Promise<void> {
+    if (this.spool.fileCount === 0) return;
     const startedAt = performance.now();
     await this.core.write(async (writer) => {
       const file = this.spool.oldest();
@@ -160,6 +172,9 @@ export class StoreRecords {
           await appendDecisions(writer, columns);
           await takeSpool(writer, file.name);
         });
+        // Of an earlier life: some of it may be past its time already.
+        const cutoffMs = this.cutoffMs(nowMs);
+        if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.prunedDay = 0;
       }
       this.spool.taken(nowMs);
     });
@@ -235,11 +250,11 @@ export class StoreRecords {
    * Prunes at most once a day. Rows go at the old end only, whole days, and the database is
    * checkpointed at once: a log that deletes is not left for a restart to replay.
    */
-  async prune(nowMs: number): Promise<void> {
-    const day = Math.floor(nowMs / DAY_MS);
+  private async prune(nowMs: number): Promise<void> {
+    const day = this.dayOf(nowMs);
     if (day === this.prunedDay) return;
     await this.core.expire();
-    const cutoffMs = (day - this.options.decisionsKeptDays) * DAY_MS;
+    const cutoffMs = this.cutoffMs(nowMs);
     await this.core.write(async (writer) => {
       const [row] = await writer.rows(
         "SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows",
@@ -248,10 +263,17 @@ export class StoreRecords {
         await inTransaction(writer, () => pruneDecisions(writer, cutoffMs));
         await checkpoint(writer);
       }
-      // No file is left whose name must be known.
-      if (this.spool.fileCount === 0) await writer.run("DELETE FROM spool_taken");
+      if (this.spool.isGone()) await writer.run("DELETE FROM spool_taken");
       this.prunedDay = day;
     });
+  }
+
+  private cutoffMs(nowMs: number): number {
+    return (this.dayOf(nowMs) - this.options.decisionsKeptDays) * DAY_MS;
+  }
+
+  private dayOf(nowMs: number): number {
+    return Math.floor(nowMs / DAY_MS);
   }
 }
 
