@@ -16,6 +16,7 @@ import { type Evidence, openEvidence } from "./evidence.ts";
 import { type Front, openFront } from "./http-front.ts";
 import { openKeyring } from "./http/keys.ts";
 import type { Keyring } from "./http/keys.ts";
+import { findPort } from "./http/port-probe.ts";
 import type { HttpDependencies } from "./http/services.ts";
 import { ledgerGauges, readiness } from "./ledger-vitals.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "./ledger/data-directory.ts";
@@ -136,6 +137,8 @@ async function openGround(
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
+  // Found out before a long journal is replayed; the servers look again when they listen.
+  if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,

@@ -82,12 +82,11 @@ export interface Service {
 export async function startThreads(
   dataDir: string,
   environment: Record<string, string> = {},
+  tracer: readonly string[] = [],
 ): Promise<Service> {
   const parameters = ["serve", "--port", "0", "--json", "--http-threads", "2"];
-  const started = startCommand([...parameters, "--data-dir", dataDir], {
-    TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
-    ...environment,
-  });
+  const own = { TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...environment };
+  const started = startCommand([...parameters, "--data-dir", dataDir], own, tracer);
   const { url } = JSON.parse(await started.firstLine) as { url: string };
   return { started, url };
 }

@@ -1,6 +1,7 @@
 // How a service with two HTTP threads ends: in order on SIGTERM under load, and loudly, but with
 // nothing lost, when one of its threads fails.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -106,4 +107,32 @@ it("a thread that throws brings the service down in order, with an exit code", a
   for (const status of statuses.keys()) expect(ALLOWED, String(status)).toContain(status);
   const acknowledged = statuses.get(201) ?? 0;
   expect(await reportedAfterRestart(dataDir)).toBeGreaterThanOrEqual(acknowledged);
+});
+
+const isTraceable = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]).status === 0;
+
+it.skipIf(!isTraceable)("a sync that fails is refused at every thread, then 70", async () => {
+  const dataDir = join(folder, "failing");
+  // A start and an end, so that there is a segment to name.
+  const first = await startThreads(dataDir);
+  first.started.process.kill("SIGTERM");
+  await first.started.ended;
+  const journal = join(dataDir, "journal");
+  const segment = readdirSync(journal).find((name) => name.endsWith(".log"))!;
+  const fault = ["-P", join(journal, segment), "-e", "inject=fdatasync:error=EIO:when=1+"];
+  const trace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", ...fault];
+  const { started, url } = await startThreads(dataDir, {}, trace);
+  const both = await connectToBoth(url);
+  const refused = await Promise.all(
+    both.map((connection, index) => {
+      const agents = { subject: SUBJECT, reporter: `agent://threads-end/failing-${index}` };
+      const body = { ...agents, outcome: 1, stakes: 5, grade: "escrow" };
+      return connection.ask("/v1/outcomes", { body });
+    }),
+  );
+  expect(refused.map((answer) => answer.json.code)).toEqual([
+    "journal_unavailable",
+    "journal_unavailable",
+  ]);
+  expect(await started.ended).toMatchObject({ code: 70, signal: null });
 });
