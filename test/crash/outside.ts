@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { BALLAST_FILE } from "../../src/ledger/disk-reserve.ts";
 import { Evidence } from "./evidence.ts";
 import type { Outcome } from "./damage.ts";
 import { attachServer, type CrashServer, launchServer, startServer } from "./server.ts";
@@ -13,7 +14,7 @@ const EXIT_SYNC_FAILED = 70;
 const FROZEN_MS = 5000;
 const BUSY_MS = 700;
 const TMPFS_MEGABYTES = 192;
-const HEAL_MS_MAX = 10_000;
+const HEAL_MS_MAX = 20_000;
 const FAKETIME = [
   "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
   "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
@@ -61,16 +62,26 @@ async function fillAndHeal(dataDir: string, filler: string) {
   if (refused === 0) faults.push("no outcome was refused on the full disk");
   if ((await check(server)) !== 200) faults.push("scores stopped on the full disk");
   if ((await server.get("/readyz")).status !== 503) faults.push("said it was ready on a full disk");
+  const ballast = join(dataDir, "journal", BALLAST_FILE);
+  while (fs.existsSync(ballast) && Date.now() < until) await wait(50);
+  if (fs.existsSync(ballast)) faults.push("the ballast was not given up on the full disk");
   fs.rmSync(filler);
   const before = writers.acknowledged.size;
   while (writers.acknowledged.size === before && Date.now() < until) await wait(50);
   await wait(BUSY_MS);
   if (writers.acknowledged.size === before) faults.push("did not heal when room came back");
   if ((await server.get("/readyz")).status !== 200) faults.push("not ready after healing");
-  await server.kill();
+  while (!fs.existsSync(ballast) && Date.now() < until) await wait(50);
+  if (!fs.existsSync(ballast)) faults.push("the ballast was not made again after healing");
+  // Full once more: an orderly end must not need room that is not there.
+  fill(filler);
+  const { code } = await server.kill("SIGTERM");
+  if (code !== 0) faults.push(`ended with ${code} on the full disk`);
   await writers.stop();
+  fs.rmSync(filler);
   faults.push(...(await checkAll(dataDir, writers)));
-  return { did: `503 for outcomes, scores went on; ${writers.acknowledged.size} kept`, faults };
+  const did = `503 for outcomes, scores went on, ended in order; ${writers.acknowledged.size} kept`;
+  return { did, faults };
 }
 
 /** Takes the last byte: what is freed by others is taken too, until nothing is left twice. */
