@@ -16,6 +16,19 @@ const summary = {
   duration_ms: integer,
 };
 
+/** The newest look at a promotion, by scorecard that it changed. */
+const watch: Schema = object({
+  at: time,
+  sides: list(
+    object({
+      side: oneOf(["check", "handshake"]),
+      isRollbackDue: flag,
+      numbers: { type: "object" },
+      sentence: text,
+    }),
+  ),
+});
+
 export const KAIZEN_SCHEMAS: Record<string, Schema> = {
   KaizenRunRequest: {
     ...object(
@@ -29,7 +42,7 @@ export const KAIZEN_SCHEMAS: Record<string, Schema> = {
     ),
     additionalProperties: false,
   },
-  KaizenRun: object({ run_id: text, state }, { ...summary, findings: { type: "object" } }),
+  KaizenRun: object({ run_id: text, state }, { ...summary, findings: { type: "object" }, watch }),
   KaizenRuns: object(
     {
       config_version: text,
@@ -39,6 +52,7 @@ export const KAIZEN_SCHEMAS: Record<string, Schema> = {
     {
       promoted_by: text,
       promoted_at: time,
+      watch,
       running: object({ run_id: text, stage: text, share: { type: "number" } }),
       next_run_at: time,
     },

@@ -1,6 +1,9 @@
 // The numbers behind a report's plots, small enough to keep with every run: reliability by bins of
 // equal mass, score distributions by outcome, both for champion and challenger.
 import type { Forecast, Holdout } from "./holdout.ts";
+import { auc, calibrationError, logLoss } from "./metrics.ts";
+import { COLUMNS } from "./scorecard.ts";
+import type { ScorecardRows } from "./scorecard.ts";
 
 const RELIABILITY_BINS = 10;
 /** Internal scores 300 to 850 in steps of 25. */
@@ -15,6 +18,9 @@ export interface ReliabilityBin {
 }
 
 export interface ModelFigures {
+  log_loss: number;
+  auc: number;
+  calibration_error: number;
   reliability: ReliabilityBin[];
   /** Shares of the successes and of the failures by score bin. */
   successes: number[];
@@ -26,6 +32,8 @@ export interface Figures {
   score_step: number;
   champion: ModelFigures;
   challenger: ModelFigures;
+  /** Standard deviation of each scorecard column (scorecard.ts) over the holdout. */
+  spreads: number[];
 }
 
 function reliability(forecast: Forecast, failures: Uint8Array): ReliabilityBin[] {
@@ -60,19 +68,43 @@ function distribution(forecast: Forecast, failures: Uint8Array, failure: 0 | 1):
 }
 
 function modelFigures(forecast: Forecast, failures: Uint8Array): ModelFigures {
+  const { probabilities } = forecast;
   return {
+    log_loss: logLoss(probabilities, failures),
+    auc: auc(probabilities, failures),
+    calibration_error: calibrationError(probabilities, failures),
     reliability: reliability(forecast, failures),
     successes: distribution(forecast, failures, 0),
     failures: distribution(forecast, failures, 1),
   };
 }
 
-export function figuresOf(holdout: Holdout): Figures {
+function spreadsOf({ values }: ScorecardRows, from: number, to: number): number[] {
+  return Array.from({ length: COLUMNS }, (_, column) => {
+    let [sum, squares] = [0, 0];
+    for (let row = from; row < to; row++) {
+      const value = values[row * COLUMNS + column]!;
+      sum += value;
+      squares += value * value;
+    }
+    const mean = sum / (to - from);
+    return Math.sqrt(Math.max(0, squares / (to - from) - mean * mean));
+  });
+}
+
+/** Figures of a holdout that is rows [from, to) of `rows`. */
+export function figuresOf(
+  holdout: Holdout,
+  rows: ScorecardRows,
+  from: number,
+  to: number,
+): Figures {
   const { champion, challenger, failures } = holdout;
   return {
     score_from: SCORE_FROM,
     score_step: SCORE_STEP,
     champion: modelFigures(champion, failures),
     challenger: modelFigures(challenger, failures),
+    spreads: spreadsOf(rows, from, to),
   };
 }

@@ -2,12 +2,12 @@
 // from the page's variables, so that light and dark are both legible.
 import type { Figures, ModelFigures } from "./figures.ts";
 
-const WIDTH = 420;
-const HEIGHT = 260;
-const LEFT = 46;
-const BOTTOM = 36;
+const WIDTH = 460;
+const HEIGHT = 300;
+const LEFT = 58;
+const BOTTOM = 44;
 const TOP = 12;
-const RIGHT = 12;
+const RIGHT = 24;
 
 const plotWidth = WIDTH - LEFT - RIGHT;
 const plotHeight = HEIGHT - TOP - BOTTOM;
@@ -19,9 +19,9 @@ function frame(title: string, xLabel: string, yLabel: string, inner: string): st
     `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">`,
     `<rect x="${LEFT}" y="${TOP}" width="${plotWidth}" height="${plotHeight}" class="frame"/>`,
     inner,
-    `<text x="${LEFT + plotWidth / 2}" y="${HEIGHT - 4}" class="middle">${xLabel}</text>`,
-    `<text x="12" y="${TOP + plotHeight / 2}" class="middle"`,
-    ` transform="rotate(-90 12 ${TOP + plotHeight / 2})">${yLabel}</text>`,
+    `<text x="${LEFT + plotWidth / 2}" y="${HEIGHT - 6}" class="middle">${xLabel}</text>`,
+    `<text x="14" y="${TOP + plotHeight / 2}" class="middle"`,
+    ` transform="rotate(-90 14 ${TOP + plotHeight / 2})">${yLabel}</text>`,
     `<line x1="${LEFT}" y1="${bottom}" x2="${WIDTH - RIGHT}" y2="${bottom}" class="axis"/>`,
     `</svg>`,
   ].join("");
@@ -39,21 +39,26 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
     return { x, y, text: label + seen };
   });
   const line = spots.map(({ x, y }) => `${px(x)},${px(y)}`).join(" ");
-  const dots = spots.map(
-    ({ x, y, text }) =>
-      `<circle cx="${px(x)}" cy="${px(y)}" r="4" class="${name}"><title>${text}</title></circle>`,
+  // Squares for the old weights, discs for the new ones.
+  const dots = spots.map(({ x, y, text }) =>
+    name === "champion"
+      ? `<rect x="${px(x - 4)}" y="${px(y - 4)}" width="8" height="8" class="${name}">` +
+        `<title>${text}</title></rect>`
+      : `<circle cx="${px(x)}" cy="${px(y)}" r="4.5" class="${name}"><title>${text}</title></circle>`,
   );
   return `<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
 }
 
 /** Forecast against what happened, ten bins of equal mass, both models. */
 export function reliabilityPlot({ champion, challenger }: Figures): string {
-  const ticks = [0.01, 0.05, 0.1, 0.25, 0.5, 1].map((p) => {
+  const ticks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1].map((p) => {
     const x = LEFT + rootScale(p) * plotWidth;
     const y = TOP + (1 - rootScale(p)) * plotHeight;
-    const label = `${p * 100} %`;
+    const label = `${Math.round(p * 100)} %`;
     return (
-      `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 14}" class="middle tick">${label}</text>` +
+      `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
+      `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
+      `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${label}</text>` +
       `<text x="${LEFT - 4}" y="${px(y + 4)}" class="end tick">${label}</text>`
     );
   });
@@ -65,7 +70,7 @@ export function reliabilityPlot({ champion, challenger }: Figures): string {
     perfect +
     reliabilityPoints(champion, "champion") +
     reliabilityPoints(challenger, "challenger");
-  return frame("reliability diagram", "said to fail", "seen to fail", inner);
+  return frame("reliability diagram", "failures foretold", "failures seen", inner);
 }
 
 function steps(shares: readonly number[], most: number, name: string): string {
@@ -82,13 +87,25 @@ export function scorePlot(figures: Figures, kind: "successes" | "failures"): str
   const { champion, challenger, score_from: from, score_step: step } = figures;
   const most = Math.max(0.01, ...champion[kind], ...challenger[kind]) * 1.05;
   const bins = champion[kind].length;
-  const ticks = [300, 450, 550, 650, 850].map((score) => {
+  const ticks = [300, 450, 550, 650, 750, 850].map((score) => {
     const x = LEFT + ((score - from) / (step * bins)) * plotWidth;
-    return `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 14}" class="middle tick">${score}</text>`;
+    return (
+      `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
+      `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${score}</text>`
+    );
+  });
+  const shares = [0.5, 1].map((part) => {
+    const y = TOP + (1 - part / 1.05) * plotHeight;
+    const label = `${((part * most * 100) / 1.05).toFixed(0)} %`;
+    return (
+      `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
+      `<text x="${LEFT - 5}" y="${px(y + 4)}" class="end tick">${label}</text>`
+    );
   });
   const inner =
     ticks.join("") +
+    shares.join("") +
     steps(champion[kind], most, "champion") +
     steps(challenger[kind], most, "challenger");
-  return frame(`scores of ${kind}`, `score of what turned out ${kind}`, "share", inner);
+  return frame(`scores of ${kind}`, "score, 300 to 850", `share of the ${kind}`, inner);
 }

@@ -120,7 +120,7 @@ function challengeSide(
   if (found.lambda !== undefined) record.lambda = found.lambda;
   record.challenger = challenger;
   record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
-  record.figures = figuresOf(holdout);
+  record.figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
   return record;
 }
 
