@@ -35,8 +35,13 @@ import { DeferringAssessor } from "./vault/deferred.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
 const HERE: ReadonlySet<Route> = new Set([...SCORE_ROUTES, ...GATEWAY_ROUTES, ...AUTHZEN_ROUTES]);
-/** Answered where they arrive unless they are signed: reporters' keys are the main thread's. */
-const OUTCOMES: ReadonlySet<Route> = new Set(OUTCOME_ROUTES);
+/**
+ * Answered where they arrive unless they are signed: reporters' keys are the main thread's. Of a
+ * batch nobody knows before it is read, which the pool does, so it is handed on.
+ */
+const OUTCOMES: ReadonlySet<Route> = new Set(
+  OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
+);
 
 /** Routes that need the store are handed on; one that were not would fail its first request. */
 const elsewhere: Store = new Proxy({} as Store, {

@@ -132,6 +132,14 @@ describe("two HTTP threads", () => {
         headers: { "x-jws-signature": "x..y" },
       });
       expect(signed.json).toMatchObject({ code: "signature_malformed" });
+      const agents = { subject: "agent://threads/a", reporter: "agent://threads/b" };
+      const outcome = { ...agents, outcome: 1, stakes: 1, grade: "escrow" };
+      const items = [outcome, { body: JSON.stringify(outcome), signature: "x..y" }];
+      const batch = await each.ask("/v1/outcomes/batch", { body: items });
+      expect(batch.json.items).toMatchObject([
+        { status: 201, result: { duplicate: false } },
+        { problem: { code: "signature_malformed" } },
+      ]);
     }
   });
 
