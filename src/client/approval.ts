@@ -28,6 +28,7 @@ export interface ToolDecision {
   readonly verdict: CheckVerdict | HandshakeVerdict | undefined;
 }
 
+/** What every approval policy takes. */
 export interface ApprovalOptions {
   readonly client?: TrustRankClient;
   /** Default L2: a tool worth an approval policy is at least sensitive. */
@@ -43,6 +44,7 @@ export interface ApprovalOptions {
   readonly onDecision?: (decision: ToolDecision, call: ToolCall) => void | Promise<void>;
 }
 
+/** Options of a policy by the score of one agent. */
 export interface CheckApprovalOptions extends ApprovalOptions {
   /** The value at risk in this call. */
   readonly stakes: (input: never, call: ToolCall) => number;
@@ -50,6 +52,7 @@ export interface CheckApprovalOptions extends ApprovalOptions {
   readonly agentId?: (input: never, call: ToolCall) => string;
 }
 
+/** Options of a policy by the handshake of two agents. */
 export interface HandshakeApprovalOptions extends ApprovalOptions {
   /** SPEC §4.8: the value at risk, from the tool's input. */
   readonly stakes: (input: never, call: ToolCall) => number;

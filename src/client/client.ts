@@ -38,17 +38,22 @@ import { type CallOptions, Transport } from "./transport.ts";
 
 /** SPEC §2.7. */
 export type CheckVerdict = CheckResponse;
+/** SPEC §2.5: both legs, and the most restrictive of their decisions. */
 export type HandshakeVerdict = HandshakeResponse;
+/** SPEC §3: `connect`, `connect_with_verification`, `escalate` or `refuse`. */
 export type ConnectDecision = Decision;
 
+/** How a client reaches the service, and as whom. */
 export interface TrustRankClientOptions {
   /** Address of the service, with or without a trailing slash. */
   readonly baseUrl: string;
+  /** `tr_live_...`; sent as `Authorization: Bearer`. */
   readonly apiKey?: string;
   /** SPEC §8.1: 100 ms for every read of a score. */
   readonly timeoutMs?: number;
   /** For outcomes and batches, which wait for a disk or do a thousand readings; default 5 s. */
   readonly slowTimeoutMs?: number;
+  /** Instead of the platform's own: for proxies, instrumentation and tests. */
   readonly fetch?: FetchLike;
   /** Signs outcomes; see `createOutcomeSigner`. */
   readonly signer?: OutcomeSigner;
@@ -58,15 +63,21 @@ export interface TrustRankClientOptions {
   readonly agentId?: string;
 }
 
+/** What a reading of a score is about, and how long it may take. */
 export interface StakesOptions {
   /** The value at risk, 0 or more. */
   readonly stakes: number;
+  /** Ends the call with TrustRankError `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, in place of the client's own limit. */
   readonly timeoutMs?: number | undefined;
 }
 
+/** How long a call may take. */
 export interface RequestOptions {
+  /** Ends the call with TrustRankError `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, in place of the client's own limit. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -76,6 +87,7 @@ export type VerifyInput = Omit<VerifyRequest, "context"> & { context?: VerifyCon
 const TIMEOUT_MS = 100;
 const SLOW_TIMEOUT_MS = 5000;
 
+/** A client of one service. Safe to share: it keeps no connection of its own and no order. */
 export class TrustRankClient {
   readonly timeoutMs: number;
   readonly agentId: string | undefined;

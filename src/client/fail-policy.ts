@@ -2,6 +2,7 @@
 // tool levels, closed for anything else.
 import type { ToolLevel } from "../contract/vocabulary.ts";
 
+/** A row of SPEC §8.1: what happens at a tool level when there is no verdict. */
 export interface FailPolicy {
   /** Written into headers and logs. */
   readonly name: "L0_open" | "L1_open" | "L2_closed" | "L3_closed";

@@ -26,6 +26,7 @@ import {
 } from "./score-cache.ts";
 import { SingleFlight, untilAborted } from "./single-flight.ts";
 
+/** What a gateway asks, keeps and tells. */
 export interface TrustGatewayOptions {
   readonly client: TrustRankClient;
   /**
@@ -43,6 +44,7 @@ export interface TrustGatewayOptions {
   readonly monotonic?: () => number;
 }
 
+/** An action that an agent wants to take. */
 export interface GatewayRequest {
   /** Who calls, as the identity layer proved it. */
   readonly agentId: string;
@@ -56,6 +58,7 @@ export interface GatewayRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** An agent and what is at stake with it. */
 export interface GatewayCheck {
   readonly agentId: string;
   readonly toolLevel: ToolLevel;
@@ -79,6 +82,7 @@ interface Question<Verdict extends CheckResponse | VerifyResponse> {
 const SEPARATOR = "\n";
 const RETRY_AFTER_SEC = 1;
 
+/** Answers allowed or not, always: by a verdict, or by the fail policy of the tool level. */
 export class TrustGateway {
   readonly #client: TrustRankClient;
   readonly #onLog: TrustGatewayOptions["onLog"];

@@ -4,12 +4,14 @@
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 
+/** What is read of a tool call. */
 export interface LangChainToolCall {
   readonly name: string;
   readonly id?: string | undefined;
   readonly args: unknown;
 }
 
+/** The policy, and the two things that only the framework can make. */
 export interface LangChainOptions<Message> {
   readonly policy: ApprovalPolicy;
   /** Makes the answer to a refused call, e.g. `(fields) => new ToolMessage(fields)`. */
@@ -27,6 +29,7 @@ export interface LangChainOptions<Message> {
   readonly report?: OutcomeReport;
 }
 
+/** What `createMiddleware` takes. */
 export interface LangChainMiddleware<Message> {
   name: string;
   wrapToolCall: <Request extends { toolCall: LangChainToolCall }, Result>(

@@ -4,16 +4,19 @@
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 
+/** What is read of a call that is about to run. */
 export interface MastraBeforeToolCall {
   readonly toolName: string;
   readonly input: unknown;
   readonly context?: unknown;
 }
 
+/** What is read of a call that has ended. */
 export interface MastraAfterToolCall extends MastraBeforeToolCall {
   readonly error?: unknown;
 }
 
+/** The `hooks` of an agent. */
 export interface MastraToolHooks {
   beforeToolCall: (call: MastraBeforeToolCall) => Promise<void | {
     proceed: false;

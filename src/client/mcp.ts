@@ -9,10 +9,12 @@ export interface McpAuthInfo {
   readonly clientId: string;
 }
 
+/** Assignable to the SDK's `OAuthTokenVerifier`. */
 export interface McpTokenVerifier<Info extends McpAuthInfo> {
   verifyAccessToken(token: string): Promise<Info>;
 }
 
+/** Options of the inbound gate behind a token verifier. */
 export interface McpVerifierOptions<Info extends McpAuthInfo> extends TrustGateOptions<
   Info,
   string
@@ -57,12 +59,14 @@ export interface McpExtra {
   readonly authInfo?: McpAuthInfo | undefined;
 }
 
+/** A tool result that says why the tool did not run. */
 export interface McpRefusal {
   [member: string]: unknown;
   isError: true;
   content: { type: "text"; text: string }[];
 }
 
+/** Options of the outbound gate in front of a tool. */
 export interface McpToolOptions {
   readonly policy: ApprovalPolicy;
   readonly toolName: string;

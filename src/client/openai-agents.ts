@@ -4,6 +4,7 @@
 import type { ApprovalPolicy } from "./approval.ts";
 import type { OutcomeReport } from "./outcome-report.ts";
 
+/** What is read of the SDK's `FunctionCallItem`. */
 export interface OpenAiToolCall {
   readonly name: string;
   readonly callId: string;
@@ -11,6 +12,7 @@ export interface OpenAiToolCall {
   readonly arguments: string;
 }
 
+/** Assignable to the SDK's `ToolGuardrailBehavior`. */
 export type OpenAiGuardrailBehavior =
   | { type: "allow" }
   | { type: "rejectContent"; message: string };

@@ -3,6 +3,7 @@
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 
+/** The service gave no verdict, and a request was blocked for it. */
 export interface OutageAlert {
   readonly kind: "service_unreachable";
   readonly error: TrustRankError;

@@ -18,6 +18,7 @@ export interface ActionResultEvent {
   };
 }
 
+/** Whom results are laid to, who says so, and what was at risk. */
 export interface OutcomeHookOptions {
   readonly client?: TrustRankClient;
   /** Who is judged by the result; default: the session's principal. Undefined: not reported. */
@@ -35,6 +36,7 @@ export interface OutcomeHookOptions {
   readonly onDrop?: (drop: OutcomeDrop) => void | Promise<void>;
 }
 
+/** The hook, its queue, and what it did not report. */
 export interface OutcomeHook {
   readonly events: {
     readonly "action.result": (event: ActionResultEvent, context?: unknown) => void;

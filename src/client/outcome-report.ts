@@ -13,6 +13,7 @@ export interface ToolEnd {
   readonly isSuccess: boolean;
 }
 
+/** Whom results are laid to, who says so, and what was at risk. */
 export interface OutcomeReportOptions {
   readonly client?: TrustRankClient;
   /** Who is judged by the result of this call; undefined: not reported. */

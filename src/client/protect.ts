@@ -4,6 +4,7 @@ import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { TrustGateway } from "./gateway.ts";
 import { answerHeaders } from "./ruling.ts";
 
+/** What stands in front of a route. */
 export interface ProtectOptions {
   readonly gateway: TrustGateway;
   readonly toolLevel: ToolLevel;
@@ -28,6 +29,7 @@ export type AnswerProvenance =
   | { readonly content: string; readonly cited_sources: string[] }
   | { readonly content_hash: string; readonly cited_sources: string[] };
 
+/** A route of any framework that speaks `fetch`. */
 export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /**

@@ -9,6 +9,7 @@ import {
   type SigningKeyPair,
 } from "./sign.ts";
 
+/** A key, its agent, and when it is in force. */
 export interface KeyRegistration {
   /** From `generateSigningKey` or `importSigningKey`, or any Ed25519 pair of WebCrypto. */
   readonly keyPair: SigningKeyPair;

@@ -7,6 +7,7 @@ import type { FailPolicy } from "./fail-policy.ts";
 import { isSensitive } from "./fail-policy.ts";
 import { isOpen } from "./read-reply.ts";
 
+/** What becomes of a request, and why. */
 export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
   readonly allowed: boolean;
   /** SPEC §7: what the end client gets. 200 lets the request through. */
@@ -30,6 +31,7 @@ export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
   readonly ageMs: number;
 }
 
+/** Something that a log or a reviewer should see. */
 export interface GatewayLog {
   readonly kind: "low_score_allowed" | "allowed_without_verdict" | "blocked_without_verdict";
   readonly agentId: string;

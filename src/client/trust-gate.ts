@@ -7,6 +7,7 @@ import { TrustGateError, TrustRankError } from "./errors.ts";
 import { isOpen } from "./read-reply.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
+/** How an identity becomes a question to the bureau. */
 export interface TrustGateOptions<Identity, Event> {
   readonly client?: TrustRankClient;
   /** The agent behind an identity; default: its `principalId`. Throwing refuses. */

@@ -4,6 +4,7 @@ import { clientFor } from "./default-client.ts";
 import { TrustGateError } from "./errors.ts";
 import { isOpen } from "./read-reply.ts";
 
+/** How a call's arguments become a question to the bureau. */
 export interface WithTrustRankOptions<Arguments extends unknown[]> {
   /** Whom the call is for, from the wrapped function's arguments. */
   readonly agentId: (...args: Arguments) => string;

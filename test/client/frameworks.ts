@@ -1,6 +1,7 @@
-// npm run check:frameworks: the packed client against the real packages that are too heavy for every
-// run of the tests (Mastra) or run on a newer Node only (eve: types alone). Installs them, without
-// their scripts, into a scratch folder; needs a registry. Prints one line each, exits 1 on a fault.
+// npm run check:frameworks: the packed client against the real packages that are too heavy for
+// every run of the tests (Mastra) or run on a newer Node only (eve: types alone). Installs them,
+// without their scripts, into a scratch folder; needs a registry. Prints one line each, exits 1 on
+// a fault.
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type LiveService, startLiveService } from "./_live.ts";
@@ -19,7 +20,8 @@ const EVE = `import { type AuthFn, vercelOidc } from "eve/channels/auth";
 import { defineHook } from "eve/hooks";
 import { defineTool } from "eve/tools";
 import type { ApprovalPolicy } from "eve/tools/approval";
-import { mutualHandshakeApproval, outcomeHook, trustGate, trustRankApproval } from "trustrank/client";
+import { mutualHandshakeApproval, outcomeHook } from "trustrank/client";
+import { trustGate, trustRankApproval } from "trustrank/client";
 
 interface Transfer {
   counterparty: string;
@@ -79,7 +81,8 @@ for (const name of ["connect", "refuse", "escalate"]) {
       const isFirst = !isCalled;
       isCalled = true;
       const input = JSON.stringify({ counterparty: \`agent://test/\${name}\` });
-      const call = { type: "tool-call", toolCallId: \`call-\${name}\`, toolName: "transfer", input };
+      const toolCallId = "call-" + name;
+      const call = { type: "tool-call", toolCallId, toolName: "transfer", input };
       const text = [
         { type: "text-start", id: "1" },
         { type: "text-delta", id: "1", delta: "done" },

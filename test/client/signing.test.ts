@@ -109,7 +109,7 @@ describe("a signed outcome", () => {
     expect(await openClient().reportOutcome(outcome())).toMatchObject({ signature: "none" });
   });
 
-  it("is refused with its own code when it is for another service, old, ahead or tampered", async () => {
+  it("is refused with a code of its own: another service, old, ahead, tampered", async () => {
     const { keyPair } = await generateSigningKey();
     const stranger = await createOutcomeSigner({ keyPair, audience: "trustrank:elsewhere" });
     expect(await codeOf(openClient({ signer: stranger }))).toBe("signature_audience");
@@ -203,7 +203,7 @@ describe("many outcomes", () => {
     expect([results.length, [...codes]]).toEqual([2501, ["unreachable"]]);
   });
 
-  it("count once when the answer is lost and the queue tries again, in another company", async () => {
+  it("count once when an answer is lost and the queue tries again", async () => {
     const bodies: string[] = [];
     let losses = 1;
     const losing: FetchLike = async (url, init) => {

@@ -19,8 +19,8 @@ export const PATHS: Readonly<Record<ToolLevel, string>> = {
 };
 
 /**
- * Time limits of the gateways here, instead of the 100 ms that their examples say: what they do when
- * a limit passes is tested, and a busy machine must not pass it for them.
+ * Time limits of the gateways here, instead of the 100 ms that their examples say: what they do
+ * when a limit passes is tested, and a busy machine must not pass it for them.
  */
 export const TIMES = { budgetMs: 600, marginMs: 400 };
 /** A limit in an example; every one of them is 100 ms. */
