@@ -119,8 +119,9 @@ function flagOf(bench: RowBench, rows: readonly LabelledRow[], marker: (claim: n
     return `${text}${marker(claim)}.`;
   });
   const texts = rows.map((row, at) => {
-    const cited: Cited = { id: `page-${at}`, status: "SOURCE_VERIFIED", number: at };
-    return { cited, document: bench.documentOf(row).number };
+    const document = bench.documentOf(row).number;
+    const cited: Cited = { id: `page-${at}`, status: "SOURCE_VERIFIED", number: at, document };
+    return { cited, document };
   });
   const ids = texts.map(({ cited }) => cited.id);
   const scorer = new TextScorer(bench.reader, readNumbers().citation);

@@ -144,22 +144,20 @@ export class VaultAssessor {
     const number = this.#catalogue.find(tenant, id);
     if (number === NOT_FOUND) {
       const { standing } = checkIdentifier(id, this.#clock);
-      return { id, status: UNREGISTERED[standing], number };
+      return { id, status: UNREGISTERED[standing], number, document: -1 };
     }
+    // Before the state: a source that is revoked loses its state first, its text second.
+    const document = this.#catalogue.documentOf(number);
     // What someone registered exists, whatever its name looks like.
     const state = this.#catalogue.stateOf(number);
-    if (state === "active") return { id, status: "SOURCE_VERIFIED", number };
-    if (state === "revoked") return { id, status: "SOURCE_REVOKED", number: NOT_FOUND };
-    const status = state === "retracted" ? "SOURCE_RETRACTED" : "SOURCE_RECORDED_FALSE";
-    return { id, status, number: NOT_FOUND };
+    if (state === "active") return { id, status: "SOURCE_VERIFIED", number, document };
+    return { id, status: GONE[state], number: NOT_FOUND, document: -1 };
   }
 
   #textsOf(cited: readonly Cited[]): CitedText[] {
     const texts: CitedText[] = [];
     for (const each of cited) {
-      if (each.number === NOT_FOUND) continue;
-      const document = this.#catalogue.documentOf(each.number);
-      if (document >= 0) texts.push({ cited: each, document });
+      if (each.document >= 0) texts.push({ cited: each, document: each.document });
     }
     return texts;
   }
@@ -223,6 +221,13 @@ export class VaultAssessor {
     return this.#catalogue.registeredAt(number) > since;
   }
 }
+
+/** Status of a source by its state, where that is not active. */
+const GONE = {
+  revoked: "SOURCE_REVOKED",
+  retracted: "SOURCE_RETRACTED",
+  recorded_false: "SOURCE_RECORDED_FALSE",
+} as const;
 
 /** Findings that leave room for a remark. */
 const UNDOUBTED: ReadonlySet<string> = new Set(["", "GROUNDING_NOT_EVALUATED"]);

@@ -98,17 +98,23 @@ export class Shelf {
     this.#tainted.add(ready.signature, owner);
   }
 
+  /**
+   * The version before is named by nothing now. A reader that found it still gives the answer of a
+   * moment ago, text and all: so nothing of it changes until no such reader is left.
+   */
   #retire({ number, isSameContent }: Shelved): void {
     // Other content that was recorded as false stays so, whatever its id answers now.
-    const isOver = isSameContent || this.#catalogue.stateOf(number) === "active";
-    if (isOver) this.#catalogue.setState(number, "revoked");
-    this.#withdraw(number);
+    const isTaintOver = isSameContent && isTaint(this.#catalogue.stateOf(number));
+    if (isTaintOver) this.#catalogue.setState(number, "revoked");
+    const document = this.#catalogue.documentOf(number);
+    if (document >= 0) this.#retirement.add(() => this.#writer.release(document));
     this.#retirement.add(() => {
       this.#catalogue.free(number);
       return true;
     });
   }
 
+  /** Of a source that stays: readers read its document before its state. */
   #withdraw(number: number): void {
     const document = this.#catalogue.dropDocument(number);
     if (document >= 0) this.#retirement.add(() => this.#writer.release(document));

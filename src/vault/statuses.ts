@@ -20,6 +20,8 @@ export interface Cited {
   status: Status;
   /** In the catalogue; -1 when it is not there or does not count. */
   number: number;
+  /** Number of its index, -1 without text. */
+  document: number;
   /** The sentence, from 0, that cites it by a marker and that it does not speak of. */
   sentence?: number;
 }
