@@ -203,7 +203,13 @@ export class KaizenService implements Kaizen {
     const last = this.#champion.live();
     if (sides === undefined || watch === undefined) return undefined;
     if (last === undefined || last.version !== versionOf(champion)) return undefined;
-    const record: WatchRecord = { at: new Date(nowMs).toISOString(), sides };
+    const record: WatchRecord = {
+      at: new Date(nowMs).toISOString(),
+      sides: sides.map(({ isRollbackDue, ...found }) => ({
+        ...found,
+        rollback_due: isRollbackDue,
+      })),
+    };
     this.#files.saveWatch(last.run_id, record);
     const due = sides.find((side) => side.isRollbackDue);
     if (due === undefined) return undefined;

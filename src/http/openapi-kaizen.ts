@@ -22,7 +22,7 @@ const watch: Schema = object({
   sides: list(
     object({
       side: oneOf(["check", "handshake"]),
-      isRollbackDue: flag,
+      rollback_due: flag,
       numbers: { type: "object" },
       sentence: text,
     }),

@@ -1,7 +1,6 @@
 // Kaizen as the rest of the service sees it: start a run, look at runs, take a promotion back. The
 // composition root implements it over the pool, the data directory and the ledger's writer.
-import type { SideWatch } from "./monitor.ts";
-import type { Findings } from "./run.ts";
+import type { Findings, Side } from "./run.ts";
 
 export interface RunRequest {
   isDryRun: boolean;
@@ -45,7 +44,8 @@ export type RunSummary = Omit<RunRecord, "findings" | "watch">;
 /** The newest look at a promotion: its weights against those they replaced, on live outcomes. */
 export interface WatchRecord {
   at: string;
-  sides: SideWatch[];
+  /** By scorecard that the promotion changed. */
+  sides: { side: Side; rollback_due: boolean; numbers: Record<string, number>; sentence: string }[];
 }
 
 export interface KaizenStatus {

@@ -161,10 +161,10 @@ function watchSection(watch: WatchRecord): string {
     const numbers = Object.entries(side.numbers).map(
       ([name, value]) => `${words(name)} ${digits(value)}`,
     );
-    const mark = side.isRollbackDue ? "fail" : "pass";
+    const mark = side.rollback_due ? "fail" : "pass";
     return (
       `<tr><td>${SIDE_WORDS[side.side].title}</td><td class="${mark}">` +
-      `${side.isRollbackDue ? "&#10007; taken back" : "&#10003; stays"}</td>` +
+      `${side.rollback_due ? "&#10007; taken back" : "&#10003; stays"}</td>` +
       `<td>${sentence(side.sentence)}.<details><summary>all numbers</summary>` +
       `${numbers.join(", ")}</details></td></tr>`
     );

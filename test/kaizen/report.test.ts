@@ -69,7 +69,7 @@ describe("a report", () => {
       watch: {
         at: "2026-06-09T04:00:00.000Z",
         sides: [
-          { side: "check", isRollbackDue: true, numbers: { rows: 9 }, sentence: "log-loss rose" },
+          { side: "check", rollback_due: true, numbers: { rows: 9 }, sentence: "log-loss rose" },
         ],
       },
     });

@@ -119,6 +119,10 @@ describe("promotion and rollback", () => {
     await stage.kaizen.watch();
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     expect(stage.kaizen.runs()[0]!.rolled_back!.reason).toBe("check: log-loss rose");
+    const { watch: seen } = stage.kaizen.find(stage.kaizen.runs()[0]!.run_id)!;
+    expect(seen!.sides).toEqual([
+      { side: "check", rollback_due: true, numbers: {}, sentence: "log-loss rose" },
+    ]);
   });
 });
 
