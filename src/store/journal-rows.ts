@@ -1,7 +1,10 @@
 // Records of the journal that are no outcomes, as rows: signed batches, sources of the vault, and
-// what auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves).
+// what auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
+// and reporters' standings.
 import { bodyDigest } from "../contract/signed-records.ts";
+import { STANDING_BITS } from "../contract/standings.ts";
 import { FRAME_KINDS, frameKind } from "../ledger/journal-format.ts";
+import { decodeStandings } from "../ledger/journal-standings.ts";
 import { decodeEvidence } from "../ledger/journal-proof.ts";
 import type { Connection, RowAppender } from "./duckdb.ts";
 import type { View } from "./views.ts";
@@ -50,6 +53,18 @@ interface BatchRow {
   bodyDigest: string;
 }
 
+/** What a batch of credibility said of an agent. */
+interface StandingRow {
+  agent: string;
+  /** Null for a stranger. */
+  credibility: number | null;
+  isSeed: boolean;
+  signs: boolean;
+  isDiscounted: boolean;
+  /** Null for none. */
+  cluster: number | null;
+}
+
 type At<Row> = Row & { position: number };
 
 /** Gathers the rows of one transaction. */
@@ -58,6 +73,7 @@ export class JournalRowBatch {
   private readonly batches: At<BatchRow>[] = [];
   private readonly sources: At<SourceRow>[] = [];
   private readonly audits: At<AuditRow>[] = [];
+  private readonly standings: At<StandingRow>[] = [];
 
   constructor(describe: DescribeRecord) {
     this.describe = describe;
@@ -71,6 +87,10 @@ export class JournalRowBatch {
       const { evidenceId, kid, jti, recordedAtMs, body } = batch;
       const digest = bodyDigest(body);
       this.batches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest: digest });
+      return;
+    }
+    if (frameKind(bytes, at) === FRAME_KINDS.standings) {
+      for (const row of standingRows(bytes, at)) this.standings.push({ position, ...row });
       return;
     }
     const { sources = [], audits = [] } = this.describe(bytes, at);
@@ -107,7 +127,27 @@ export class JournalRowBatch {
         else appender.appendVarchar(text);
       }
     });
+    await appendEach(connection, "standing_rows", this.standings, (appender, row) => {
+      appender.appendBigInt(BigInt(row.position));
+      appender.appendVarchar(row.agent);
+      if (row.credibility === null) appender.appendNull();
+      else appender.appendDouble(row.credibility);
+      for (const flag of [row.isSeed, row.signs, row.isDiscounted]) appender.appendBoolean(flag);
+      if (row.cluster === null) appender.appendNull();
+      else appender.appendBigInt(BigInt(row.cluster));
+    });
   }
+}
+
+function standingRows(bytes: Buffer, at: number): StandingRow[] {
+  return decodeStandings(bytes, at).agents.map(({ agent, flags, credibility, cluster }) => ({
+    agent,
+    credibility: (flags & STANDING_BITS.believed) === 0 ? null : credibility,
+    isSeed: (flags & STANDING_BITS.seed) !== 0,
+    signs: (flags & STANDING_BITS.signs) !== 0,
+    isDiscounted: (flags & STANDING_BITS.discounted) !== 0,
+    cluster: cluster === 0 ? null : cluster,
+  }));
 }
 
 async function appendEach<Row>(
@@ -138,6 +178,9 @@ export function journalTables(): string[] {
     `CREATE TABLE audit_rows (position BIGINT NOT NULL, recorded_at TIMESTAMP NOT NULL,
       event VARCHAR NOT NULL, tenant VARCHAR, agent VARCHAR, namespace VARCHAR, kid VARCHAR,
       detail JSON NOT NULL)`,
+    `CREATE TABLE standing_rows (position BIGINT NOT NULL, agent VARCHAR NOT NULL,
+      credibility DOUBLE, is_seed BOOLEAN NOT NULL, signs BOOLEAN NOT NULL,
+      discounted BOOLEAN NOT NULL, cluster BIGINT)`,
   ];
 }
 

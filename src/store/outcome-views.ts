@@ -99,13 +99,23 @@ const REPORTERS: View = {
       sum(stakes) AS stakes_total,
       avg(CAST(signature <> 'none' AS INTEGER)) AS signed_share,
       min(settled_at) AS first_settled_at,
-      max(settled_at) AS last_settled_at
-    FROM ${from("outcome_rows")} GROUP BY reporter`,
+      max(settled_at) AS last_settled_at,
+      any_value(s.credibility) AS credibility,
+      coalesce(any_value(s.is_seed), false) AS is_seed,
+      any_value(s.cluster) AS cluster
+    FROM ${from("outcome_rows")} AS o LEFT JOIN (
+      SELECT agent, credibility, is_seed, cluster FROM ${from("standing_rows")}
+      QUALIFY row_number() OVER (PARTITION BY agent ORDER BY position DESC) = 1
+    ) AS s ON o.reporter = s.agent
+    GROUP BY reporter`,
   comment: "who reports: volume, breadth, how often a failure; of the outcomes that are kept",
   columns: [
     ["subjects", "distinct agents reported on"],
     ["failure_rate", "share of reported failures, 0 to 1"],
     ["signed_share", "share of outcomes with a proved origin, 0 to 1"],
+    ["credibility", "what its word counts while credibility is in force, 0 to 1; null: a stranger"],
+    ["is_seed", "whether the operator vouches for it"],
+    ["cluster", "reporters of one number are one voice; null for none"],
   ],
 };
 

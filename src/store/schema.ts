@@ -5,6 +5,7 @@
 // House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on
 // each of them); DDL is followed by a CHECKPOINT.
 import { decisionTables } from "./decision-rows.ts";
+import type { Connection } from "./duckdb.ts";
 import { eventTables } from "./event-rows.ts";
 import { journalTables } from "./journal-rows.ts";
 import { outcomeTables } from "./outcome-views.ts";
@@ -14,16 +15,30 @@ import { viewStatements } from "./views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
-/** Statements that make an empty database ours, in order. */
-export function schemaStatements(): string[] {
+/**
+ * Makes an empty database ours: all of it or, when the process dies in between, nothing. Once it
+ * is, a checkpoint: no DDL is left for a restart to replay.
+ */
+export async function createSchema(connection: Connection): Promise<void> {
+  await connection.run("BEGIN TRANSACTION");
+  for (const statement of statements()) await connection.run(statement);
+  await connection.run("COMMIT");
+  await connection.run("CHECKPOINT");
+}
+
+/** As a process leaves it that dies before it is ours, or a log that was cut. */
+export async function isEmpty(connection: Connection): Promise<boolean> {
+  return (await connection.rows("SELECT 1 FROM duckdb_tables() LIMIT 1")).length === 0;
+}
+
+function statements(): string[] {
   return [
     ...outcomeTables(),
     ...journalTables(),
     ...decisionTables(),
     ...eventTables(),
     ...viewStatements(),
-    "CHECKPOINT",
   ];
 }

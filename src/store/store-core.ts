@@ -19,7 +19,7 @@ import {
   prepareWriter,
   readApplied,
 } from "./outcome-rows.ts";
-import { schemaStatements } from "./schema.ts";
+import { createSchema, isEmpty } from "./schema.ts";
 import { DATABASE_FILE, setAside } from "./store-files.ts";
 
 /** Records per transaction: the live bound, and the larger one while catching up. */
@@ -171,9 +171,11 @@ export class StoreCore {
     const isThere = fs.existsSync(join(this.options.directory, DATABASE_FILE));
     try {
       await this.connect();
-      const applied = isThere ? await readApplied(this.writer) : undefined;
-      if (isThere && applied === undefined) throw new Error("rows and position disagree");
-      this.applied = applied ?? (await this.createSchema());
+      if (!isThere) await createSchema(this.writer);
+      else if (await isEmpty(this.writer)) throw new Error("the database is empty");
+      const applied = await readApplied(this.writer);
+      if (applied === undefined) throw new Error("rows and position disagree");
+      this.applied = applied;
       await prepareWriter(this.writer);
     } catch (error) {
       if (isThere) return this.rebuild(String(error));
@@ -196,11 +198,6 @@ export class StoreCore {
   /** Of the open database: after `open`, and between a rebuild's two ends there is none. */
   private get writer(): Connection {
     return (this.connections as Connections).writer;
-  }
-
-  private async createSchema(): Promise<Applied> {
-    for (const statement of schemaStatements()) await this.writer.run(statement);
-    return NOTHING_APPLIED;
   }
 
   /** A database ahead of the journal, or beside it, tells of a journal that was replaced. */
@@ -252,7 +249,7 @@ export class StoreCore {
     this.applied = NOTHING_APPLIED;
     try {
       await this.connect();
-      await this.createSchema();
+      await createSchema(this.writer);
       await restoreRows(this.writer, this.exportDirectory, saved);
       await prepareWriter(this.writer);
     } catch (error) {

@@ -31,6 +31,10 @@ const VISIBLE = {
   // What becomes of a key, whoever did it.
   audit_rows: ({ tenant, kids }) => `tenant = ${tenant} OR kid IN (${kids})`,
   audit_note_rows: ({ tenant }) => `tenant = ${tenant}`,
+  // Of reporters whose outcomes it may see.
+  standing_rows: ({ tenant, owned }) =>
+    `agent IN (SELECT reporter FROM ${CATALOG}.main.outcome_rows
+      WHERE tenant = ${tenant} OR ${owned})`,
   // A run speaks of the evidence of all tenants.
   kaizen_run_rows: () => "false",
 } satisfies Record<string, (scope: { tenant: string; owned: string; kids: string }) => string>;

@@ -181,6 +181,7 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["reviews"],
     ["source_rows"],
     ["spool_taken"],
+    ["standing_rows"],
   ]);
 });
 
