@@ -169,7 +169,9 @@ export class Application implements HttpApplication {
     const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(reject, waitMs, new ServiceFault("deadline_exceeded", LATE_DETAIL));
+      // Made only when it is late: an error remembers its stack, which costs more than an answer.
+      const refuse = () => reject(new ServiceFault("deadline_exceeded", LATE_DETAIL));
+      timer = setTimeout(refuse, waitMs);
     });
     let reply: Reply;
     try {
