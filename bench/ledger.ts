@@ -1,18 +1,24 @@
 // bench:ledger: outcomes acknowledged durably through the real service over HTTP on this machine,
-// generator included. Batches and single posts in closed loops, then 5,000 a second in an open loop
-// with verify beside it. One JSON object on the last line of stdout; `--smoke` runs it tiny.
+// generator included. Every way of reporting takes its turn in each round, so that what the machine
+// does meanwhile falls on all of them; then 5,000 a second in an open loop with verify beside it.
+// All bodies are made and signed before any clock starts. One JSON object on the last line of
+// stdout; `--smoke` runs it tiny.
+import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { parseArgs } from "node:util";
+import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
 import { nodeFiles, readWhole } from "../src/ledger/journal-files.ts";
 import { FRAME_KINDS, HEADER_BYTES, segmentsOf } from "../src/ledger/journal-format.ts";
 import { FRAME_BYTES, frameKind, frameLength } from "../src/ledger/journal-format.ts";
 import { buildRequest, closedLoop, openLoop, quantile } from "./raw-client.ts";
 import type { BuiltRequest } from "./raw-client.ts";
-import { ADMIN_KEY, machine, startService } from "./server-process.ts";
+import { ADMIN_KEY, machine, type ServerProcess, startService } from "./server-process.ts";
 import { registerReporter, type Reporter } from "./reporter.ts";
 
-const BATCH_OUTCOMES = 500;
+/** As many as a batch may hold; of signed items as many as fit into its 256 KiB. */
+const BATCH_OUTCOMES = 1000;
+const BATCH_ITEMS = 300;
 /**
  * Connections; each waits for its answer before it sends the next (answers of outcomes are not
  * pipelined).
@@ -23,28 +29,38 @@ const OFFERED_OUTCOMES = 5000;
 const OFFERED_VERIFIES = 1000;
 const AGENTS = 2000;
 const REPORTER = "agent://bench/settlement";
+const PROBE = fileURLToPath(new URL("ledger-probe.ts", import.meta.url));
 
 interface Scale {
+  rounds: number;
   batched: number;
   single: number;
-  signed: number;
+  items: number;
   seconds: number;
   offered: number;
 }
 
 const FULL: Scale = {
-  batched: 150_000,
-  single: 30_000,
-  signed: 20_000,
-  seconds: 8,
+  rounds: 3,
+  batched: 100_000,
+  single: 15_000,
+  items: 15_000,
+  seconds: 5,
   offered: OFFERED_OUTCOMES,
 };
-const SMOKE: Scale = { batched: 2000, single: 400, signed: 200, seconds: 1, offered: 200 };
+const SMOKE: Scale = {
+  rounds: 1,
+  batched: 2000,
+  single: 400,
+  items: 300,
+  seconds: 1,
+  offered: 200,
+};
 
 let serial = 0;
 
-/** Every outcome has an id of its own, as a client that may have to repeat it gives it. */
-function outcome(): string {
+/** With an id of its own where nothing else tells a repeat: under a signature, its `jti` does. */
+function outcome(hasId: boolean): string {
   const number = serial++;
   return JSON.stringify({
     subject: `agent://bench/seller-${number % AGENTS}`,
@@ -52,90 +68,177 @@ function outcome(): string {
     outcome: number % 9 === 0 ? 0 : 1,
     stakes: 1 + (number % 500),
     grade: "counterparty",
-    id: `b${process.pid}-${number}`,
+    ...(hasId ? { id: `b${process.pid}-${number}` } : {}),
   });
 }
 
-function batch(): string {
-  return `[${Array.from({ length: BATCH_OUTCOMES }, outcome).join(",")}]`;
+function list(count: number, item: () => string): string {
+  return `[${Array.from({ length: count }, item).join(",")}]`;
 }
 
-function singles(url: URL, count: number): BuiltRequest[] {
-  return Array.from({ length: count }, () =>
-    buildRequest(url, "/v1/outcomes", ADMIN_KEY, outcome(), 1),
-  );
+function many<Made>(count: number, make: () => Made): Made[] {
+  return Array.from({ length: Math.ceil(count) }, make);
 }
 
-function batches(url: URL, outcomes: number): BuiltRequest[] {
-  return Array.from({ length: Math.ceil(outcomes / BATCH_OUTCOMES) }, () =>
-    buildRequest(url, "/v1/outcomes/batch", ADMIN_KEY, batch(), BATCH_OUTCOMES),
-  );
+interface Way {
+  readonly lanes: number;
+  /** What one round sends. */
+  make(): BuiltRequest[];
 }
 
-/** Closed loops without signatures. */
-async function unsigned(url: URL, scale: Scale) {
-  process.stderr.write("batches\n");
-  await closedLoop(url, batches(url, scale.batched / 20), BATCH_LANES);
-  const batched = await closedLoop(url, batches(url, scale.batched), BATCH_LANES);
-  process.stderr.write("single posts\n");
-  const single = await closedLoop(url, singles(url, scale.single), SINGLE_LANES);
+/** The ways of reporting, by the name of their figure. */
+function waysOf(url: URL, scale: Scale, reporter: Reporter): Record<string, Way> {
+  const post = (route: string, body: string, outcomes: number, signature?: string) =>
+    buildRequest(
+      url,
+      route,
+      ADMIN_KEY,
+      body,
+      outcomes,
+      signature === undefined ? [] : [`x-jws-signature: ${signature}`],
+    );
+  const batch = (hasId: boolean) => list(BATCH_OUTCOMES, () => outcome(hasId));
+  const route = "/v1/outcomes/batch";
+  const signedItem = () => {
+    const body = outcome(false);
+    return JSON.stringify({ body, signature: reporter.sign(body) });
+  };
   return {
-    outcomes_per_second: Math.round(batched.perSecond),
-    single_outcomes_per_second: Math.round(single.perSecond),
-    refused: batched.refused + single.refused,
+    outcomes: {
+      lanes: BATCH_LANES,
+      make: () =>
+        many(scale.batched / BATCH_OUTCOMES, () => post(route, batch(true), BATCH_OUTCOMES)),
+    },
+    single_outcomes: {
+      lanes: SINGLE_LANES,
+      make: () => many(scale.single, () => post("/v1/outcomes", outcome(true), 1)),
+    },
+    signed_item_outcomes: {
+      lanes: BATCH_LANES,
+      make: () =>
+        many(scale.items / BATCH_ITEMS, () =>
+          post(route, list(BATCH_ITEMS, signedItem), BATCH_ITEMS),
+        ),
+    },
+    signed_outcomes: {
+      lanes: SINGLE_LANES,
+      make: () =>
+        many(scale.single, () => {
+          const body = outcome(false);
+          return post("/v1/outcomes", body, 1, reporter.sign(body));
+        }),
+    },
+    signed_batch_outcomes: {
+      lanes: BATCH_LANES,
+      make: () =>
+        many(scale.batched / BATCH_OUTCOMES, () => {
+          const body = batch(false);
+          return post(route, body, BATCH_OUTCOMES, reporter.sign(body));
+        }),
+    },
   };
 }
 
-/** Closed loops with one signature each, and one per batch. */
-async function signed(url: URL, scale: Scale, reporter: Reporter) {
-  process.stderr.write("signed\n");
-  const sign = (route: string, body: string, outcomes: number) =>
-    buildRequest(url, route, ADMIN_KEY, body, outcomes, [
-      `x-jws-signature: ${reporter.sign(body)}`,
-    ]);
-  const posts = Array.from({ length: scale.signed }, () => sign("/v1/outcomes", outcome(), 1));
-  const single = await closedLoop(url, posts, SINGLE_LANES);
-  const bodies = Math.ceil(scale.batched / BATCH_OUTCOMES);
-  const many = Array.from({ length: bodies }, () =>
-    sign("/v1/outcomes/batch", batch(), BATCH_OUTCOMES),
-  );
-  const batched = await closedLoop(url, many, BATCH_LANES);
+/** CPU of this process, in seconds. */
+function ownCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+interface Round {
+  perSecond: number;
+  refused: number;
+  serverMicros: number;
+  generatorMicros: number;
+}
+
+async function runWay(service: ServerProcess, way: Way, requests: BuiltRequest[]): Promise<Round> {
+  const [server, own] = [service.cpuSeconds(), ownCpu()];
+  const result = await closedLoop(new URL(service.url), requests, way.lanes);
   return {
-    signed_outcomes_per_second: Math.round(single.perSecond),
-    signed_batch_outcomes_per_second: Math.round(batched.perSecond),
-    signed_refused: single.refused + batched.refused,
+    perSecond: result.perSecond,
+    refused: result.refused,
+    serverMicros: ((service.cpuSeconds() - server) * 1e6) / result.accepted,
+    generatorMicros: ((ownCpu() - own) * 1e6) / result.accepted,
   };
 }
 
-/** Open loops: verify alone, then beside outcomes at the offered rate. */
+function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** Closed loops, all ways in each round; medians over the rounds, the first of them for nothing. */
+async function closedLoops(service: ServerProcess, scale: Scale, reporter: Reporter) {
+  const ways = Object.entries(waysOf(new URL(service.url), scale, reporter));
+  const rounds: Record<string, Round>[] = [];
+  for (let round = 0; round <= scale.rounds; round++) {
+    const prepared = ways.map(([name, way]) => ({ name, way, requests: way.make() }));
+    const results: Record<string, Round> = {};
+    for (const { name, way, requests } of prepared) {
+      process.stderr.write(`round ${round} of ${scale.rounds}: ${name}\n`);
+      results[name] = await runWay(service, way, requests);
+    }
+    if (round > 0) rounds.push(results);
+  }
+  const report: Record<string, unknown> = {};
+  let refused = 0;
+  for (const [name] of ways) {
+    const all = rounds.map((results) => results[name]!);
+    report[`${name}_per_second`] = Math.round(median(all.map((each) => each.perSecond)));
+    report[`${name}_cpu_us`] = {
+      server: median(all.map((each) => each.serverMicros)),
+      generator: median(all.map((each) => each.generatorMicros)),
+    };
+    refused += all.reduce((sum, each) => sum + each.refused, 0);
+  }
+  return { ...report, refused };
+}
+
+interface Probe {
+  p99_ms: number;
+  service_p99_ms: number;
+  refused: number;
+}
+
+async function probe(url: string, seconds: number): Promise<Probe> {
+  const args = [PROBE, url, ADMIN_KEY, String(OFFERED_VERIFIES), String(seconds)];
+  const flags = ["--disable-warning=ExperimentalWarning", ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, flags);
+  return JSON.parse(stdout) as Probe;
+}
+
+/** Verify alone and beside outcomes at the offered rate, by turns. */
 async function offered(url: URL, scale: Scale) {
-  const verify = JSON.stringify({
-    agent_id: "agent://bench/seller-7",
-    action: "payments.transfer",
-    tool_level: "L2",
-    context: {},
-  });
-  const asked = buildRequest(url, "/v1/trust/verify", ADMIN_KEY, verify, 1);
-  const verifying = () => openLoop(url, () => asked, OFFERED_VERIFIES, scale.seconds, SINGLE_LANES);
-  process.stderr.write("verify alone\n");
-  const idle = await verifying();
-  process.stderr.write("verify beside outcomes\n");
-  const posts = singles(url, Math.round(scale.offered * scale.seconds));
-  const posting = openLoop(
-    url,
-    (index) => posts[index]!,
-    scale.offered,
-    scale.seconds,
-    SINGLE_LANES,
-  );
-  const [busy, outcomes] = await Promise.all([verifying(), posting]);
+  const [idle, busy]: Probe[][] = [[], []];
+  const latencies: number[] = [];
+  let refused = 0;
+  for (let round = 0; round < scale.rounds; round++) {
+    const posts = many(scale.offered * scale.seconds, () =>
+      buildRequest(url, "/v1/outcomes", ADMIN_KEY, outcome(true), 1),
+    );
+    process.stderr.write(`verify alone, ${round + 1} of ${scale.rounds}\n`);
+    idle!.push(await probe(url.href, scale.seconds));
+    process.stderr.write(`verify beside outcomes, ${round + 1} of ${scale.rounds}\n`);
+    const next = (index: number) => posts[index]!;
+    const posting = openLoop(url, next, scale.offered, scale.seconds, SINGLE_LANES);
+    const [beside, outcomes] = await Promise.all([probe(url.href, scale.seconds), posting]);
+    busy!.push(beside);
+    latencies.push(...outcomes.latencies);
+    refused += outcomes.refused;
+  }
+  const middle = (probes: readonly Probe[], pick: (each: Probe) => number) =>
+    median(probes.map(pick));
+  const all = [...idle!, ...busy!];
   return {
     offered_outcomes_per_second: scale.offered,
-    ack_p50_ms: quantile(outcomes.latencies, 0.5),
-    ack_p99_ms: quantile(outcomes.latencies, 0.99),
-    verify_p99_ms_idle: quantile(idle.latencies, 0.99),
-    verify_p99_ms_busy: quantile(busy.latencies, 0.99),
-    offered_refused: outcomes.refused + idle.refused + busy.refused,
+    ack_p50_ms: quantile(latencies, 0.5),
+    ack_p99_ms: quantile(latencies, 0.99),
+    verify_p99_ms_idle: middle(idle!, (each) => each.p99_ms),
+    verify_p99_ms_busy: middle(busy!, (each) => each.p99_ms),
+    // Without the lateness of the process that asks, which shares the cores.
+    verify_service_p99_ms_idle: middle(idle!, (each) => each.service_p99_ms),
+    verify_service_p99_ms_busy: middle(busy!, (each) => each.service_p99_ms),
+    offered_refused: all.reduce((sum, each) => sum + each.refused, refused),
   };
 }
 
@@ -160,16 +263,12 @@ async function main(): Promise<void> {
   try {
     const url = new URL(service.url);
     const reporter = await registerReporter(service.url, ADMIN_KEY, REPORTER);
-    const cpuBefore = service.cpuSeconds();
-    const closed = await unsigned(url, scale);
-    const cpu = service.cpuSeconds() - cpuBefore;
-    const withSignatures = reporter === undefined ? {} : await signed(url, scale, reporter);
+    if (reporter === undefined) throw new Error("the service keeps no reporter keys");
+    const closed = await closedLoops(service, scale, reporter);
     const open = await offered(url, scale);
     const report = {
       ...closed,
-      ...withSignatures,
       ...open,
-      cpu_us_per_outcome: Number(((cpu / (scale.batched * 1.05 + scale.single)) * 1e6).toFixed(2)),
       fsyncs: countCommits(service.dataDir),
       machine: machine(),
     };

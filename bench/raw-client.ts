@@ -12,13 +12,16 @@ export interface Tally {
   /** Outcomes acknowledged (or requests answered 2xx, for others). */
   accepted: number;
   refused: number;
-  /** Per request, in ms. */
+  /** Per request, in ms: from when it was due in an open loop, else from when it was sent. */
   latencies: number[];
+  /** Per request, in ms, from when it was sent: without the lateness of this process. */
+  services: number[];
 }
 
 interface Pending {
   outcomes: number;
   startedAt: number;
+  sentAt: number;
 }
 
 /** Builds a POST with a JSON body. `headers` are whole lines. */
@@ -62,7 +65,7 @@ class Lane {
   }
 
   send(request: BuiltRequest, startedAt = performance.now()): void {
-    this.pending.push({ outcomes: request.outcomes, startedAt });
+    this.pending.push({ outcomes: request.outcomes, startedAt, sentAt: performance.now() });
     this.socket.write(request.bytes);
   }
 
@@ -82,8 +85,10 @@ class Lane {
   }
 
   private settle(head: string, body: Buffer): void {
-    const { outcomes, startedAt } = this.pending.shift() as Pending;
-    this.tally.latencies.push(performance.now() - startedAt);
+    const { outcomes, startedAt, sentAt } = this.pending.shift() as Pending;
+    const now = performance.now();
+    this.tally.latencies.push(now - startedAt);
+    this.tally.services.push(now - sentAt);
     const isOk = head.startsWith("http/1.1 2");
     // A batch answers per item; single outcomes by the status line.
     const accepted = !isOk ? 0 : outcomes > 1 ? countOf(body, '"status":201') : 1;
@@ -116,7 +121,7 @@ export async function closedLoop(
   requests: readonly BuiltRequest[],
   laneCount: number,
 ): Promise<Tally & { perSecond: number }> {
-  const tally: Tally = { accepted: 0, refused: 0, latencies: [] };
+  const tally: Tally = { accepted: 0, refused: 0, latencies: [], services: [] };
   const lanes = openLanes(url, laneCount, tally);
   const startedAt = performance.now();
   let next = 0;
@@ -150,7 +155,7 @@ export async function openLoop(
   seconds: number,
   laneCount: number,
 ): Promise<Tally> {
-  const tally: Tally = { accepted: 0, refused: 0, latencies: [] };
+  const tally: Tally = { accepted: 0, refused: 0, latencies: [], services: [] };
   const lanes = openLanes(url, laneCount, tally);
   let failure: Error | undefined;
   for (const lane of lanes) lane.socket.on("error", (error) => (failure ??= error));

@@ -8,8 +8,12 @@ import { formatUuid } from "./journal-proof.ts";
 
 /** How long an identity is remembered, by the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
-/** 64 bytes each, plus 8 of index: 72 MiB at most. */
-export const REPLAY_ENTRIES_MAX = 1_000_000;
+/**
+ * 64 bytes each, plus 8 of index: 144 MiB at most. At 10,000 signed outcomes a second it is more
+ * than three minutes; what it must never be is less than the skew that clocks are allowed, or every
+ * new signature had to be looked up in the store.
+ */
+export const REPLAY_ENTRIES_MAX = 2_000_000;
 
 /*
  * One entry, 64 bytes, little-endian; entries stand in a ring in order of recording.
