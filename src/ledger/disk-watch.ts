@@ -34,7 +34,11 @@ export class DiskWatch {
     this.tell = tell;
     this.fail = fail;
     this.told = { isHealthy: true, room: { freeBytes: 0, ballastBytes: 0, isLow: false } };
-    this.timer = setTimeout(() => this.look(), 0);
+    // Not at once: a start has better things to do than to make a ballast.
+    this.timer = setTimeout(() => {
+      this.tellNews();
+      this.timer = setTimeout(() => this.look(), LOOK_INTERVAL_MS);
+    }, 0);
   }
 
   /** Call after a commit: what it found out is told at once. */
