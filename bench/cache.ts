@@ -31,13 +31,16 @@ interface Workload {
 
 /** What the figure hangs on, each of them varied: traffic, skew, spread of stakes, room. */
 const WORKLOADS: readonly Workload[] = [
-  ...[10_000, 0].flatMap((stakesMax) =>
-    SKEWS.flatMap((skew) =>
-      RATES.map((requestsPerSec) => ({ agents: AGENTS, skew, requestsPerSec, stakesMax })),
-    ),
-  ),
+  ...grid(RATES, 10_000),
+  ...grid(isSmoke ? RATES : [10, 100, 500], 0),
   { agents: AGENTS * 10, skew: 1, requestsPerSec: 500, stakesMax: 10_000, entriesMax: AGENTS },
 ];
+function grid(rates: readonly number[], stakesMax: number): Workload[] {
+  return SKEWS.flatMap((skew) =>
+    rates.map((requestsPerSec) => ({ agents: AGENTS, skew, requestsPerSec, stakesMax })),
+  );
+}
+
 /** One busy gateway, its agents' stakes spread over four orders of size. */
 const isHeadline = (workload: Workload) =>
   workload.skew === 1 && workload.requestsPerSec === 500 && workload.stakesMax === 10_000;
