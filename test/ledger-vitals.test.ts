@@ -1,0 +1,39 @@
+// What readiness and metrics say of the ledger.
+import { expect, test } from "vitest";
+import { ledgerGauges, readiness } from "../src/ledger-vitals.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX } from "../src/ledger/ledger-client.ts";
+
+function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
+  const ledger = {
+    disk: { freeBytes: 5e9, ballastBytes: 1024, isLow: false },
+    pendingCount: 7,
+    isHealthy: () => true,
+    position: () => 42,
+    ...changes,
+  };
+  return ledger as OpenLedger;
+}
+
+test("a reason for everything that keeps outcomes out", () => {
+  expect(readiness(ledgerLike())).toEqual({ ready: true, reasons: [] });
+  const low = { freeBytes: 1, ballastBytes: 0, isLow: true };
+  const isHealthy = () => false;
+  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes)).reasons;
+  expect(reasons({ disk: low, isHealthy })).toEqual(["disk nearly full"]);
+  expect(reasons({ isHealthy })).toEqual(["journal not writable"]);
+  expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
+});
+
+test("gauges of journal and disk; free space once it is known", () => {
+  expect(ledgerGauges(ledgerLike())).toEqual({
+    journal_position: 42,
+    outcomes_pending: 7,
+    disk_low: 0,
+    disk_ballast_bytes: 1024,
+    disk_free_bytes: 5e9,
+  });
+  const disk = { freeBytes: Infinity, ballastBytes: 0, isLow: true };
+  const gauges = ledgerGauges(ledgerLike({ disk }));
+  expect(gauges).toMatchObject({ disk_low: 1 });
+  expect(gauges).not.toHaveProperty("disk_free_bytes");
+});
