@@ -193,7 +193,8 @@ export class TrustRankClient {
   /**
    * Reports any number of outcomes, a thousand a request and under one signature each; one result
    * per outcome, in order. One that is refused does not stop the others; when the service does not
-   * answer, what is left is not sent, and says so. Never rejects.
+   * answer, what is left is not sent, and says so. An `id` sent here is repeated here: the service
+   * takes it for another body when it comes by `reportOutcome`. Never rejects.
    */
   async reportOutcomes(
     outcomes: readonly OutcomeRequest[],
