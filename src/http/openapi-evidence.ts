@@ -1,4 +1,4 @@
-// JSON Schemas of the evidence vault's messages (contract/evidence.ts, contract/evidence-labels.ts).
+// JSON Schemas of the evidence vault's messages (contract/evidence.ts and evidence-labels.ts).
 import { EVIDENCE_STATES, TITLE_LENGTH_MAX, VISIBILITIES } from "../contract/evidence.ts";
 import { TEXT_LABELS } from "../contract/evidence-labels.ts";
 import {

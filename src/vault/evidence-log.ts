@@ -1,6 +1,6 @@
 // What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, a
-// source's text included, so that a replay rebuilds records, chain, indexes and thresholds. Canonical bytes of a record
-// leave the text out: the digest stands for it.
+// source's text included, so that a replay rebuilds records, chain, indexes and thresholds.
+// Canonical bytes of a record leave the text out: the digest stands for it.
 import { createHash } from "node:crypto";
 
 import { EVIDENCE_STATES, VISIBILITIES } from "../contract/evidence.ts";

@@ -1,5 +1,6 @@
 // Grounding as the rest of the vault sees it: builders that index documents, the writer that
-// publishes them, readers that score a text against some of them. Text goes into the thread's scratch as UTF-16, numbers come out.
+// publishes them, readers that score a text against some of them. Text goes into the thread's
+// scratch as UTF-16, numbers come out.
 import {
   DOCUMENTS_CITED_MAX,
   DOCUMENTS_MAX,
@@ -179,7 +180,7 @@ export class IndexBuilder {
     this.#scratch = new Scratch(memory, exports);
   }
 
-  /** Address of the index of a text, cut at 524,288 units. Throws RangeError when memory is full. */
+  /** Address of the index of a text, cut at 524,288 units. RangeError when memory is full. */
   build(text: string, leaves = ""): number {
     const leafUnits = Math.min(leaves.length, TEXT_UNITS_MAX / 4);
     const kept = Math.min(text.length, TEXT_UNITS_MAX - leafUnits);
@@ -226,7 +227,7 @@ export class GroundingWriter {
     installWeights(this.#exports, weights ?? readWeights());
   }
 
-  /** Builds an index in place: its address, for `publish`. Throws RangeError when memory is full. */
+  /** Builds an index in place: its address, for `publish`. RangeError when memory is full. */
   build(text: string, leaves = ""): number {
     return this.#builder.build(text, leaves);
   }

@@ -11,6 +11,27 @@ import { signatureOf } from "./minhash.ts";
  */
 export const INDEX_INLINE_UNITS_MAX = 16_384;
 
+/** Units of one task elsewhere: an assessment with a deadline waits behind no more than this. */
+export const TASK_UNITS_MAX = 65_536;
+
+/** Items in order, in parts of about TASK_UNITS_MAX units. */
+export function* inParts<Item>(
+  items: readonly Item[],
+  unitsOf: (item: Item) => number,
+): Generator<Item[]> {
+  let part: Item[] = [];
+  let units = 0;
+  for (const item of items) {
+    part.push(item);
+    units += unitsOf(item);
+    if (units < TASK_UNITS_MAX) continue;
+    yield part;
+    part = [];
+    units = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
 export interface TextToIndex {
   readonly text: string;
   /** Media type. */

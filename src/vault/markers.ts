@@ -14,10 +14,15 @@ export interface Marker {
 const MARKERS_MAX = 512;
 const NUMBERS = /\[\^?\d{1,3}(?:\s{0,2}[,;–-]\s{0,2}\^?\d{1,3}){0,15}\]/g;
 const AUTHORS = /\(([^()[\]]{6,160})\)/g;
-const NARRATIVE =
-  /(?<!\p{L})(\p{Lu}[\p{L}'’-]{1,40})(?:\s(?:et\sal\.?|(?:and|&)\s\p{Lu}[\p{L}'’-]{1,40}))?\s\(((?:1[5-9]|20)\d\d)[a-z]?\)/gu;
-const AUTHOR_YEAR =
-  /^\s*(?:see\s|cf\.\s|e\.g\.,?\s)?(\p{Lu}[\p{L}'’-]{1,40})\D{0,80}?((?:1[5-9]|20)\d\d)[a-z]?(?:,\s*pp?\.\s*[\d–-]{1,9})?\s*$/u;
+const NAME = String.raw`\p{Lu}[\p{L}'’-]{1,40}`;
+const YEAR = String.raw`((?:1[5-9]|20)\d\d)[a-z]?`;
+const COMPANY = String.raw`(?:\s(?:et\sal\.?|(?:and|&)\s${NAME}))?`;
+const PAGES = String.raw`(?:,\s*pp?\.\s*[\d–-]{1,9})?`;
+const NARRATIVE = new RegExp(String.raw`(?<!\p{L})(${NAME})${COMPANY}\s\(${YEAR}\)`, "gu");
+const AUTHOR_YEAR = new RegExp(
+  String.raw`^\s*(?:see\s|cf\.\s|e\.g\.,?\s)?(${NAME})\D{0,80}?${YEAR}${PAGES}\s*$`,
+  "u",
+);
 
 /** Markers of a text in the order of the text; `ids` are the cited sources. */
 export function markersOf(text: string, ids: readonly string[]): Marker[] {

@@ -1,6 +1,10 @@
-// Records as the vault holds and tells them: the newest of every source, with its place in the
-// chain. Their text is not among what is kept here.
-import type { EvidenceRecord } from "../contract/evidence.ts";
+// Records as the vault makes, holds and tells them: the newest of every source, with its place in
+// the chain. Their text is not among what is kept here.
+import { createHash } from "node:crypto";
+
+import type { EvidenceItem, EvidenceRecord, EvidenceRegistrar } from "../contract/evidence.ts";
+import { ServiceFault } from "../contract/faults.ts";
+import { invalidRequest } from "../contract/field-rules.ts";
 import type { EvidenceEvent } from "./evidence-log.ts";
 
 export interface Held extends Omit<EvidenceEvent, "text"> {
@@ -13,9 +17,49 @@ export interface Held extends Omit<EvidenceEvent, "text"> {
   hasText: boolean;
 }
 
+const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
+
 /** Name of a source for whoever may cite it. */
 export const nameOf = (tenant: string, visibility: string, id: string) =>
   `${visibility === "public" ? "" : tenant}\n${id}`;
+
+/**
+ * The event that registers an item at `now` (epoch ms). `at` is its place in a batch, -1 alone.
+ * Throws ServiceFault `insufficient_scope` for a public source by anyone but an administrator and
+ * `invalid_request` when digest and text disagree.
+ */
+export function eventOf(
+  item: EvidenceItem,
+  by: EvidenceRegistrar,
+  now: number,
+  at: number,
+): EvidenceEvent {
+  if (item.visibility === "public" && !by.isAdmin) {
+    throw new ServiceFault("insufficient_scope", "only `admin` registers public sources");
+  }
+  const { text } = item;
+  const digest = text === undefined ? undefined : sha256Hex(text);
+  const given = item.sha256?.slice("sha256:".length);
+  // A flattened kind may come with the digest of its original bytes; plain text is its own.
+  if (given !== undefined && digest !== undefined && given !== digest) {
+    const pointer = at < 0 ? "/sha256" : `/items/${at}/sha256`;
+    const detail = "is not the digest of `text` as UTF-8";
+    throw invalidRequest([{ pointer, code: "mismatch", detail }]);
+  }
+  return {
+    source_id: item.source_id,
+    sha256: given ?? digest!,
+    size: text === undefined ? 0 : Buffer.byteLength(text),
+    kind: item.kind,
+    title: item.title,
+    tenant: by.tenant,
+    visibility: item.visibility,
+    state: item.state,
+    registered_at: now,
+    registrar: by.keyId,
+    ...(text === undefined ? {} : { text }),
+  };
+}
 
 export function isSameContent(before: Held, event: EvidenceEvent): boolean {
   return before.sha256 === event.sha256 && before.kind === event.kind;

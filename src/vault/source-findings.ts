@@ -120,9 +120,10 @@ export function verified(
 
 /** The content is older than the version of a source that it cites. */
 export function sourceNewer(cited: readonly Cited[], newer: Cited): Finding {
+  const what = "was registered anew after the content was first seen";
   return finding({
     code: "SOURCE_NEWER",
-    reason: `The cited source ${quote(newer.id)} was registered anew after the content was first seen.`,
+    reason: `The cited source ${quote(newer.id)} ${what}.`,
     isHard: false,
     isDoubtful: false,
     isHallucinated: false,

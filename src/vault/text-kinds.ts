@@ -3,8 +3,8 @@
 import type { VerifyContext } from "../contract/messages.ts";
 
 /**
- * `qa`: answers a question; `summary`: several sentences about a text; `data`: prose made from JSON;
- * `claim`: one sentence; `dialogue`: a turn of a conversation, never inferred, only named.
+ * `qa`: answers a question; `summary`: several sentences about a text; `data`: prose made from
+ * JSON; `claim`: one sentence; `dialogue`: a turn of a conversation, never inferred, only named.
  */
 export const TEXT_KINDS = ["qa", "summary", "data", "claim", "dialogue"] as const;
 export type TextKind = (typeof TEXT_KINDS)[number];

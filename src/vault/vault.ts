@@ -1,8 +1,6 @@
 // The evidence vault: registers, reads and revokes sources. Texts are made ready first, events are
 // journaled, then applied once durable, in order; a replay applies the same events to an empty
 // vault. Records live here, in the one thread that writes; what a verify needs is in shared memory.
-import { createHash } from "node:crypto";
-
 import type {
   EvidenceItem,
   EvidenceList,
@@ -14,7 +12,6 @@ import type {
 } from "../contract/evidence.ts";
 import type { LabelResult, TextLabel, ThresholdList } from "../contract/evidence-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
-import { invalidRequest } from "../contract/field-rules.ts";
 import type { VerifyContext } from "../contract/messages.ts";
 import { SOURCES_MAX } from "./catalogue.ts";
 import {
@@ -28,12 +25,12 @@ import {
 } from "./evidence-log.ts";
 import type { EvidenceEvent } from "./evidence-log.ts";
 import { numbersModel, readNumbers } from "./grounding-tables.ts";
-import { INDEX_INLINE_UNITS_MAX } from "./indexing.ts";
+import { INDEX_INLINE_UNITS_MAX, inParts } from "./indexing.ts";
 import type { IndexLater, ReadyText, TextToIndex } from "./indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./labels.ts";
 import type { Measured } from "./labels.ts";
 import { leafHash, MerkleTree } from "./merkle.ts";
-import { isRepeat, isSameContent, keepsText, nameOf, recordOf } from "./records.ts";
+import { eventOf, isRepeat, isSameContent, keepsText, nameOf, recordOf } from "./records.ts";
 import type { Held } from "./records.ts";
 import { Shelf } from "./shelf.ts";
 import { RootSeal } from "./signed-root.ts";
@@ -68,7 +65,6 @@ export interface VaultOptions {
 
 const LIST_MAX = 1000;
 
-const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
 /** The vault of one process. `replay` comes before the first call of anything else. */
@@ -122,7 +118,9 @@ export class Vault implements EvidenceVault {
     items: readonly EvidenceItem[],
     by: EvidenceRegistrar,
   ): Promise<{ record: EvidenceRecord; isNew: boolean }[]> {
-    const events = items.map((item, at) => this.#eventOf(item, by, items.length > 1 ? at : -1));
+    const events = items.map((item, at) =>
+      eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
+    );
     if (this.#shelf.room < events.length) {
       throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
     }
@@ -207,34 +205,6 @@ export class Vault implements EvidenceVault {
     return held;
   }
 
-  #eventOf(item: EvidenceItem, by: EvidenceRegistrar, at: number): EvidenceEvent {
-    if (item.visibility === "public" && !by.isAdmin) {
-      throw new ServiceFault("insufficient_scope", "only `admin` registers public sources");
-    }
-    const { text } = item;
-    const digest = text === undefined ? undefined : sha256Hex(text);
-    const given = item.sha256?.slice("sha256:".length);
-    // A flattened kind may come with the digest of its original bytes; plain text is its own.
-    if (given !== undefined && digest !== undefined && given !== digest) {
-      const pointer = at < 0 ? "/sha256" : `/items/${at}/sha256`;
-      const detail = "is not the digest of `text` as UTF-8";
-      throw invalidRequest([{ pointer, code: "mismatch", detail }]);
-    }
-    return {
-      source_id: item.source_id,
-      sha256: given ?? digest!,
-      size: text === undefined ? 0 : Buffer.byteLength(text),
-      kind: item.kind,
-      title: item.title,
-      tenant: by.tenant,
-      visibility: item.visibility,
-      state: item.state,
-      registered_at: this.#options.clock(),
-      registrar: by.keyId,
-      ...(text === undefined ? {} : { text }),
-    };
-  }
-
   #heldBefore({ tenant, visibility, source_id }: EvidenceEvent): Held | undefined {
     return this.#held.get(nameOf(tenant, visibility, source_id));
   }
@@ -249,12 +219,25 @@ export class Vault implements EvidenceVault {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
     const units = texts.reduce((sum, { text }) => sum + text.length, 0);
-    const { indexLater } = this.#options;
-    const isLater = indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
+    const isLater = this.#options.indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
     const ready = isLater
-      ? await indexLater(texts)
+      ? await this.#makeReadyLater(texts, this.#options.indexLater)
       : texts.map((text) => this.#shelf.makeReady(text));
     return new Map(withText.map((event, at) => [event, ready[at]!]));
+  }
+
+  /** Part by part; what is ready already is given back when a later part fails. */
+  async #makeReadyLater(texts: readonly TextToIndex[], later: IndexLater): Promise<ReadyText[]> {
+    const ready: ReadyText[] = [];
+    try {
+      for (const part of inParts(texts, ({ text }) => text.length)) {
+        ready.push(...(await later(part)));
+      }
+    } catch (error) {
+      for (const each of ready) this.#shelf.discard(each);
+      throw error;
+    }
+    return ready;
   }
 
   async #append(event: EvidenceEvent, ready: ReadyText | undefined): Promise<Held> {

@@ -56,9 +56,10 @@ it("labels the texts of a file, and shows the thresholds", async () => {
   expect(thresholds.map(({ kind, from }) => `${kind} ${from}`)).toContain("qa shipped");
   writeFileSync(file, `${JSON.stringify({ ...label, label: "maybe" })}\n`);
   const { code, stderr } = await run("label", file);
+  const what = "/label must be one of `supported`, `unsupported`";
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `trustrank: line 1 of \`${file}\` is not a label: /label must be one of \`supported\`, \`unsupported\`\n`,
+    stderr: `trustrank: line 1 of \`${file}\` is not a label: ${what}\n`,
   });
 });
 

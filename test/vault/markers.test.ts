@@ -75,8 +75,8 @@ describe("markers", () => {
 
 describe("a text with markers", () => {
   const LEAVES =
-    "Green leaves hold chloroplasts. Chloroplasts turn carbon dioxide and water into glucose with " +
-    "the energy of sunlight, and set oxygen free. This is called photosynthesis.";
+    "Green leaves hold chloroplasts. Chloroplasts turn carbon dioxide and water into glucose " +
+    "with the energy of sunlight, and set oxygen free. This is called photosynthesis.";
   const onBridge = "The engineer John Bradfield led the project of the Harbour Bridge";
   const onLeaves = "Chloroplasts of green leaves turn carbon dioxide into glucose with sunlight";
   const { vault, assessor } = openVault();
@@ -93,7 +93,7 @@ describe("a text with markers", () => {
     expect(finding.data.source_verified).toBe(true);
   });
 
-  it("is a hard mismatch when the markers are swapped, which the pages alone would not show", () => {
+  it("is a hard mismatch when markers are swapped, which the pages alone do not show", () => {
     expect(assess(`${onBridge}. ${onLeaves}.`).reasonCode).toBe("");
     const swapped = assess(`${onBridge} [2]. ${onLeaves} [1].`);
     expect(swapped.hardFailureCode).toBe("CITATION_MISMATCH");
