@@ -17,6 +17,9 @@ const HEALED = 1.25;
 /** With less left than this part of the watermark, others on the disk need the ballast now. */
 const URGENT = 0.25;
 
+/** Calls of `restore` that pass after it failed: a quota is not seen in the free space. */
+const PAUSE_CALLS = 120;
+
 /** How it stands with the disk, in bytes. */
 export interface DiskRoom {
   freeBytes: number;
@@ -39,6 +42,7 @@ export class DiskReserve {
   private readonly directory: string;
   private readonly bytes: number;
   private readonly slice: Buffer;
+  private pause = 0;
 
   /** Takes over the ballast of an earlier process. The directory must exist. */
   constructor(files: FileLayer, directory: string, bytes: number) {
@@ -70,6 +74,10 @@ export class DiskReserve {
   restore(): boolean {
     const { files, room } = this;
     if (room.isLow || this.missing() <= 0) return false;
+    if (this.pause > 0) {
+      this.pause--;
+      return false;
+    }
     const path = `${this.directory}/${BALLAST_FILE}`;
     const slice = this.slice.subarray(0, this.missing());
     try {
@@ -85,6 +93,7 @@ export class DiskReserve {
       if (errnoOf(cause) === "") throw cause;
       // Somebody else took the room: the journal itself is not touched by that.
       this.release();
+      this.pause = PAUSE_CALLS;
       return false;
     }
     room.ballastBytes += slice.byteLength;

@@ -133,6 +133,22 @@ test("a ballast of another size is replaced, one that is not wanted removed", ()
   expect(grow(0)).toBeUndefined();
 });
 
+test("a quota that free space does not show: the ballast gives way and waits", () => {
+  const files = new SimulatedFiles(seededRandom(5));
+  const { core } = openCore("/j", key, { files, reserveBytes: 50_000 });
+  files.freeBytes = () => 1e9;
+  files.capacity = files.usedBytes() + 30_000;
+  expect(core.probe()).toBe(false);
+  expect(core.room.ballastBytes).toBe(0);
+  const commit = (index: number) => core.commit([runOf([recordOf(index)])], NOW_MS)[0]?.verdict;
+  expect(commit(1)).toBe(VERDICT_RECORDED);
+  files.capacity = Infinity;
+  for (let calls = 0; calls < 100; calls++) core.probe();
+  expect(core.room.ballastBytes).toBe(0);
+  for (let calls = 0; calls < 100; calls++) core.probe();
+  expect(core.room.ballastBytes).toBe(50_000);
+});
+
 test("a process that ends on a full disk leaves the ballast's room to the others", () => {
   const files = new SimulatedFiles(seededRandom(4));
   const { core } = openCore("/j", key, { files, reserveBytes: 50_000 });

@@ -30,7 +30,8 @@ function live(seed: number, isSyncIgnored: boolean): string | undefined {
     files.operationsLeft = Math.floor(random() * 60);
     files.writeBytesMax = random() < 0.3 ? 1 + Math.floor(random() * 700) : Infinity;
     try {
-      const { core } = openCore("/j", key, { files, segmentBytesMax: 6000 });
+      const reserveBytes = random() < 0.3 ? 3000 : 0;
+      const { core } = openCore("/j", key, { files, segmentBytesMax: 6000, reserveBytes });
       index = workUntilDown(core, random, index, acknowledged);
     } catch (error) {
       if (!files.isDown) return `open failed: ${String(error)}`;
@@ -53,6 +54,7 @@ function workUntilDown(
   let index = from;
   try {
     for (;;) {
+      if (random() < 0.2) core.probe();
       const size = 1 + Math.floor(random() * 6);
       const records = Array.from({ length: size }, () =>
         recordOf(++index, { body: Buffer.alloc(Math.floor(random() * 900), "x") }),
