@@ -32,7 +32,8 @@ const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;
 rmSync(TARGET, { recursive: true, force: true });
 const sources = sourcesIn("src").filter((path) => !IS_LEFT_OUT.test(path));
 const shared = sourcesIn("assembly").filter((path) => IS_SHARED.test(path));
-for (const path of [...sources, ...shared]) writeScript(path);
+const written = new Set([...sources, ...shared]);
+for (const path of written) writeScript(path);
 const modules = readdirSync(join(ROOT, "build")).filter((name) => name.endsWith(".wasm"));
 for (const path of [...DATA, ...modules.map((name) => join("build", name))])
   cpSync(join(ROOT, path), join(TARGET, path), { recursive: true });
@@ -48,6 +49,10 @@ function writeScript(path: string): void {
   const isCommand = path === join("src/cli", COMMAND);
   const target = join(TARGET, path.replace(/\.ts$/, ".js"));
   const script = stripTypeScriptTypes(readFileSync(join(ROOT, path), "utf8"));
+  for (const [, , name] of script.matchAll(FILE_NAME)) {
+    const named = join(dirname(path), `${name}.ts`);
+    if (!written.has(named)) throw new Error(`${path} names ${named}, which is not packed`);
+  }
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, (isCommand ? SHEBANG : "") + script.replaceAll(FILE_NAME, "$1$2.js$1"));
   if (isCommand) chmodSync(target, 0o755);

@@ -4,6 +4,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
 import { TrustRankClient } from "../../src/client/client.ts";
 import { browser, runInBrowser } from "./_browser.ts";
 import { type LiveService, startLiveService } from "./_live.ts";
@@ -176,6 +177,10 @@ it.skipIf(!hasDeno)("does all it does in Deno", async () => {
 it.each([
   ["Node's types", { types: ["node"], typeRoots: [path.join(ROOT, "node_modules/@types")] }],
   ["a browser's types", { types: [], lib: ["es2024", "dom"] }],
+  [
+    "a bundler's resolution",
+    { types: [], lib: ["es2024", "dom"], module: "esnext", moduleResolution: "bundler" },
+  ],
 ])(
   "type-checks with %s and nothing skipped",
   async (name, options) => {
@@ -267,7 +272,7 @@ describe("the command", () => {
 
   it("says its version, and tells a Node that is too old", async () => {
     const { stdout } = await run(command, ["--version"], { cwd: folder, env });
-    expect(stdout.trim()).toBe("0.1.0");
+    expect(stdout.trim()).toBe(manifest.version);
     const bin = path.join(folder, "node_modules/trustrank/build/package/src/cli/bin.js");
     const old = `Object.defineProperty(process.versions, "node", { value: "22.13.1" });`;
     const preload = `data:text/javascript,${encodeURIComponent(old)}`;
