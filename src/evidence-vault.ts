@@ -10,7 +10,7 @@ import { FRAME_BYTES, frameLength } from "./ledger/journal-format.ts";
 import { readFrames } from "./ledger/journal-places.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import { VaultAssessor } from "./vault/assessor.ts";
-import { DeferringAssessor } from "./vault/deferred.ts";
+import { DeferringAssessor, type LaterAssessment } from "./vault/deferred.ts";
 import { isVaultEvent } from "./vault/evidence-log.ts";
 import type { RootSigner } from "./vault/signed-root.ts";
 import { createVaultMemory } from "./vault/vault-memory.ts";
@@ -20,6 +20,8 @@ export interface OpenVault {
   readonly vault: Vault;
   /** The HTTP thread's: large texts go to a thread of their own. */
   readonly assessor: DeferringAssessor;
+  /** What the assessors of all threads turn to for those texts. */
+  readonly assessLater: LaterAssessment;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,7 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
   return {
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),
+    assessLater: pool.assess,
     close: () => pool.close(),
   };
 }

@@ -126,6 +126,7 @@ function startThreads(
     log,
     relay,
     scorer,
+    assess: evidence.sources.assessLater,
     onBroken,
   });
 }

@@ -1,12 +1,13 @@
 // What crosses between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import { type FaultCode, ServiceFault } from "./contract/faults.ts";
-import type { FieldError } from "./contract/messages.ts";
+import type { FieldError, VerifyContext } from "./contract/messages.ts";
 import type { StoredKey } from "./http/key-file.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
 import type { Reply, RequestHead } from "./http/server-port.ts";
 import type { ThreadCounts } from "./http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
 import type { LedgerInvitation } from "./ledger/ledger-join.ts";
+import type { Finding } from "./vault/findings.ts";
 import type { VaultMemory } from "./vault/vault.ts";
 
 /** What a further thread is started with. */
@@ -37,11 +38,13 @@ export interface HttpThreadData {
 /** What a further thread asks of the main one. */
 export type Question =
   | { readonly name: "relay"; readonly head: RequestHead; readonly body: Uint8Array }
-  | { readonly name: "score"; readonly task: VerifyBatchTask };
+  | { readonly name: "score"; readonly task: VerifyBatchTask }
+  | { readonly name: "assess"; readonly context: VerifyContext; readonly tenant: string };
 
 export interface Answers {
   readonly relay: Reply;
   readonly score: VerifyBatchResult;
+  readonly assess: Finding;
 }
 
 /** An answer as data: class instances do not survive the crossing. */

@@ -3,7 +3,6 @@
 // sources, signatures) is handed on to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
-import { openAssessingPool } from "./assessing-pool.ts";
 import { openBureau } from "./bureau/open-bureau.ts";
 import { openEngineReader } from "./engine/reader.ts";
 import type { Exchange } from "./http/exchange.ts";
@@ -81,7 +80,6 @@ class HttpThread {
   readonly #engine;
   readonly #ledger;
   readonly #decisions;
-  readonly #assessing;
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -96,7 +94,6 @@ class HttpThread {
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
-    this.#assessing = openAssessingPool(data.vaultMemory);
     this.#tell({ kind: "ready" });
   }
 
@@ -157,7 +154,9 @@ class HttpThread {
     return openBureau({
       engine: this.#engine,
       ledger: this.#ledger,
-      provenance: new DeferringAssessor(inline, this.#assessing.assess),
+      provenance: new DeferringAssessor(inline, (context, tenant) =>
+        this.#ask({ name: "assess", context, tenant }),
+      ),
       clock: this.#clock,
       environment: {
         delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -201,7 +200,7 @@ class HttpThread {
     };
   }
 
-  #ask<Asked extends Question>(question: Asked, transfer: ArrayBuffer[]) {
+  #ask<Asked extends Question>(question: Asked, transfer: ArrayBuffer[] = []) {
     return this.#questions.ask<Answers[Asked["name"]]>((id) => {
       this.#port.postMessage({ kind: "question", id, question }, transfer);
     });
@@ -213,7 +212,6 @@ class HttpThread {
       await this.#server?.close(graceMs);
       await this.#ledger.close();
       await this.#decisions.flush();
-      await this.#assessing.close();
     } catch (error) {
       this.#logger().error("http_thread_close", {
         thread: this.#data.number,

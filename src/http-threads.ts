@@ -20,6 +20,7 @@ import {
 import { inviteToLedger } from "./ledger/ledger-join.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
 import type { Log } from "./log.ts";
+import type { LaterAssessment } from "./vault/deferred.ts";
 
 const ENTRY = new URL("./http-thread.ts", import.meta.url);
 /** What a thread may take beyond its grace to hand over and end. */
@@ -40,6 +41,8 @@ export interface HttpThreadsOptions {
   /** Answers what a thread hands on. */
   readonly relay: RunningServer["relay"];
   readonly scorer: BatchScorer | undefined;
+  /** Assesses texts too large to be scored in place. */
+  readonly assess: LaterAssessment;
   /** A thread threw what nobody caught, or ended unasked. Called once; end the process. */
   readonly onBroken: () => void;
   /** The threads' file; tests bring another. */
@@ -115,7 +118,7 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   return opened;
 }
 
-type ThreadOptions = Pick<HttpThreadsOptions, "log" | "relay" | "scorer" | "onBroken" | "entry">;
+type ThreadOptions = Omit<HttpThreadsOptions, "shared" | "ledger" | "decisionRings">;
 
 class HttpThread {
   readonly ready: Promise<void>;
@@ -206,6 +209,9 @@ class HttpThread {
       const { scorer } = this.#options;
       if (scorer === undefined) throw new Error("there is no pool to score on");
       return scorer.score(question.task);
+    }
+    if (question.name === "assess") {
+      return this.#options.assess(question.context, question.tenant);
     }
     const { buffer } = question.body;
     const { status, headers, body } = await this.#options.relay(question.head, Buffer.from(buffer));

@@ -164,6 +164,31 @@ describe("two HTTP threads", () => {
     }
   });
 
+  it("a text too large to be scored in place is scored for either", async () => {
+    const words = (count: number, seed: number) =>
+      Array.from({ length: count }, (_, i) => `word${(i * 7919 + seed) % 5000}`).join(" ");
+    const scopes = ["score:read", "evidence:write"];
+    const { key } = await makeKey(both[0], scopes);
+    const cited_sources = Array.from({ length: 10 }, (_, index) => `doc:large-${index}`);
+    for (const [index, id] of cited_sources.entries()) {
+      const body = { text: words(2000, index), kind: "text", title: "A source" };
+      const put = await both[0].ask(`/v1/evidence/${id}`, { method: "PUT", key, body });
+      expect(put.status, put.text).toBe(201);
+    }
+    const context = { content: words(1300, 3), cited_sources };
+    const body = { agent_id: CHECK.subject, action: "a.b", tool_level: "L2", context };
+    for (const each of both) {
+      const own = (await makeKey(each, scopes)).key;
+      const ask = async () => {
+        const { json } = await each.ask("/v1/trust/verify", { key: own, body });
+        return json.reason_codes as string[];
+      };
+      // What misses its deadline is not assessed: a busy machine may need another try.
+      const options = { timeout: 20_000, interval: 500 };
+      await expect.poll(ask, options).toContain("CITATION_MISMATCH");
+    }
+  });
+
   it("a denial of either is in the one decision log", async () => {
     for (const each of both) {
       const request = { agent_id: "agent://test/refuse", action: "a.b", tool_level: "L3" };

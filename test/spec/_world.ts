@@ -181,6 +181,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     log: quiet,
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
+    assess: sources.assessLater,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },
