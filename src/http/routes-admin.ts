@@ -94,7 +94,7 @@ async function revokeKey(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, description);
 }
 
-/** For `audit_events`. The change holds already: it does not wait for the store, nor fail with it. */
+/** For `audit_events`. The change holds already: it waits for no store and fails with none. */
 function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
   const { store, clock, logger } = exchange.services;
   const { keyId: actor } = exchange.principal;

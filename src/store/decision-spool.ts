@@ -57,7 +57,7 @@ export class DecisionSpool {
     return this.#oldestMs;
   }
 
-  /** Keeps the bytes of whole records; they are on disk when it returns. Throws when they are not. */
+  /** Keeps the bytes of whole records; they are on disk when it returns. Throws when not. */
   put(parts: readonly Uint8Array[], nowMs: number): void {
     const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
     block.writeUInt32LE(MAGIC, 0);

@@ -6,11 +6,13 @@ import { GRADES } from "../contract/vocabulary.ts";
 import { FRAME_KINDS, frameChecksum, frameKind } from "../ledger/journal-format.ts";
 import { decodeOutcome, outcomeRecordedAtMs } from "../ledger/journal-outcome.ts";
 import type { JournalReader } from "../ledger/journal-reader.ts";
-import type { OutcomeProof, OutcomeRecord } from "../ledger/ledger.ts";
 import type { Connection, RowAppender } from "./duckdb.ts";
 import { type DescribeRecord, JournalRowBatch } from "./journal-rows.ts";
 import { dayCounts } from "./outcome-views.ts";
 import { SCHEMA_VERSION } from "./schema.ts";
+
+type OutcomeRecord = ReturnType<typeof decodeOutcome>;
+type OutcomeProof = NonNullable<OutcomeRecord["proof"]>;
 
 /** How far the store is: the last row of `applied`. */
 export interface Applied {

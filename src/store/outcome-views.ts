@@ -1,4 +1,4 @@
-// Outcomes in the store: their rows, what is left of rows that have expired, and the views over both.
+// Outcomes in the store: their rows, what is left of rows that have expired, the views over both.
 import type { View } from "./views.ts";
 
 /** Columns of `outcome_rows` in append order, with what analysts read about them. */

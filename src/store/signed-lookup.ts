@@ -22,7 +22,8 @@ export async function findSigned(
      FROM outcome_rows WHERE ${condition} ORDER BY position`,
   );
   const [batch] = await connection.rows(
-    `SELECT evidence_id, position, body_digest FROM batch_rows WHERE ${condition} ORDER BY position`,
+    `SELECT evidence_id, position, body_digest
+     FROM batch_rows WHERE ${condition} ORDER BY position`,
   );
   const alone = outcomes.find(([, , , index]) => index === null);
   if (alone !== undefined) {

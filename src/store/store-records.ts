@@ -77,7 +77,7 @@ export class StoreRecords {
     this.spool = new DecisionSpool(options.spoolDirectory, options.startMs);
   }
 
-  /** True when it is time to empty the rings: something urgent waits, something for long, or much. */
+  /** Whether to empty the rings now: something urgent waits, something for long, or much. */
   isSpoolDue(nowMs: number): boolean {
     if (nowMs < this.retryAtMs) return false;
     const used = Math.max(0, ...this.readers.map((reader) => reader.used));
@@ -125,7 +125,7 @@ export class StoreRecords {
     }
   }
 
-  /** Turns everything that waits now into rows: for whoever reads, who sees all that was decided. */
+  /** Turns all that waits now into rows: for whoever reads, who sees all that was decided. */
   async settle(nowMs: number): Promise<void> {
     for (let isFull = true; isFull;) {
       this.emptyRings(nowMs);
@@ -235,7 +235,8 @@ export class StoreRecords {
     return this.core.askers.read(async (asker) => {
       try {
         await asker.run(
-          `COPY (FROM (${await viewFor(asker, view, tenant)}) WHERE CAST(${column} AS DATE) = DATE '${day}'
+          `COPY (FROM (${await viewFor(asker, view, tenant)})
+           WHERE CAST(${column} AS DATE) = DATE '${day}'
            AND ${since(column, sinceMs)} ORDER BY ${column})
            TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,
         );

@@ -1,0 +1,111 @@
+// Two tenants that share one database: what both have in every table.
+import * as fs from "node:fs";
+import { FRAME_KINDS } from "../../src/ledger/journal-format.ts";
+import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+import { createDecisionRing } from "../../src/store/decision-layout.ts";
+import { DecisionRing } from "../../src/store/decision-ring.ts";
+import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { encodeEvent } from "../../src/vault/evidence-log.ts";
+import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
+import { entryOf, principalOf } from "./_decisions.ts";
+import { openJournal } from "./_fixtures.ts";
+
+/** In every text of the other tenant's rows, and in nothing else. */
+export const MARK = "zebra";
+
+function keyEvent(tenant: string, agent: string, kid: string): Buffer {
+  const event = { event: "registered", at_ms: NOW_MS, tenant, agent, kid, x: "x", proof: "p" };
+  const times = { not_before_ms: NOW_MS, expires_ms: null, others_retire_ms: NOW_MS };
+  return Buffer.from(JSON.stringify({ ...event, ...times }));
+}
+
+function source(tenant: string, id: string, visibility: "tenant" | "public"): Buffer {
+  return encodeEvent({
+    source_id: id,
+    sha256: "ab".repeat(32),
+    size: 4,
+    kind: "document",
+    title: `title of ${id}`,
+    tenant,
+    visibility,
+    state: "active",
+    registered_at: NOW_MS,
+    registrar: `key-${tenant}`,
+  });
+}
+
+/** Every view has rows of the tenants `acme` and MARK. */
+export async function openTenants(): Promise<{ dataDir: string; store: OpenStore }> {
+  const dataDir = fs.mkdtempSync("/tmp/trustrank-tenants-");
+  const journal = openJournal(dataDir);
+  const events = new OutcomeBatch();
+  events.addEvent(FRAME_KINDS.key, keyEvent("acme", "agent://acme-shop/buyer", "kid-acme"));
+  events.addEvent(FRAME_KINDS.key, keyEvent(MARK, `agent://${MARK}-shop/buyer`, `kid-${MARK}`));
+  // The first to come owns the namespace.
+  events.addEvent(FRAME_KINDS.key, keyEvent(MARK, "agent://acme-shop/other", `kid-${MARK}-2`));
+  events.addEvent(FRAME_KINDS.evidence, source("acme", "doc:acme", "tenant"));
+  events.addEvent(FRAME_KINDS.evidence, source(MARK, `doc:${MARK}`, "tenant"));
+  events.addEvent(FRAME_KINDS.evidence, source("operator", "doc:public", "public"));
+  const replayed = { event: "signature.replayed", at_ms: NOW_MS, jti: "j" };
+  for (const kid of ["kid-acme", `kid-${MARK}`]) {
+    events.addEvent(FRAME_KINDS.audit, Buffer.from(JSON.stringify({ ...replayed, kid })));
+  }
+  journal.commit([events.take()], NOW_MS);
+  const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
+  const others = Array.from({ length: 200 }, (_, n) =>
+    recordOf(1000 + n, {
+      tenant: MARK,
+      subject: `agent://${MARK}-shop/seller-${n}`,
+      reporter: `agent://${MARK}-shop/${n}`,
+      action: `${MARK}.act`,
+      requestId: `${MARK}-${n}`,
+    }),
+  );
+  // Another tenant reports on an agent of ours, and in the name of one.
+  const third = { tenant: "third", stakes: 1 };
+  const about = recordOf(2000, { ...third, subject: "agent://acme-shop/buyer" });
+  const inName = recordOf(2001, { ...third, reporter: "agent://acme-shop/x" });
+  journal.commit([runOf([...others.slice(0, 100), ...own, about, inName])], NOW_MS);
+  journal.commit([runOf(others.slice(100))], NOW_MS);
+  journal.close();
+  const ring = createDecisionRing();
+  const store = await startStore({
+    dataDir,
+    isStandalone: true,
+    rings: [ring],
+    decisionsKeptDays: 36_500,
+    outcomesKeptDays: 36_500,
+  });
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 10; n++) {
+    const theirs = { ...entryOf(100 + n, false), subject: `agent://${MARK}/x`, isFlagged: true };
+    writer.record({ ...theirs, requestId: `${MARK}-${n}`, principal: principalOf(MARK) });
+    writer.record({ ...entryOf(n, false), isFlagged: n === 0, principal: principalOf("acme") });
+  }
+  const told = { recorded_at: NOW_MS, action: "write", content_hash: "sha256:00" };
+  const cited = { cited_sources: [], request_id: null };
+  for (const tenant of ["acme", MARK]) {
+    await store.note("provenance", { ...told, ...cited, tenant, agent_id: `agent://${tenant}/w` });
+    const reviewed = { recorded_at: NOW_MS, resolution: "upheld", note: `by ${tenant}` };
+    const which = { request_id: "request-0", key_id: `key-${tenant}` };
+    await store.note("reviews", { ...reviewed, ...which, tenant });
+    const audit = { recorded_at: NOW_MS, event: "api_key.created", actor: `key-${tenant}` };
+    await store.note("audit_events", { ...audit, tenant, detail: { tenant } });
+  }
+  await store.note("kaizen_runs", {
+    recorded_at: NOW_MS,
+    run_id: `run-${MARK}`,
+    started_at: NOW_MS,
+    finished_at: NOW_MS,
+    started_by: "schedule",
+    status: "kept",
+    promoted: false,
+    reason: MARK,
+    config_from: "c-1",
+    config_to: null,
+    outcome_count: 1,
+    gates: [],
+    record: { namespaces: [MARK] },
+  });
+  return { dataDir, store };
+}
