@@ -1,5 +1,5 @@
 // The tree head as the bureau signs it: a compact JWS (RFC 7515, Ed25519) that anybody can check
-// with the bureau's public key, long after the bureau is gone. Signed once per head.
+// with the bureau's public key, long after the bureau is gone. Signed once per head and hour.
 import { createHash } from "node:crypto";
 
 import type { SignedRoot } from "../contract/evidence.ts";
@@ -20,6 +20,8 @@ export interface RootHead {
 
 /** `typ` of a signed root: nothing else that the bureau signs can pass for one. */
 const ROOT_TYPE = "vault-root+jws";
+/** A head is signed again after this long, so that an old one can be told from a live one. */
+const SEAL_SECONDS = 3600;
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
@@ -29,6 +31,7 @@ export class RootSeal {
   readonly #jwk: SignedRoot["jwk"];
   readonly #header: string;
   #newest: SignedRoot | undefined;
+  #signedAt = 0;
 
   constructor(signer: RootSigner, clock: () => number) {
     this.#signer = signer;
@@ -41,11 +44,13 @@ export class RootSeal {
     this.#header = encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
   }
 
-  /** The head with its signature; the same until the tree grows. */
+  /** The head with its signature; the same until the tree grows or an hour has passed. */
   seal(head: RootHead): SignedRoot {
     const newest = this.#newest;
-    if (newest?.tree_size === head.tree_size && newest.root === head.root) return newest;
     const seconds = Math.floor(this.#clock() / 1000);
+    const isSame = newest?.tree_size === head.tree_size && newest.root === head.root;
+    if (isSame && seconds - this.#signedAt < SEAL_SECONDS) return newest;
+    this.#signedAt = seconds;
     const { root, tree_size, chain_hash } = head;
     const input = `${this.#header}.${encoded({ root, tree_size, chain_hash, iat: seconds })}`;
     const signature = Buffer.from(this.#signer.sign(Buffer.from(input))).toString("base64url");

@@ -74,6 +74,8 @@ export class Vault implements EvidenceVault {
   readonly #shelf: Shelf;
   readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
+  /** By place in the chain; a record that a later one replaced is gone. */
+  readonly #byIndex: (Held | undefined)[] = [];
   readonly #tree = new MerkleTree();
   readonly #seal: RootSeal;
   #chain = CHAIN_START;
@@ -161,12 +163,13 @@ export class Vault implements EvidenceVault {
 
   /** Newest records that this tenant may cite, the last registered first, at most 1,000. */
   list(tenant: string): EvidenceList {
-    const visible = [...this.#held.values()].filter(
-      (held) => held.visibility === "public" || held.tenant === tenant,
-    );
-    const records = visible.toSorted((a, b) => b.index - a.index).slice(0, LIST_MAX);
-    const root = named(this.#tree.root());
-    return { root, tree_size: this.#tree.size, records: records.map(recordOf) };
+    const records: EvidenceRecord[] = [];
+    for (let at = this.#byIndex.length - 1; at >= 0 && records.length < LIST_MAX; at--) {
+      const held = this.#byIndex[at];
+      const isVisible = held?.visibility === "public" || held?.tenant === tenant;
+      if (held !== undefined && isVisible) records.push(recordOf(held));
+    }
+    return { root: named(this.#tree.root()), tree_size: this.#tree.size, records };
   }
 
   /** The head of all records, signed by the bureau. */
@@ -269,6 +272,8 @@ export class Vault implements EvidenceVault {
       hasText: keepsText(before, event),
     };
     this.#tree.append(leafHash(canonical));
+    if (before !== undefined) this.#byIndex[before.index] = undefined;
+    this.#byIndex.push(held);
     this.#held.set(nameOf(event.tenant, event.visibility, event.source_id), held);
     return held;
   }

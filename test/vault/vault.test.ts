@@ -48,6 +48,19 @@ describe("the vault", () => {
     });
   });
 
+  it("lists each source once, the newest first, a thousand at most", async () => {
+    const { vault } = openVault();
+    const item = (at: number, text = "one") => itemOf(`source-${at}`, `${text} ${at}`);
+    const items = Array.from({ length: 1003 }, (_, at) => item(at));
+    await vault.register(items, ACME);
+    await vault.register([item(3, "another"), item(1)], ACME);
+    await vault.register([itemOf("theirs", "a text")], RIVAL);
+    const ids = vault.list("acme").records.map((each) => each.source_id);
+    expect(ids.slice(0, 2)).toEqual(["source-3", "source-1002"]);
+    expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([1000, 1000, "source-4"]);
+    expect(vault.list("rival").records.map((each) => each.source_id)).toEqual(["theirs"]);
+  });
+
   it("never gives a text back", async () => {
     const { vault } = openVault();
     await vault.register([itemOf("report-1", BRIDGE)], ACME);
@@ -69,7 +82,8 @@ describe("the vault", () => {
   });
 
   it("signs its root so that the bureau's public key checks it, proof and all", async () => {
-    const { vault } = openVault();
+    let now = NOW;
+    const { vault } = openVault({ clock: () => now });
     await vault.register([itemOf("a", BRIDGE), itemOf("b", "short")], ACME);
     const { root, tree_size, jws, jwk } = vault.root();
     const { payload, protectedHeader } = await compactVerify(jws, await importJWK(jwk, "EdDSA"));
@@ -83,6 +97,12 @@ describe("the vault", () => {
     await vault.register([itemOf("c", "more")], ACME);
     expect(vault.root()).toMatchObject({ tree_size: 3 });
     expect(vault.root().jws).not.toBe(jws);
+    now += 59 * 60_000;
+    const same = vault.root();
+    now += 2 * 60_000;
+    const renewed = vault.root();
+    expect([renewed.root, renewed.tree_size]).toEqual([same.root, same.tree_size]);
+    expect(Date.parse(renewed.signed_at) - Date.parse(same.signed_at)).toBe(61 * 60_000);
     const forged = openVault().vault.root().jwk;
     await expect(compactVerify(jws, await importJWK(forged, "EdDSA"))).rejects.toThrow(/signature/);
   });
