@@ -19,6 +19,7 @@ import {
   type OutcomeBatch,
   type OutcomeResult,
   readOutcomeBatch,
+  type SignedOutcome,
 } from "./outcome-batch.ts";
 import { type ProvenanceInput, provenanceRecord } from "./provenance.ts";
 import {
@@ -194,15 +195,16 @@ export class TrustRankClient {
    * Reports any number of outcomes, a thousand a request and under one signature each; one result
    * per outcome, in order. One that is refused does not stop the others; when the service does not
    * answer, what is left is not sent, and says so. An `id` sent here is repeated here: the service
-   * takes it for another body when it comes by `reportOutcome`. Never rejects.
+   * takes it for another body when it comes by `reportOutcome`. What reporters have signed alone
+   * (`signOutcome`) may be among them. Never rejects.
    */
   async reportOutcomes(
-    outcomes: readonly OutcomeRequest[],
+    outcomes: readonly (OutcomeRequest | SignedOutcome)[],
     options: RequestOptions = {},
   ): Promise<OutcomeResult[]> {
     const results: OutcomeResult[] = [];
     let outage: TrustRankError | undefined;
-    for (const batch of batchesOf(outcomes, results)) {
+    for (const batch of batchesOf(outcomes, this.#signer !== undefined, results)) {
       const found = outage ?? (await this.#reportBatch(batch, options).catch(asTrustRankError));
       const isFault = found instanceof TrustRankError;
       for (const [at, index] of batch.indexes.entries()) {
@@ -248,14 +250,15 @@ export class TrustRankClient {
   }
 
   async #reportBatch(batch: OutcomeBatch, options: RequestOptions): Promise<OutcomeResult[]> {
-    const { body, indexes } = batch;
-    const { status, value } = await this.#postEvidence("/v1/outcomes/batch", body, options);
+    const { body, indexes, isSigned } = batch;
+    const path = "/v1/outcomes/batch";
+    const { status, value } = await this.#postEvidence(path, body, options, isSigned);
     if (status !== 200) throw statusError(status);
     return readOutcomeBatch(value, indexes.length);
   }
 
-  async #postEvidence(path: string, body: string, options: RequestOptions) {
-    const signature = await this.#signer?.sign(body);
+  async #postEvidence(path: string, body: string, options: RequestOptions, isSigned = false) {
+    const signature = isSigned ? undefined : await this.#signer?.sign(body);
     const headers = signature === undefined ? undefined : { "X-JWS-Signature": signature };
     return this.#transport.post(path, body, { ...this.#slow(options), headers });
   }

@@ -29,7 +29,7 @@ export {
   type TrustGatewayOptions,
 } from "./gateway.ts";
 export type { OutageAlert } from "./outage-alert.ts";
-export type { OutcomeResult } from "./outcome-batch.ts";
+export type { OutcomeResult, SignedOutcome } from "./outcome-batch.ts";
 export { outcomeHook, type OutcomeHookOptions } from "./outcome-hook.ts";
 export { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 export { outcomeReport, type OutcomeReportOptions } from "./outcome-report.ts";
@@ -48,6 +48,7 @@ export {
   importSigningKey,
   type OutcomeSigner,
   type PrivateKeyJwk,
+  signOutcome,
   type SigningKeyPair,
 } from "./sign.ts";
 export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./trust-gate.ts";

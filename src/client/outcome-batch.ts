@@ -11,9 +11,22 @@ export type OutcomeResult =
   | { readonly receipt: OutcomeReceipt; readonly error?: never }
   | { readonly error: TrustRankError; readonly receipt?: never };
 
+/**
+ * An outcome that its reporter has signed alone: who carries it to the service cannot change it, and
+ * needs no key. Made by `signOutcome`.
+ */
+export interface SignedOutcome {
+  /** The exact text that was signed. */
+  readonly body: string;
+  /** What `X-JWS-Signature` over it would be. */
+  readonly signature: string;
+}
+
 export interface OutcomeBatch {
   /** JSON text of an array. */
   readonly body: string;
+  /** Its items have signatures of their own: the whole must not have one. */
+  readonly isSigned: boolean;
   /** Which of the outcomes it holds, in order. */
   readonly indexes: readonly number[];
 }
@@ -22,12 +35,32 @@ const encoder = new TextEncoder();
 /** `[` and `]`; each item counts its comma. */
 const BRACKETS = 2;
 
+type Indexed = readonly [index: number, outcome: OutcomeRequest | SignedOutcome];
+
 /**
- * The outcomes in as few bodies as the service takes, order kept. What cannot be written as JSON
- * gets its result at once.
+ * The outcomes in as few bodies as the service takes, in order; those with signatures of their own
+ * apart when the others are to be signed as a whole. What cannot be written as JSON gets its result
+ * at once.
  */
 export function batchesOf(
-  outcomes: readonly OutcomeRequest[],
+  outcomes: readonly (OutcomeRequest | SignedOutcome)[],
+  isWholeSigned: boolean,
+  results: OutcomeResult[],
+): OutcomeBatch[] {
+  const all = [...outcomes.entries()];
+  if (!isWholeSigned) return filled(all, false, results);
+  const signed = all.filter(([, outcome]) => isSignedOutcome(outcome));
+  const plain = all.filter(([, outcome]) => !isSignedOutcome(outcome));
+  return [...filled(plain, false, results), ...filled(signed, true, results)];
+}
+
+function isSignedOutcome(outcome: OutcomeRequest | SignedOutcome): boolean {
+  return typeof outcome === "object" && outcome !== null && Object.hasOwn(outcome, "signature");
+}
+
+function filled(
+  items: readonly Indexed[],
+  isSigned: boolean,
   results: OutcomeResult[],
 ): OutcomeBatch[] {
   const batches: OutcomeBatch[] = [];
@@ -35,12 +68,12 @@ export function batchesOf(
   let indexes: number[] = [];
   let bytes = BRACKETS;
   const close = () => {
-    if (texts.length > 0) batches.push({ body: `[${texts.join(",")}]`, indexes });
+    if (texts.length > 0) batches.push({ body: `[${texts.join(",")}]`, indexes, isSigned });
     texts = [];
     indexes = [];
     bytes = BRACKETS;
   };
-  for (const [index, outcome] of outcomes.entries()) {
+  for (const [index, outcome] of items) {
     let text: string;
     try {
       text = JSON.stringify(outcome) ?? "null";

@@ -1,6 +1,8 @@
 // Ed25519 signatures by the platform's WebCrypto: detached JWS over the bytes of outcomes (RFC 7515
 // appendix F with RFC 7797 `b64:false`: the body travels as it is, the signature in a header), and
 // the proof with which a key is registered.
+import type { OutcomeRequest } from "../contract/messages.ts";
+import type { SignedOutcome } from "./outcome-batch.ts";
 import { wallClock } from "./runtime.ts";
 import { uuidV7 } from "./uuid.ts";
 
@@ -91,6 +93,18 @@ export async function createOutcomeSigner(options: OutcomeSignerOptions): Promis
       return `${head}..${signature}`;
     },
   };
+}
+
+/**
+ * An outcome signed by its reporter alone, to be handed to whoever reports for many: give it to
+ * `reportOutcomes` of any client.
+ */
+export async function signOutcome(
+  outcome: OutcomeRequest,
+  signer: OutcomeSigner,
+): Promise<SignedOutcome> {
+  const body = JSON.stringify(outcome);
+  return { body, signature: await signer.sign(body) };
 }
 
 /** The public half as the service takes it, and its RFC 7638 thumbprint. */

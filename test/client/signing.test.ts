@@ -10,6 +10,7 @@ import {
   generateSigningKey,
   importSigningKey,
   type OutcomeSigner,
+  signOutcome,
 } from "../../src/client/sign.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../src/contract/limits.ts";
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
@@ -185,6 +186,37 @@ describe("many outcomes", () => {
       expect(Buffer.byteLength(body)).toBeLessThanOrEqual(OUTCOME_BATCH_BYTES_MAX);
     }
     expect(await client.reportOutcomes([])).toEqual([]);
+  });
+
+  it("may be of several reporters, each signed by its own, carried by anybody", async () => {
+    const agentId = "agent://acme/courier";
+    const { keyPair } = await generateSigningKey();
+    const theirs = await openClient({ agentId }).registerKey({ keyPair });
+    const ours = await signOutcome(outcome(), signer);
+    const given = [
+      ours,
+      await signOutcome(outcome({ reporter: agentId }), theirs),
+      await signOutcome(outcome(), theirs),
+      { ...ours, body: ours.body.replace('"outcome":1', '"outcome":0') },
+    ];
+    const codes = ["reporter", "reporter", "signature_key_mismatch", "signature_invalid"];
+    for (const [carrier, isRepeat, signature, requestsDue] of [
+      [{}, false, "none", 1],
+      // The whole must have no signature where its items have: theirs go apart.
+      [{ signer }, true, "reporter", 2],
+    ] as const) {
+      let requests = 0;
+      const counting: FetchLike = (url, init) => {
+        requests += 1;
+        return fetch(url, init);
+      };
+      const client = openClient({ ...carrier, fetch: counting });
+      const results = await client.reportOutcomes([given[0]!, outcome(), ...given.slice(1)]);
+      const found = results.map(({ receipt, error }) => receipt?.signature ?? error?.code);
+      expect(found).toEqual([codes[0], signature, ...codes.slice(1)]);
+      expect(results[0]?.receipt?.duplicate).toBe(isRepeat);
+      expect(requests).toBe(requestsDue);
+    }
   });
 
   it("stop at an outage, each saying so, and are not tried a thousand times", async () => {
