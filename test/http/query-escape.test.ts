@@ -2,6 +2,7 @@
 // everything but reading is refused with a problem, nothing hangs, the next query is answered.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Scope } from "../../src/contract/vocabulary.ts";
 import { type OpenStore, startStore } from "../../src/store/store-client.ts";
 import { fillJournal } from "../store/_fixtures.ts";
 import { call, problemIn } from "./_client.ts";
@@ -106,6 +107,22 @@ describe("SQL over HTTP", () => {
     const { json } = await ask("SELECT * FROM range(100000000000)");
     expect(json.rows).toHaveLength(10_000);
     expect(json.is_truncated).toBe(true);
+  });
+
+  it("shows a key the rows of its tenant, an administrator's key all", async () => {
+    const body = { sql: "SELECT count(*) FROM outcomes" };
+    const countOf = async (key: string) =>
+      (await call(room, "/v1/query", { body, key })).json.rows as unknown;
+    const scopes: Scope[] = ["analytics:read"];
+    const { key } = await room.keyring.create({ tenant: "zebra", scopes });
+    expect(await countOf(room.key)).toEqual([[400]]);
+    expect(await countOf(key)).toEqual([[0]]);
+    expect(await countOf(room.admin)).toEqual([[400]]);
+    const days = await call(room, "/v1/export/outcomes/days", { key });
+    expect(days.json).toEqual({ days: [] });
+    const base = { sql: "SELECT count(*) FROM outcome_rows" };
+    expect((await call(room, "/v1/query", { body: base, key: room.admin })).status).toBe(200);
+    expect(problemIn(await call(room, "/v1/query", { body: base, key })).status).toBe(422);
   });
 
   it("is for analysts only", async () => {
