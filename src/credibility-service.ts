@@ -6,7 +6,7 @@ import { openPool } from "./engine/pool.ts";
 import type { SeedRules } from "./kaizen/seeds.ts";
 import type { Credibility, CredibilityBatch, CredibilityStatus } from "./kaizen/standing-desk.ts";
 import { everyHour } from "./kaizen-schedule.ts";
-import { encodeStandings } from "./ledger/journal-standings.ts";
+import { encodeStandings, NO_STANDINGS } from "./ledger/journal-standings.ts";
 import type { Log } from "./log.ts";
 
 const WORKER = new URL("credibility-worker.ts", import.meta.url).href;
@@ -53,7 +53,8 @@ export class CredibilityService implements Credibility {
     const { engine, isWanted, ledger, log } = this.#options;
     if (isWanted || !engine.areStandingsInForce) return;
     const none = { isInForce: false, stakesHigh: 0, agents: [], computedFrom: ledger.position() };
-    for (const payload of encodeStandings(none, false)) await ledger.appendStandings(payload);
+    for (const payload of encodeStandings(none, NO_STANDINGS))
+      await ledger.appendStandings(payload);
     log.warn("credibility_off", { detail: "every reporter counts fully from here on" });
   }
 

@@ -30,10 +30,9 @@ export default function run({ journal, uptoLsn, rules, config }: CredibilityTask
   const batch = standingBatch(history, rules, standingPolicy(config));
   if (batch === undefined) return { payloads: [] } satisfies CredibilityResult;
   const { standings, figures } = batch;
+  const before = { isInForce, stakesHigh: history.stakesHigh };
   const isSame =
     isInForce && standings.agents.length === 0 && standings.stakesHigh === history.stakesHigh;
-  const payloads = isSame
-    ? []
-    : encodeStandings({ ...standings, computedFrom: uptoLsn }, isInForce);
+  const payloads = isSame ? [] : encodeStandings({ ...standings, computedFrom: uptoLsn }, before);
   return { payloads, figures } satisfies CredibilityResult;
 }

@@ -32,17 +32,26 @@ export interface StandingsRecord extends Standings {
   computedFrom: number;
 }
 
-/** Payloads in order. Only the last says what is in force, so that a torn batch changes no rule. */
-export function encodeStandings(batch: StandingsRecord, wasInForce: boolean): Buffer[] {
+/** What holds for all reporters. */
+type Rules = Pick<Standings, "isInForce" | "stakesHigh">;
+
+/** Before the first batch. */
+export const NO_STANDINGS: Rules = { isInForce: false, stakesHigh: 0 };
+
+/**
+ * Payloads in order. Only the last changes what holds for all, so that a torn batch changes no
+ * rule; the others repeat what held `before`.
+ */
+export function encodeStandings(batch: StandingsRecord, before: Rules): Buffer[] {
   const parts = splitRows(batch.agents.map(encodeRow));
   return parts.map((rows, i) => {
-    const isLast = i === parts.length - 1;
+    const { isInForce, stakesHigh } = i === parts.length - 1 ? batch : before;
     const head = Buffer.alloc(HEAD_BYTES);
     head[0] = VERSION;
-    head[1] = (isLast ? batch.isInForce : wasInForce) ? FLAG_IN_FORCE : 0;
+    head[1] = isInForce ? FLAG_IN_FORCE : 0;
     head.writeUInt32LE(rows.length, 4);
     writeUint64(head, 8, batch.computedFrom);
-    head.writeDoubleLE(batch.stakesHigh, 16);
+    head.writeDoubleLE(stakesHigh, 16);
     return Buffer.concat([head, ...rows]);
   });
 }

@@ -4,7 +4,7 @@ import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { readStandingHistory } from "../../src/credibility-history.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { encodeStandings } from "../../src/ledger/journal-standings.ts";
+import { encodeStandings, NO_STANDINGS } from "../../src/ledger/journal-standings.ts";
 import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
 import { openStage, outcomesOf } from "./_service.ts";
 
@@ -30,7 +30,7 @@ function signedBy(kid: string, n: number, by: string): OutcomeRecord {
   return outcome(n, by, { signature: "reporter", proof });
 }
 
-test("a report carries what the fold gives it, and a name with a key only what it signs", async () => {
+test("a report carries what the fold gives it, a name with a key only what it signs", async () => {
   const { dataDir, ledger } = await openStage();
   open.push(ledger);
   const kid = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
@@ -56,7 +56,7 @@ test("a report carries what the fold gives it, and a name with a key only what i
     { agent: reporter("plain"), flags: STANDING_BITS.believed, credibility: 0.5, cluster: 2 },
   ];
   const batch = { isInForce: true, stakesHigh: 25, agents, computedFrom: ledger.position() };
-  for (const part of encodeStandings(batch, false)) await ledger.appendStandings(part);
+  for (const part of encodeStandings(batch, NO_STANDINGS)) await ledger.appendStandings(part);
 
   const { journal } = dataPaths(dataDir);
   const { history, isInForce } = readStandingHistory(journal, ledger.position(), CONFIG);

@@ -1,5 +1,9 @@
 // Standings through the real threads: applied at their position, so that a replay, a start from a
 // snapshot and a re-fold end with the table that was served, byte for byte.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
 import { FLAG_KEY_REVOKED } from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
@@ -10,12 +14,17 @@ import type { AgentStanding } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/ledger/journal-format.ts";
-import { decodeStandings, encodeStandings } from "../../src/ledger/journal-standings.ts";
+import {
+  decodeStandings,
+  encodeStandings,
+  NO_STANDINGS,
+} from "../../src/ledger/journal-standings.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
 import { nodeFiles } from "../../src/ledger/journal-files.ts";
 import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
+const CHILD = fileURLToPath(new URL("standings-child.ts", import.meta.url));
 const NEVER = { outcomes: 1e9, ms: 1e12, outcomesMin: 1e9 };
 const OFTEN = { outcomes: 100, ms: 1e12, outcomesMin: 1e9 };
 
@@ -71,7 +80,7 @@ function believed(count: number): AgentStanding[] {
 
 async function write({ ledger }: Opened, agents: AgentStanding[], isInForce = true) {
   const batch = { isInForce, stakesHigh: 12.5, agents, computedFrom: ledger.position() };
-  const parts = encodeStandings(batch, false);
+  const parts = encodeStandings(batch, NO_STANDINGS);
   for (const part of parts) await ledger.appendStandings(part);
   return parts.length;
 }
@@ -79,7 +88,7 @@ async function write({ ledger }: Opened, agents: AgentStanding[], isInForce = tr
 test("what is written is what is read, in parts of which the last one counts", () => {
   const agents = believed(5000);
   const batch = { isInForce: true, stakesHigh: 3, agents, computedFrom: 2 ** 33 };
-  const parts = encodeStandings(batch, false);
+  const parts = encodeStandings(batch, NO_STANDINGS);
   expect(parts.length).toBeGreaterThan(1);
   const read = parts.map((part) => {
     const frame = Buffer.concat([Buffer.alloc(FRAME_BYTES), part]);
@@ -89,7 +98,8 @@ test("what is written is what is read, in parts of which the last one counts", (
   expect(read.flatMap((part) => part.agents)).toEqual(agents);
   const inForce = read.map((part) => part.isInForce);
   expect(inForce).toEqual([...Array.from({ length: parts.length - 1 }, () => false), true]);
-  expect(read[0]).toMatchObject({ stakesHigh: 3, computedFrom: 2 ** 33 });
+  expect(read[0]).toMatchObject({ stakesHigh: 0, computedFrom: 2 ** 33 });
+  expect(read.at(-1)).toMatchObject({ stakesHigh: 3, computedFrom: 2 ** 33 });
 });
 
 test("a replay of standings among outcomes gives the same table, byte for byte", async () => {
@@ -103,6 +113,21 @@ test("a replay of standings among outcomes gives the same table, byte for byte",
   const table = tableOf(live);
   expect(openEngineReader(live.memory, 1).areStandingsInForce).toBe(true);
   expect(tableOf(await restart(dataDir, live)).equals(table)).toBe(true);
+});
+
+test.each([1, 2, 3])("killed with %i parts of a batch on disk it starts as it was", async (n) => {
+  const dataDir = temporaryDirectory();
+  const child = spawn(process.execPath, [CHILD, dataDir, String(n)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  child.kill("SIGKILL");
+  await once(child, "close");
+  const [parts, served] = line.toString().trim().split(" ");
+  const next = await start(dataDir);
+  expect(createHash("sha256").update(tableOf(next)).digest("hex")).toBe(served);
+  // The rule changes with the last part: half a batch makes nobody a stranger.
+  expect(openEngineReader(next.memory, 1).areStandingsInForce).toBe(n >= Number(parts));
 });
 
 test("they count from their position on, and not before", async () => {
