@@ -71,24 +71,64 @@ async function verifyFor(url: string, seconds: number) {
   };
 }
 
-/** p99 of verify without a run, then during one. */
-export async function measureUnderLoad(dataDir: string, seconds: number) {
+interface Window {
+  p50_ms: number;
+  p99_ms: number;
+  answered_rps: number;
+  errors: number;
+  /** A run was under way from the first request of the window to its last. */
+  was_running: boolean;
+}
+
+async function startRun(url: string): Promise<string> {
+  const body = JSON.stringify({ dry_run: true, wait: false });
+  const started = await fetch(`${url}/v1/kaizen/run`, { method: "POST", headers, body });
+  return ((await started.json()) as { run_id: string }).run_id;
+}
+
+async function findRun(url: string, id: string) {
+  const seen = await fetch(`${url}/v1/kaizen/runs/${id}`, { headers });
+  return (await seen.json()) as { state: string; reason: string };
+}
+
+/** One window of load while a run is under way; waits for the run's end. */
+async function duringRun(url: string, seconds: number): Promise<Window> {
+  const id = await startRun(url);
+  const seen = await verifyFor(url, seconds);
+  const was_running = (await findRun(url, id)).state === "running";
+  let run = await findRun(url, id);
+  for (; run.state === "running"; run = await findRun(url, id)) await pause();
+  // A run with nothing to test would be no load.
+  if (/^check: (no settled|insufficient)/.test(run.reason)) throw new Error(run.reason);
+  return { ...seen, was_running };
+}
+
+const middleOf = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+/** p99 of verify without a run and during one, in turns, so that both see the same machine. */
+export async function measureUnderLoad(dataDir: string, seconds: number, rounds: number) {
   const { child, url } = await startOver(dataDir);
   try {
     await settled(url);
     await verifyFor(url, 2);
-    const quiet = await verifyFor(url, seconds);
-    const body = JSON.stringify({ dry_run: true, wait: false });
-    const started = await fetch(`${url}/v1/kaizen/run`, { method: "POST", headers, body });
-    const { run_id: id } = (await started.json()) as { run_id: string };
-    const during = await verifyFor(url, seconds);
-    const seen = await fetch(`${url}/v1/kaizen/runs/${id}`, { headers });
-    const { state } = (await seen.json()) as { state: string };
+    const quiet: Window[] = [];
+    const during: Window[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      quiet.push({ ...(await verifyFor(url, seconds)), was_running: false });
+      during.push(await duringRun(url, seconds));
+      const [before, now] = [quiet.at(-1)!.p99_ms, during.at(-1)!.p99_ms];
+      process.stderr.write(`round ${round}: p99 ${before} ms without, ${now} ms during a run\n`);
+    }
+    const p99 = (windows: Window[]) => middleOf(windows.map((window) => window.p99_ms));
     return {
+      p99_quiet_ms: p99(quiet),
+      p99_during_ms: p99(during),
+      p99_ratio: p99(during) / p99(quiet),
+      was_running_throughout: during.every((window) => window.was_running),
+      errors: [...quiet, ...during].reduce((sum, window) => sum + window.errors, 0),
       quiet,
       during,
-      p99_ratio: during.p99_ms / quiet.p99_ms,
-      was_running_throughout: state === "running",
     };
   } finally {
     child.kill("SIGTERM");

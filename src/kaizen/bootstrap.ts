@@ -8,7 +8,7 @@ import type { Random } from "./random.ts";
 
 /** Resamples, and rows times resamples that one run may spend. */
 const RESAMPLES = 999;
-const WORK_MAX = 3e7;
+const WORK_MAX = 1e8;
 
 export interface BootstrapInterval {
   /** 5 % and 95 % quantiles of challenger minus champion. */
@@ -25,23 +25,43 @@ export interface Bootstrap {
   false_positive_rate: BootstrapInterval;
 }
 
+/** Rows in order of one model's score, so that a pass reads memory in order. */
+interface Ordered {
+  subjects: Uint32Array;
+  reporters: Uint32Array;
+  failures: Uint8Array;
+}
+
+function orderedBy(logits: Float64Array, holdout: Holdout): Ordered {
+  const rows = Uint32Array.from(logits, (_, i) => i);
+  const order = rows.toSorted((a, b) => logits[a]! - logits[b]!);
+  const { subjects, reporters, failures } = holdout;
+  return {
+    subjects: order.map((row) => subjects[row]!),
+    reporters: order.map((row) => reporters[row]!),
+    failures: Uint8Array.from(order, (row) => failures[row]!),
+  };
+}
+
+/** What every agent has drawn, as subject and as reporter. */
+interface Draw {
+  bySubject: Uint8Array;
+  byReporter: Uint8Array;
+}
+
 /** Weighted AUC by one pass over rows in order of score; rare ties stay in order of the rows. */
-function weightedAuc(order: Uint32Array, weights: Float64Array, failures: Uint8Array): number {
+function weightedAuc({ subjects, reporters, failures }: Ordered, drawn: Draw): number {
   let goodsBelow = 0;
   let pairs = 0;
   let bads = 0;
-  for (const row of order) {
-    const w = weights[row]!;
-    if (failures[row] === 1) {
+  for (let i = 0; i < failures.length; i++) {
+    const w = drawn.bySubject[subjects[i]!]! * drawn.byReporter[reporters[i]!]!;
+    if (failures[i] === 1) {
       pairs += w * goodsBelow;
       bads += w;
     } else goodsBelow += w;
   }
   return bads > 0 && goodsBelow > 0 ? pairs / (bads * goodsBelow) : 0.5;
-}
-
-function orderOf(logits: Float64Array): Uint32Array {
-  return Uint32Array.from(logits, (_, i) => i).toSorted((a, b) => logits[a]! - logits[b]!);
 }
 
 function interval(differences: number[], isBetter: (x: number) => boolean): BootstrapInterval {
@@ -66,12 +86,16 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const n = failures.length;
   const resamples = Math.max(99, Math.min(RESAMPLES, Math.floor(WORK_MAX / n)));
   const random = seededRandom(seed);
-  const [ownOrder, otherOrder] = [orderOf(challenger.logits), orderOf(champion.logits)];
+  const own = orderedBy(challenger.logits, holdout);
+  const other = orderedBy(champion.logits, holdout);
   const [ownRefused, otherRefused] = [refusalsOf(challenger, config), refusalsOf(champion, config)];
   const auc: number[] = [];
   const loss: number[] = [];
   const refused: number[] = [];
-  const weights = new Float64Array(n);
+  const gains = challenger.losses.map((lost, i) => lost - champion.losses[i]!);
+  const changes = Int8Array.from(failures, (y, i) =>
+    y === 1 ? 0 : Number(ownRefused[i]) - Number(otherRefused[i]),
+  );
   const bySubject = new Uint8Array(sizeOf(subjects));
   const byReporter = new Uint8Array(sizeOf(reporters));
   for (let b = 0; b < resamples; b++) {
@@ -80,15 +104,13 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
     let [total, gain, goods, more] = [0, 0, 0, 0];
     for (let i = 0; i < n; i++) {
       const w = bySubject[subjects[i]!]! * byReporter[reporters[i]!]!;
-      weights[i] = w;
       total += w;
-      gain += w * (challenger.losses[i]! - champion.losses[i]!);
-      if (failures[i] === 1) continue;
-      goods += w;
-      more += w * (Number(ownRefused[i]) - Number(otherRefused[i]));
+      gain += w * gains[i]!;
+      if (failures[i] === 0) goods += w;
+      more += w * changes[i]!;
     }
-    const own = weightedAuc(ownOrder, weights, failures);
-    auc.push(own - weightedAuc(otherOrder, weights, failures));
+    const drawn = { bySubject, byReporter };
+    auc.push(weightedAuc(own, drawn) - weightedAuc(other, drawn));
     loss.push(total > 0 ? gain / total : 0);
     refused.push(goods > 0 ? more / goods : 0);
   }
