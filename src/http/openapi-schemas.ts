@@ -73,7 +73,13 @@ const SCORE_SCHEMAS: Record<string, Schema> = {
           },
           session_duration_sec: { type: "integer", minimum: 0 },
           content: text,
-          content_type: { type: "string", maxLength: CONTENT_TYPE_LENGTH_MAX },
+          content_type: {
+            type: "string",
+            maxLength: CONTENT_TYPE_LENGTH_MAX,
+            description:
+              "Media type. `kind=qa`, `summary`, `data`, `claim` or `dialogue` as a parameter says " +
+              "which thresholds the text is judged by; else that is inferred.",
+          },
           question: text,
         },
       ),
