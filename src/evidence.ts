@@ -66,7 +66,10 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
     ...(options.snapshotOutcomes === undefined
       ? {}
       : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
-    log: (event, detail) => options.log?.info(event, { detail }),
+    log: (event, detail) => {
+      const level = event === "journal_damaged" ? "error" : "info";
+      options.log?.[level](event, { detail });
+    },
   });
   try {
     engine = openEngineReader(ledger.engineMemory, HTTP_READER_SLOT);
