@@ -12,8 +12,8 @@ export type OutcomeResult =
   | { readonly error: TrustRankError; readonly receipt?: never };
 
 /**
- * An outcome that its reporter has signed alone: who carries it to the service cannot change it, and
- * needs no key. Made by `signOutcome`.
+ * An outcome that its reporter has signed alone: who carries it to the service cannot change it,
+ * and needs no key. Made by `signOutcome`.
  */
 export interface SignedOutcome {
   /** The exact text that was signed. */
