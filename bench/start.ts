@@ -174,6 +174,9 @@ async function measure(dataDir: string, size: Size) {
   writeFileSync(made, "");
   const second = await start(dataDir, Infinity);
   await second.ledger.close();
+  if (second.ledger.replay.snapshotLsn === undefined) {
+    throw new Error(`another engine made the snapshot in ${dataDir}: remove it and begin again`);
+  }
   const service = await serviceSeconds(dataDir);
   const third = await startWithout(dataDir);
   const [one, other] = [second, third].map(({ memory }) => tableImage(memory).parts());
