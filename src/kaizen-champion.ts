@@ -1,4 +1,4 @@
-// Which config is live, and the only three ways in which that changes: opening, promotion, rollback.
+// Which config is live, and the three ways in which that changes: opening, promotion, rollback.
 // The replaced state file is the commit point. Before it the champion is the champion, whatever
 // dies; after it the challenger is, even if the process dies before the swap: a start installs what
 // the file names.

@@ -32,7 +32,7 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
   };
 }
 
-/** Puts runs into the store, each state in one transaction; a store that cannot is no fault here. */
+/** Puts runs into the store, each state in one transaction; a store that fails is no fault. */
 export class RunRows {
   readonly #store: Pick<Store, "note" | "query">;
   readonly #log: Log;

@@ -1,6 +1,6 @@
 // Kaizen in the service: one run at a time on a pool thread of its own, promotion and rollback
-// through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on record
-// in a file and in the store.
+// through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on
+// record in a file and in the store.
 import { Champion } from "./kaizen-champion.ts";
 import type { ConfigWriter } from "./kaizen-champion.ts";
 import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
@@ -72,7 +72,7 @@ export class KaizenService implements Kaizen {
 
   /**
    * Compares the newest promotion with the weights it replaced, on all that settled since, and
-   * takes it back when the watch says so. Nothing happens while a run is under way: it looks itself.
+   * takes it back when the watch says so. Nothing happens during a run: that looks itself.
    */
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();

@@ -44,7 +44,8 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
     name === "champion"
       ? `<rect x="${px(x - 4)}" y="${px(y - 4)}" width="8" height="8" class="${name}">` +
         `<title>${text}</title></rect>`
-      : `<circle cx="${px(x)}" cy="${px(y)}" r="4.5" class="${name}"><title>${text}</title></circle>`,
+      : `<circle cx="${px(x)}" cy="${px(y)}" r="4.5" class="${name}">` +
+        `<title>${text}</title></circle>`,
   );
   return `<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
 }

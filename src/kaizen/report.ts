@@ -83,8 +83,8 @@ function plots(figures: Figures): string {
   return [
     `<h3>The pictures</h3>${KEYS}<div class="plots">`,
     `<figure><h4>Does 10 % mean 10 %?</h4>${reliabilityPlot(figures)}<figcaption>Ten groups of `,
-    `equal size, from the safest to the riskiest. On the dotted line as many fail as was foretold; `,
-    `above it more do.</figcaption></figure>`,
+    `equal size, from the safest to the riskiest. On the dotted line as many fail as was `,
+    `foretold; above it more do.</figcaption></figure>`,
     `<figure><h4>Scores of what went well</h4>${scorePlot(figures, "successes")}<figcaption>The `,
     `further right, the better.</figcaption></figure>`,
     `<figure><h4>Scores of what failed</h4>${scorePlot(figures, "failures")}<figcaption>The `,

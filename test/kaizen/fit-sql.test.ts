@@ -1,5 +1,5 @@
-// The fit against the same fit as aggregate queries of DuckDB, one a Newton step: another summation,
-// another language, the same coefficients.
+// The fit against the same fit as aggregate queries of DuckDB, one a Newton step: summed in another
+// way, in another language, with the same coefficients.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -143,7 +143,7 @@ it("a rollback cut off is either done or not begun", async () => {
   }
 });
 
-it("a promotion that nobody cuts off leaves one config, one promotion and nothing half-written", async () => {
+it("nobody cuts it off: one config, one promotion, nothing half-written", async () => {
   const dataDir = freshCopy();
   const server = await serve(dataDir);
   await server.post("/v1/kaizen/run", JSON.stringify(RUN));
