@@ -40,7 +40,7 @@ function writeRows(folder: string): void {
   writeFileSync(join(folder, "towns.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
 }
 
-it("eval:grounding by the shipped numbers tells towns that exist from towns that do not", async () => {
+it("eval:grounding by the shipped numbers tells true claims of towns from false ones", async () => {
   const folder = mkdtempSync(join(tmpdir(), "grounding-"));
   try {
     writeRows(folder);

@@ -116,6 +116,8 @@ describe("a text with markers", () => {
     const cited_sources = ["leaves-smith-2020"];
     const riskOf = (content: string) => plain.measure({ content, cited_sources }, "acme")!.risk;
     expect(riskOf(`${onLeaves} [1] (Smith, 2020).`)).toBe(riskOf(`${onLeaves}.`));
+    // A flood of markers hides nothing: beyond the first 512 they are numbers like any other.
+    expect(riskOf(`${onLeaves} ${"[1]".repeat(600)}.`)).toBeGreaterThan(riskOf(`${onLeaves}.`));
     // What is no marker counts: the same words name no source of the request.
     expect(riskOf(`${onLeaves} [7] (Jones, 1951).`)).toBeGreaterThan(riskOf(`${onLeaves}.`));
   });
