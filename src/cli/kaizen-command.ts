@@ -138,6 +138,9 @@ export async function showStatus(access: DataAccess, flags: KaizenFlags): Promis
   }
   const by = status.promoted_by === undefined ? "as shipped" : `promoted by ${status.promoted_by}`;
   note(`live: ${status.config_version}, ${by}`);
+  for (const side of status.watch?.sides ?? []) {
+    note(`${side.side}, new weights against old ones since: ${side.sentence}`);
+  }
   const rows = status.runs.map((run) => [
     run.run_id,
     run.rolled_back === undefined ? run.state : "rolled back",

@@ -1,0 +1,36 @@
+// The benches of kaizen in smoke mode: they cannot rot, and their last line says what is asked.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+
+async function lastLine(script: string, ...args: string[]): Promise<unknown> {
+  const flags = ["--disable-warning=ExperimentalWarning", script, ...args];
+  const { stdout } = await run(process.execPath, flags, { maxBuffer: 1e7 });
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1)!);
+}
+
+test("bench:kaizen-fit times two fits that agree", async () => {
+  const { fits } = (await lastLine("bench/kaizen-fit.ts", "--rows", "600")) as {
+    fits: { rows: number; largest_coefficient: number; largest_gap: number }[];
+  };
+  expect(fits).toHaveLength(1);
+  expect(fits[0]!.rows).toBe(600);
+  expect(fits[0]!.largest_coefficient).toBeGreaterThan(0.1);
+  expect(fits[0]!.largest_gap).toBeLessThan(1e-6);
+});
+
+test("bench:kaizen measures in turns, over runs that test something", async () => {
+  const flags = ["--rows", "12000", "--seconds", "1", "--rounds", "1"];
+  const report = (await lastLine("bench/kaizen-million.ts", ...flags)) as {
+    rows: number;
+    sides: { gates: number }[];
+    load: { quiet: object[]; during: object[]; errors: number };
+  };
+  expect(report.rows).toBe(12_000);
+  expect(report.sides.map(({ gates }) => gates)).toEqual([10, 10]);
+  expect(report.load.quiet).toHaveLength(1);
+  expect(report.load.during).toHaveLength(1);
+  expect(report.load.errors).toBe(0);
+});
