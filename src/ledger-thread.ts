@@ -72,6 +72,8 @@ function main(port: MessagePort, data: ThreadData): void {
  */
 class LiveTable {
   memory: WebAssembly.Memory;
+  /** What the log is folded by, from its first record on, whatever is promoted. */
+  private readonly base: ScoringConfig;
   private config: ScoringConfig;
   private readonly seed: bigint;
   private writer: TableWriter | undefined;
@@ -79,6 +81,7 @@ class LiveTable {
 
   constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
     this.memory = memory;
+    this.base = config;
     this.config = config;
     this.seed = seed;
   }
@@ -87,7 +90,7 @@ class LiveTable {
   open(isResumed: boolean): void {
     this.writer = isResumed
       ? resumeEngineWriter(this.memory, this.seed)
-      : openEngineWriter(this.memory, this.config, this.seed);
+      : openEngineWriter(this.memory, this.base, this.seed);
   }
 
   fold(outcome: FoldOutcome): void {
@@ -102,23 +105,22 @@ class LiveTable {
     this.writer?.markKeyRevoked(agent, isRevoked);
   }
 
-  /** Weights of a scorecard play no part in the fold: the same log still gives the same table. */
+  /** A promoted config scores; it plays no part in the fold: the same log, the same table. */
   install(config: ScoringConfig): void {
-    this.writer?.installConfig(config);
+    this.writer?.installConfig(config, this.base);
     this.config = config;
   }
 
   fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
     const memory = createEngineMemory();
-    const { config } = this;
-    const writer = openEngineWriter(memory, config, this.seed);
+    const { base } = this;
+    const writer = openEngineWriter(memory, base, this.seed);
     return {
       fold: (outcome) => writer.fold(outcome),
       applyStandings: (standings) => writer.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
       publish: () => {
-        // Weights may have been swapped while the log was folded anew.
-        if (config !== this.config) writer.installConfig(this.config);
+        if (this.config !== base) writer.installConfig(this.config, base);
         this.memory = memory;
         this.writer = writer;
         if (this.isAnnounced) tell(memory);

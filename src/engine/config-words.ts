@@ -76,6 +76,33 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
   ["reason_points", layout.WORD_REASON_POINTS],
 ];
 
+/** Members that the fold goes by, beside the weights of grades and signatures. */
+const FOLD_MEMBERS: ReadonlySet<ScalarMember> = new Set([
+  "base_rate",
+  "base_variance",
+  "base_tau_days",
+  "base_period_days",
+  "base_step",
+  "subject_variance",
+  "subject_tau_days",
+  "reporter_variance",
+  "reporter_tau_days",
+  "half_life_long_days",
+  "half_life_short_days",
+  "half_life_stakes_days",
+  "stakes_unit",
+  "stakes_high",
+  "stakes_floor",
+  "credibility_min",
+  "untrusted_below",
+  "pair_cap",
+  "pool_cap",
+  "cluster_cap",
+  "pair_tau_days",
+  "failure_weight_min",
+  "shock_residual",
+]);
+
 /** Throws a RangeError naming the member when a config would break an invariant of the engine. */
 export function assertConfig(config: ScoringConfig): void {
   for (const [name] of SCALARS) {
@@ -123,14 +150,24 @@ function packModel(words: Float64Array, base: number, model: ScoringModel): void
   });
 }
 
-/** Fills the config slot at byte address `slot` of the memory (all but its number). */
-export function packConfig(buffer: ArrayBufferLike, slot: number, config: ScoringConfig): void {
+/**
+ * Fills the config slot at byte address `slot` of the memory (all but its number). What the fold
+ * goes by comes from `fold`: a table is made by one set of constants, whichever weights score it.
+ */
+export function packConfig(
+  buffer: ArrayBufferLike,
+  slot: number,
+  config: ScoringConfig,
+  fold: ScoringConfig = config,
+): void {
   assertConfig(config);
   new Uint8Array(buffer, slot + CONFIG_DIGEST, 32).set(configDigest(config));
   const words = new Float64Array(buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
-  for (const [name, word] of SCALARS) words[word] = config[name];
-  config.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
-  config.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));
+  for (const [name, word] of SCALARS) {
+    words[word] = (FOLD_MEMBERS.has(name) ? fold : config)[name];
+  }
+  fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
+  fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));
   packModel(words, WORD_MODEL_CHECK, config.check);
   packModel(words, WORD_MODEL_HANDSHAKE, config.handshake);
 }

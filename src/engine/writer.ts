@@ -58,9 +58,9 @@ class WasmWriter implements EngineWriter {
     }
   }
 
-  installConfig(config: ScoringConfig): number {
+  installConfig(config: ScoringConfig, fold: ScoringConfig = config): number {
     const slot = this.#exports.beginConfig();
-    packConfig(this.#memory.buffer, slot, config);
+    packConfig(this.#memory.buffer, slot, config, fold);
     return this.#exports.commitConfig();
   }
 
@@ -113,8 +113,11 @@ class WasmWriter implements EngineWriter {
 
 /** Everything the one writer can do. */
 export interface TableWriter extends EngineWriter {
-  /** Makes `config` active for every thread's next read; returns its number. */
-  installConfig(config: ScoringConfig): number;
+  /**
+   * Makes `config` active for every thread's next read; returns its number. `fold` gives what the
+   * fold goes by, where a table must go on as it was made.
+   */
+  installConfig(config: ScoringConfig, fold?: ScoringConfig): number;
   tableBytes(): TableBytes;
 }
 
