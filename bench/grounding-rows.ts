@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import {
-  DOCUMENT_MASK,
+  DOCUMENT_SLOTS,
   DOCUMENT_TABLE,
   FEATURES_COUNT,
   GROUNDING_DIRECTORY,
@@ -108,7 +108,7 @@ export class RowBench {
   #stemsOf(number: number): Set<number> {
     const view = new DataView(this.#memory.buffer);
     const index = view.getUint32(GROUNDING_DIRECTORY + number * 4, true);
-    const slots = view.getUint32(index + DOCUMENT_MASK, true) + 1;
+    const slots = view.getUint32(index + DOCUMENT_SLOTS, true);
     const stems = new Set<number>();
     for (let slot = 0; slot < slots; slot++) {
       const at = index + DOCUMENT_TABLE + slot * 8;

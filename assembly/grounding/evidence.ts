@@ -6,9 +6,9 @@ import {
   DOCUMENT_CLASS,
   DOCUMENT_LEAF_COUNT,
   DOCUMENT_LEAVES,
-  DOCUMENT_MASK,
   DOCUMENT_POSTINGS,
   DOCUMENT_SENTENCES,
+  DOCUMENT_SLOTS,
   DOCUMENT_TABLE,
   DOCUMENT_TOKENS,
   LEAF_STRIDE,
@@ -153,10 +153,9 @@ function countPosting(slot: u32, sentence: u32): void {
 
 /** Second pass: the exact table and postings in the heap, then the leaves. */
 function publish(scratch: u32, textUnits: u32, leafUnits: u32, total: u32, sentences: u32): u32 {
-  let log2: u32 = 3;
-  while ((<u32>1) << log2 < keyCount * 2) log2 += 1;
-  const tableBytes: u32 = (<u32>8) << log2;
-  const postings: u32 = DOCUMENT_TABLE + tableBytes;
+  // Three keys in five slots: half the memory of a power of two, and a miss still ends in one line.
+  const tableSlots: u32 = (keyCount * 5) / 3 + 8;
+  const postings: u32 = DOCUMENT_TABLE + tableSlots * 8;
   const leaves: u32 = (postings + postingUnits * 2 + 3) & ~3;
   const leafLines = countLines(scratch + SCRATCH_TEXT + textUnits * 2, leafUnits);
   const bytes = leaves + leafLines * LEAF_STRIDE;
@@ -164,7 +163,7 @@ function publish(scratch: u32, textUnits: u32, leafUnits: u32, total: u32, sente
   if (document == 0) return 0;
   store<u32>(document, bytes, DOCUMENT_BYTES);
   store<u32>(document, blockClass, DOCUMENT_CLASS);
-  store<u32>(document, ((<u32>1) << log2) - 1, DOCUMENT_MASK);
+  store<u32>(document, tableSlots, DOCUMENT_SLOTS);
   store<u32>(document, postings, DOCUMENT_POSTINGS);
   store<u32>(document, leaves, DOCUMENT_LEAVES);
   store<u32>(document, total, DOCUMENT_TOKENS);
@@ -187,14 +186,14 @@ function countLines(text: u32, units: u32): u32 {
 }
 
 function copyTable(document: u32): void {
-  const tableMask = load<u32>(document, DOCUMENT_MASK);
+  const tableSlots = load<u32>(document, DOCUMENT_SLOTS);
   let place: u32 = 0;
   for (let at: u32 = 0; at <= mask; at++) {
     const from = slots + at * SLOT_STRIDE;
     const key = load<u32>(from);
     if (key == 0) continue;
-    let slot = slotOf(key, tableMask);
-    while (load<u32>(document + DOCUMENT_TABLE + slot * 8) != 0) slot = (slot + 1) & tableMask;
+    let slot = placeOf(key, tableSlots);
+    while (load<u32>(document + DOCUMENT_TABLE + slot * 8) != 0) slot = after(slot, tableSlots);
     const to = document + DOCUMENT_TABLE + slot * 8;
     store<u32>(to, key);
     const count = load<u32>(from, 4);
@@ -226,13 +225,22 @@ function fillPostings(document: u32, total: u32): void {
 
 /** Value of a key in a document's table: 0 absent, 1 present, else 2 + place of its postings. */
 export function findKey(document: u32, key: u32): u32 {
-  const tableMask = load<u32>(document, DOCUMENT_MASK);
-  let slot = slotOf(key, tableMask);
+  const tableSlots = load<u32>(document, DOCUMENT_SLOTS);
+  let slot = placeOf(key, tableSlots);
   while (true) {
     const address = document + DOCUMENT_TABLE + slot * 8;
     const found = load<u32>(address);
     if (found == key) return load<u32>(address, 4);
     if (found == 0) return 0;
-    slot = (slot + 1) & tableMask;
+    slot = after(slot, tableSlots);
   }
+}
+
+/** First slot of a key in a table of any size. */
+function placeOf(key: u32, tableSlots: u32): u32 {
+  return <u32>((<u64>(key * 0x9e3779b1) * <u64>tableSlots) >> 32);
+}
+
+function after(slot: u32, tableSlots: u32): u32 {
+  return slot + 1 == tableSlots ? 0 : slot + 1;
 }

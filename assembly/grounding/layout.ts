@@ -62,14 +62,14 @@ export const DOCUMENTS_CITED_MAX = 64;
 //
 //   0       4       8       12      16      20      24            32
 //   +-------+-------+-------+-------+-------+-------+-------------+- - - -+- - - - -+- - - -+
-//   | bytes | mask  |post at|leaf at|leaves | tokens|sentences,size| table| postings| leaves|
+//   | bytes | slots |post at|leaf at|leaves | tokens|sentences,size| table| postings| leaves|
 //   +-------+-------+-------+-------+-------+-------+-------------+- - - -+- - - - -+- - - -+
 //
 // Table slot, 8 bytes: | key u32, 0 empty | 1, or 2 + place of its postings in u16 |. Keys are
 // hashes of stems, and of prefixes, whole numbers and neighbouring stems made distinct by salts.
 // Postings: u16 count, then the sentences in order. Leaf: kind u32, count u32, LEAF_STEMS_MAX u32.
 export const DOCUMENT_BYTES = 0;
-export const DOCUMENT_MASK = 4;
+export const DOCUMENT_SLOTS = 4;
 export const DOCUMENT_POSTINGS = 8;
 export const DOCUMENT_LEAVES = 12;
 export const DOCUMENT_LEAF_COUNT = 16;
