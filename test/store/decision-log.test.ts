@@ -7,6 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createDecisionRing } from "../../src/store/decision-layout.ts";
 import { DecisionRing } from "../../src/store/decision-ring.ts";
+import { SCHEMA_VERSION } from "../../src/store/schema.ts";
 import { type OpenStore, startStore } from "../../src/store/store-client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "./_decisions.ts";
 import { LIMITS } from "./_fixtures.ts";
@@ -223,7 +224,7 @@ test("a rebuild from the journal takes decisions and events along", async () => 
   // An outcome that no journal holds: rows and position disagree.
   const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
   const connection = await instance.connect();
-  await connection.run("INSERT INTO applied VALUES ('', 0, 9, 7, 0, 0, 5)");
+  await connection.run(`INSERT INTO applied VALUES ('', 0, 9, 7, 0, 0, ${SCHEMA_VERSION})`);
   connection.closeSync();
   instance.closeSync();
   const second = await openWith([], dataDir);

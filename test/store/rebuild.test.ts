@@ -2,6 +2,7 @@
 // and says that it did.
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, fillJournal, openStoreCore } from "./_fixtures.ts";
@@ -112,5 +113,44 @@ test("untouched files need no rebuild", async () => {
   await catchUp(core, RECORDS);
   expect((await askCore(core, SUMMARY)).rows).toEqual(expected);
   expect(log).toEqual([]);
+  await core.close();
+});
+
+test("a database of another schema is built anew; what it alone knew is taken along", async () => {
+  const dataDir = temporaryDirectory();
+  fs.cpSync(template, dataDir, { recursive: true });
+  const { core: first } = openStoreCore(dataDir);
+  await catchUp(first, RECORDS);
+  // As an older version has it: a column more here, one less there.
+  await first.write(async (writer) => {
+    await writer.run("DROP VIEW provenance");
+    await writer.run("ALTER TABLE provenance_rows ADD COLUMN gone VARCHAR");
+    await writer.run("ALTER TABLE provenance_rows DROP COLUMN request_id");
+    await writer.run("INSERT INTO provenance_rows BY NAME SELECT 'acme' AS tenant, 'x' AS gone");
+    await writer.run("UPDATE applied SET schema_version = 1");
+  });
+  await first.close();
+  const { core, log } = openStoreCore(dataDir);
+  await catchUp(core, RECORDS);
+  expect(log).toMatchObject([
+    { event: "store_rebuild", detail: expect.stringContaining("its schema is 1") },
+  ]);
+  expect((await askCore(core, SUMMARY)).rows).toEqual(expected);
+  expect((await askCore(core, "SELECT tenant, request_id FROM provenance")).rows).toEqual([
+    ["acme", null],
+  ]);
+  await core.close();
+});
+
+test("a start that died while it made the schema is made good", async () => {
+  const dataDir = temporaryDirectory();
+  fs.cpSync(join(template, "journal"), join(dataDir, "journal"), { recursive: true });
+  fs.mkdirSync(join(dataDir, "store"));
+  const instance = await DuckDBInstance.create(join(dataDir, "store", DATABASE));
+  instance.closeSync();
+  const { core, log } = openStoreCore(dataDir);
+  await catchUp(core, RECORDS);
+  expect(log).toMatchObject([{ detail: expect.stringContaining("the database is empty") }]);
+  expect((await askCore(core, SUMMARY)).rows).toEqual(expected);
   await core.close();
 });
