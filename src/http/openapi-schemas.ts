@@ -77,7 +77,7 @@ const SCORE_SCHEMAS: Record<string, Schema> = {
             type: "string",
             maxLength: CONTENT_TYPE_LENGTH_MAX,
             description:
-              "Media type. `kind=qa`, `summary`, `data`, `claim` or `dialogue` as a parameter says " +
+              "Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says " +
               "which thresholds the text is judged by; else that is inferred.",
           },
           question: text,
