@@ -26,7 +26,7 @@ async function start(dataDir: string) {
 const report = (ledger: OpenLedger, from: number) =>
   ledger.appendBatch(Array.from({ length: 200 }, (_, n) => recordOf(from + n)));
 
-test("what an earlier release promoted folds as this one does, before and after a start", async () => {
+test("what an earlier release promoted folds as this one does, also after a start", async () => {
   const dataDir = temporaryDirectory();
   const shipped = defaultConfig();
   const promoted = {
