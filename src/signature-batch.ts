@@ -22,23 +22,28 @@ const KEYS_MAX = 10_000;
 /** Keys with tables: 10 MiB a thread. */
 const TABLES_MAX = 64;
 /** Signatures of a key before it gets a table, which costs some twenty verifications. */
-const TABLE_FROM = 32;
+const TABLE_FROM = 64;
 /** DER prefix of an Ed25519 SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
 interface Known {
   readonly object: KeyObject | undefined;
-  /** Signatures seen; from TABLE_FROM on it has a table, unless it has shown to be none. */
+  /** Signatures seen without a table. */
   seen: number;
 }
 
 /** Verifies; one per thread. */
 export class BatchVerifier {
   readonly #keys = new Map<string, Known>();
+  readonly #tablesMax: number;
   #curve: Curve | undefined;
   /** What `verifyLater` has gathered, and the answers to come. */
   readonly #waiting: SignedMessage[] = [];
   #answers: Promise<boolean[]> | undefined;
+
+  constructor(tablesMax = TABLES_MAX) {
+    this.#tablesMax = tablesMax;
+  }
 
   /** One byte per signature: 1 when it is valid. Anything malformed is not. */
   verify(task: SignatureTask): Uint8Array {
@@ -71,12 +76,14 @@ export class BatchVerifier {
     const answers: boolean[] = Array.from({ length: signed.length }, () => false);
     const places: number[] = [];
     const names: string[] = [];
-    for (const [index, each] of signed.entries()) {
-      const name = Buffer.from(each.key).toString("latin1");
-      if (this.#hasTable(name)) {
+    const all = signed.map(({ key }) => Buffer.from(key).toString("latin1"));
+    // Tables first: one that is made may take the place of another that was about to be used.
+    for (const name of all) this.#earnTable(name);
+    for (const [index, name] of all.entries()) {
+      if (this.#curve?.knows(name) === true) {
         places.push(index);
         names.push(name);
-      } else answers[index] = this.#isValid(name, each);
+      } else answers[index] = this.#isValid(name, signed[index]!);
     }
     if (this.#curve === undefined || places.length === 0) return answers;
     const proved = this.#curve.verify(
@@ -90,12 +97,16 @@ export class BatchVerifier {
     return answers;
   }
 
-  #hasTable(name: string): boolean {
+  #earnTable(name: string): void {
+    if (this.#curve?.knows(name) === true) return;
     const known = this.#known(name);
     known.seen += 1;
-    if (known.seen < TABLE_FROM || known.object === undefined) return false;
-    this.#curve ??= new Curve(TABLES_MAX);
-    return this.#curve.knows(name) || this.#curve.learn(name);
+    if (known.seen < TABLE_FROM || known.object === undefined) return;
+    // Whoever loses its table to another earns the next one anew: with more signers than tables
+    // they must not be made over and over.
+    known.seen = 0;
+    this.#curve ??= new Curve(this.#tablesMax);
+    this.#curve.learn(name);
   }
 
   #isValid(name: string, { message, signature }: SignedMessage): boolean {

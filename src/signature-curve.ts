@@ -1,6 +1,7 @@
 // Ed25519 for signers that sign much: what OpenSSL computes for every signature anew is kept in
 // tables, one per key, in a WASM module of each thread. Answers exactly as OpenSSL does: S below
 // the order, no cofactor, R compared as bytes. test/signature-curve.test.ts holds them together.
+import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -105,7 +106,8 @@ export class Curve {
     const wasm = this.#wasm;
     for (const [index, { key, message, signature }] of signed.entries()) {
       const name = names[index]!;
-      const table = this.#tables.get(name) as number;
+      const table = this.#tables.get(name);
+      assert(table !== undefined, "the key has a table");
       this.#tables.delete(name);
       this.#tables.set(name, table);
       this.#bytes.set(signature.subarray(32), INPUT);
