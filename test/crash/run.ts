@@ -15,10 +15,13 @@ import { killRounds } from "./kills.ts";
 import { clockJump, failedSync, frozen, fullDisk } from "./outside.ts";
 import { startServer } from "./server.ts";
 import { Writers } from "./writers.ts";
-import { mkdirSync } from "node:fs";
+import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 
 const SOUND_MS = 2500;
+/** On a busy machine the first snapshot takes longer. */
+const SNAPSHOT_MS_MAX = 60_000;
 
 /** Runs everything below `folder`. The same seed gives the same moments. */
 export async function crashRun(
@@ -60,6 +63,12 @@ export async function makeSound(folder: string): Promise<Sound> {
   const writers = new Writers();
   writers.start(server);
   await wait(SOUND_MS);
+  const snapshots = join(dataDir, "snapshots");
+  const until = Date.now() + SNAPSHOT_MS_MAX;
+  const hasSnapshot = () => existsSync(snapshots) && snapshotsOf(readdirSync(snapshots)).length > 0;
+  while (!hasSnapshot() && Date.now() < until) await wait(50);
+  // Some records behind it, as a kill leaves them.
+  await wait(200);
   await server.kill();
   await writers.stop();
   return { dataDir, writers, scratch };
