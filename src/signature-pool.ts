@@ -1,13 +1,21 @@
 // Reporters' signatures on their way to a pool thread, in micro-batches: what comes in while one is
 // being verified leaves as the next one, so that load makes batches larger, not queues longer.
 import { ServiceFault } from "./contract/faults.ts";
-import { openPool, type Pool, PoolBusy } from "./engine/pool.ts";
+import { defaultThreads, openPool, type Pool, PoolBusy } from "./engine/pool.ts";
 import type { IntakeTask } from "./bureau/outcome-intake.ts";
 import { KEY_BYTES, SIGNATURE_BYTES, type SignatureTask } from "./signature-batch.ts";
 import type { IntakeReply, IntakeWork } from "./signature-worker.ts";
 
 /** A batch costs some 4 ms; more in one would make the first of it wait for the last. */
 const BATCH_MAX = 64;
+/** Fewer are not shared out: a hop costs as much as two of them. */
+const BATCH_MIN = 8;
+/**
+ * Threads: two also where there are two cores, for a signature costs five times the rest of an
+ * outcome and these threads yield to the others; beyond four the ledger is what waits.
+ */
+const THREADS_MIN = 2;
+const THREADS_MAX = 4;
 /** Signatures waiting: beyond this a second's work is queued and new ones are refused. */
 const WAITING_MAX = 10_000;
 const WORKER = new URL("./signature-worker.ts", import.meta.url).href;
@@ -23,14 +31,18 @@ interface Waiting {
 export class SignaturePool {
   readonly #pool: Pool;
   #waiting: Waiting[] = [];
-  #isBusy = false;
+  readonly #threads: number;
+  #isScheduled = false;
+  /** Micro-batches under way, one a thread at most. */
+  #underWay = 0;
   /** Events of the reporters' registry, in order; each thread folds a registry of its own. */
   readonly #keyEvents: Uint8Array[];
   /** So many of them every thread is taken to know until one says otherwise. */
   #keysTold = 0;
 
   /** `keyEvents`: the registry's events so far. */
-  constructor(keyEvents: readonly Uint8Array[] = [], threads = 1) {
+  constructor(keyEvents: readonly Uint8Array[] = [], threads = threadsOf(defaultThreads())) {
+    this.#threads = threads;
     this.#keyEvents = [...keyEvents];
     this.#pool = openPool({ filename: WORKER, workerData: undefined, threads });
   }
@@ -48,7 +60,7 @@ export class SignaturePool {
       const work = { task, keyCount, keysFrom, keyEvents: this.#keyEvents.slice(keysFrom) };
       const reply = await this.#run<IntakeWork, IntakeReply>(work, []);
       if (!("knows" in reply)) {
-        // With one thread it has them now; with several the others will say what they miss.
+        // One thread has them now; the others will say what they miss.
         this.#keysTold = Math.max(this.#keysTold, keyCount);
         return reply;
       }
@@ -73,10 +85,10 @@ export class SignaturePool {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, signature, message, resolve, reject });
-      if (this.#isBusy) return;
-      this.#isBusy = true;
-      // The check phase comes after all callbacks of this turn: one batch for all of them.
-      setImmediate(() => void this.#work());
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      // The check phase comes after all callbacks of this turn: all of them are there to share out.
+      setImmediate(() => this.#shareOut());
     });
   }
 
@@ -84,9 +96,19 @@ export class SignaturePool {
     return this.#pool.close();
   }
 
+  /** Starts as many threads as there is work for; one that works already goes on by itself. */
+  #shareOut(): void {
+    this.#isScheduled = false;
+    const batches = Math.ceil(this.#waiting.length / BATCH_MIN);
+    const started = Math.min(batches, this.#threads - this.#underWay);
+    for (let count = 0; count < started; count += 1) void this.#work();
+  }
+
   async #work(): Promise<void> {
+    this.#underWay += 1;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_MAX);
+      const share = Math.ceil(this.#waiting.length / this.#threads);
+      const batch = this.#waiting.splice(0, Math.min(BATCH_MAX, Math.max(BATCH_MIN, share)));
       try {
         const task = taskOf(batch);
         const transfer = [task.keys, task.signatures, task.messages, task.ends];
@@ -99,8 +121,12 @@ export class SignaturePool {
         for (const { reject } of batch) reject(error);
       }
     }
-    this.#isBusy = false;
+    this.#underWay -= 1;
   }
+}
+
+function threadsOf(spare: number): number {
+  return Math.min(THREADS_MAX, Math.max(THREADS_MIN, spare));
 }
 
 function taskOf(batch: readonly Waiting[]): SignatureTask {
