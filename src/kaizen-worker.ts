@@ -15,7 +15,7 @@ import { kaizenRun, SIDES } from "./kaizen/run.ts";
 import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
 import type { ScorecardRows } from "./kaizen/scorecard.ts";
-import { LEAST, yieldToOthers } from "./niceness.ts";
+import { yieldToOthers } from "./niceness.ts";
 
 /** Shared with the service: [0] the stage, [1] its progress in thousandths. */
 export interface KaizenWorkerData {
@@ -83,7 +83,7 @@ function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
 
 /** The task function that the pool calls. */
 export default function run(task: KaizenTask): KaizenResult {
-  yieldToOthers(LEAST);
+  yieldToOthers();
   const { journal, uptoLsn, champion, options } = task;
   enter("replay");
   const replayed = replayJournal(journal, uptoLsn, champion, (share) => enter("replay", share));

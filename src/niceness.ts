@@ -3,14 +3,12 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 
+/** Not the least there is: that showed no better p99, and a busy machine would starve the work. */
 const NICENESS = 10;
-/** The least there is: for work of a minute that nobody waits for. */
-export const LEAST = 19;
-
-/** Puts the calling thread below those that answer (1 to 19); elsewhere nothing changes. */
-export function yieldToOthers(niceness = NICENESS): void {
+/** Puts the calling thread below every other one of the process; elsewhere nothing changes. */
+export function yieldToOthers(): void {
   try {
-    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), niceness);
+    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), NICENESS);
   } catch {
     // Not Linux: the work competes on equal terms.
   }
