@@ -1,6 +1,7 @@
 // Small numeric kernels shared by the fold and the score.
 
 export const DAY_MS: f64 = 86400000.0;
+const DAYS_PER_MS: f64 = 1.0 / DAY_MS;
 const LN2: f64 = 0.6931471805599453;
 
 /** Logistic function: log-odds to probability. */
@@ -26,5 +27,6 @@ export function revertVariance(variance: f64, prior: f64, a: f64): f64 {
 
 /** Days from one epoch-millisecond time to another, never negative. */
 export function daysBetween(fromMs: f64, toMs: f64): f64 {
-  return toMs > fromMs ? (toMs - fromMs) / DAY_MS : 0.0;
+  // A product: a division takes four times as long, and a leg has five of these.
+  return toMs > fromMs ? (toMs - fromMs) * DAYS_PER_MS : 0.0;
 }

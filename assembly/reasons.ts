@@ -62,9 +62,8 @@ function put(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
 }
 
-/** Inserts a reason by weight among the four kept; fewer than `least` points are no reason. */
-function offer(out: u32, reason: u32, points: f64, least: f64): void {
-  if (points < least) return;
+/** Puts a reason by weight among the four kept. */
+function offer(out: u32, reason: u32, points: f64): void {
   let count = <u32>get(out, LEG_REASON_COUNT);
   let at = count;
   if (count < REASONS_MAX) put(out, LEG_REASON_COUNT, <f64>(count + 1));
@@ -91,7 +90,10 @@ function cost(config: u32, model: u32, out: u32, feature: u32): f64 {
   return word(config, WORD_FACTOR) * weight * (value - reference);
 }
 
-/** Writes LEG_REASON_COUNT and up to four reason codes by weight. */
+/**
+ * Writes LEG_REASON_COUNT and up to four reason codes by weight. Fewer than `least` points are no
+ * reason; that is asked before the call, which for most of them would cost more than their points.
+ */
 export function rankReasons(config: u32, model: u32, out: u32): void {
   put(out, LEG_REASON_COUNT, 0.0);
   const factor = word(config, WORD_FACTOR);
@@ -105,33 +107,40 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   thin += cost(config, model, out, FEATURE_EVIDENCE) + cost(config, model, out, FEATURE_AGE);
   // Without a failure on file a worse mean is only missing evidence.
   if (!hasFailed) thin += history;
-  else offer(out, REASON_FAILURE_HISTORY, history, least);
+  else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
   const flags = <u32>get(out, LEG_FLAGS);
   let little = factor * get(out, LEG_BATCH);
   // The file is thin because those who filled it are not believed: that is what to say.
   if ((flags & FLAG_DISCOUNTED) != 0) little += thin;
-  else offer(out, REASON_THIN_FILE, thin, least);
+  else if (thin >= least) offer(out, REASON_THIN_FILE, thin);
   const recent = cost(config, model, out, FEATURE_RECENT_FAILURE);
-  offer(out, REASON_RECENT_FAILURE, recent, least);
-  offer(out, REASON_NEGATIVE_TREND, cost(config, model, out, FEATURE_MOMENTUM), least);
+  if (recent >= least) offer(out, REASON_RECENT_FAILURE, recent);
+  const trend = cost(config, model, out, FEATURE_MOMENTUM);
+  if (trend >= least) offer(out, REASON_NEGATIVE_TREND, trend);
   const novel = cost(config, model, out, FEATURE_STAKES_NOVELTY);
-  offer(out, REASON_STAKE_ABOVE_PROVEN, novel, least);
+  if (novel >= least) offer(out, REASON_STAKE_ABOVE_PROVEN, novel);
   const hallucinated = cost(config, model, out, FEATURE_HALLUCINATION);
-  offer(out, REASON_HALLUCINATION_SIGNAL, hallucinated, least);
-  offer(out, REASON_UNVERIFIED_SOURCES, cost(config, model, out, FEATURE_UNVERIFIED), least);
+  if (hallucinated >= least) offer(out, REASON_HALLUCINATION_SIGNAL, hallucinated);
+  const unverified = cost(config, model, out, FEATURE_UNVERIFIED);
+  if (unverified >= least) offer(out, REASON_UNVERIFIED_SOURCES, unverified);
   if (model == WORD_MODEL_HANDSHAKE) {
-    let viewer = factor * word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
-    viewer += cost(config, model, out, FEATURE_VIEWER_SHORT);
-    viewer += cost(config, model, out, FEATURE_RECIPROCAL_FAILURE);
-    viewer += cost(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
-    offer(out, REASON_VIEWER_CAUTIOUS, viewer, least);
+    const viewer = viewerCost(config, model, factor, out);
+    if (viewer >= least) offer(out, REASON_VIEWER_CAUTIOUS, viewer);
   }
-  offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, little, least);
-  if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity, least);
-  if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity, least);
+  if (little >= least) offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, little);
+  if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity);
+  if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity);
   // Nothing about the agent stands out: it is the stakes that are too high for what was proven.
   if (get(out, LEG_REASON_COUNT) == 0.0 && get(out, LEG_DECISION) != <f64>DECISION_CONNECT) {
     put(out, LEG_REASONS, <f64>REASON_STAKE_ABOVE_PROVEN);
     put(out, LEG_REASON_COUNT, 1.0);
   }
+}
+
+/** Points that the viewing party itself costs: how severe it is, and what it was told before. */
+function viewerCost(config: u32, model: u32, factor: f64, out: u32): f64 {
+  let viewer = factor * word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
+  viewer += cost(config, model, out, FEATURE_VIEWER_SHORT);
+  viewer += cost(config, model, out, FEATURE_RECIPROCAL_FAILURE);
+  return viewer + cost(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
 }

@@ -8,12 +8,13 @@ const encoder = new TextEncoder();
 export function writeIdentifier(bytes: Uint8Array, offset: number, id: string): number {
   const length = id.length;
   if (length > ID_BYTES_MAX) throw new RangeError("identifier is longer than 512 bytes");
+  let seen = 0;
   for (let i = 0; i < length; i++) {
     const code = id.charCodeAt(i);
-    if (code > 0x7f) return writeEncoded(bytes, offset, id);
     bytes[offset + i] = code;
+    seen |= code;
   }
-  return length;
+  return seen > 0x7f ? writeEncoded(bytes, offset, id) : length;
 }
 
 function writeEncoded(bytes: Uint8Array, offset: number, id: string): number {

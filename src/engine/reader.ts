@@ -98,6 +98,9 @@ class WasmReader implements EngineReader {
   #inputsA!: Float64Array;
   #inputsB!: Float64Array;
   readonly #versions = new Map<number, string>();
+  /** The version asked for last; 0 numbers no config. */
+  #lastNumber = 0;
+  #lastVersion = "";
 
   constructor(memory: WebAssembly.Memory, slot: number) {
     this.#slot = slot;
@@ -111,6 +114,7 @@ class WasmReader implements EngineReader {
     const slot = this.#slot;
     this.#memory = memory;
     this.#versions.clear();
+    this.#lastNumber = 0;
     this.#exports = instantiateEngine(memory);
     const base = SCRATCH_BASE + slot * SCRATCH_STRIDE;
     this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
@@ -197,8 +201,13 @@ class WasmReader implements EngineReader {
   }
 
   configVersion(configNumber: number): string {
-    const cached = this.#versions.get(configNumber);
-    if (cached !== undefined) return cached;
+    if (configNumber === this.#lastNumber) return this.#lastVersion;
+    this.#lastVersion = this.#versions.get(configNumber) ?? this.#readVersion(configNumber);
+    this.#lastNumber = configNumber;
+    return this.#lastVersion;
+  }
+
+  #readVersion(configNumber: number): string {
     const slot = CONFIG_BASE + ((configNumber - 1) % CONFIG_SLOTS) * CONFIG_STRIDE;
     const digest = new Uint8Array(this.#memory.buffer, slot + CONFIG_DIGEST, 32).slice();
     const held = new Uint32Array(this.#memory.buffer, slot + CONFIG_NUMBER, 1)[0];

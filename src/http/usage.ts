@@ -22,6 +22,8 @@ export interface UsageAccount {
 
 export class UsageMeter {
   readonly #accounts = new Map<string, UsageAccount>();
+  /** The one asked for last: a thread's next request is mostly the same caller's. */
+  #last: UsageAccount | undefined = undefined;
   /** Epoch ms. */
   readonly sinceMs: number;
 
@@ -50,8 +52,9 @@ export class UsageMeter {
   }
 
   #account(principal: Pick<Principal, "keyId" | "tenant">): UsageAccount {
+    if (this.#last?.keyId === principal.keyId) return this.#last;
     const found = this.#accounts.get(principal.keyId);
-    if (found !== undefined) return found;
+    if (found !== undefined) return (this.#last = found);
     const reads = { ...NO_READS };
     const { keyId, tenant } = principal;
     const account: UsageAccount = { keyId, tenant, reads, outcomesReported: 0 };

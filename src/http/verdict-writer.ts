@@ -10,6 +10,7 @@ import type {
   VerifyResponse,
 } from "../contract/messages.ts";
 import type { Regime, RiskLevel, Tier } from "../contract/vocabulary.ts";
+import { escape, flat, keep, num, quote, quoteAll, thousandths } from "./json-text.ts";
 
 /**
  * SPEC §2.3 as JSON. A reply is joined from few and long pieces: each one costs about as much when
@@ -72,8 +73,7 @@ function scoreText(trust: Trust): string {
 
 type Provenance = VerifyResponse["provenance_data"];
 
-/** Sentences kept; those that name a place in a text are many, and start the memory anew. */
-const KEPT_MAX = 512;
+/** By what is said of the text and its sources, then by the sentence. */
 const provenanceTexts = [0, 1, 2, 3].map(() => new Map<string, string>());
 
 /** The members up to the reason. */
@@ -87,30 +87,25 @@ function provenanceText({ is_hallucinated, source_verified, reason }: Provenance
   return keep(texts, reason, text);
 }
 
-const policyTexts = new Map<string, Map<string, string>>();
+type Policy = VerifyResponse["policy_action"];
 
-/** The verdict with its label, up to the list of codes. Labels are few and ours. */
-function policyText({ verdict, log_reason }: VerifyResponse["policy_action"]): string {
+/** Labels are few and ours: one text each, but where one label has drawn several verdicts. */
+const policyTexts = new Map<string, Map<string, string>>();
+let lastPolicy = { verdict: "", log_reason: "", text: "" };
+
+/** The verdict with its label, up to the list of codes. */
+function policyText({ verdict, log_reason }: Policy): string {
+  if (lastPolicy.log_reason !== log_reason || lastPolicy.verdict !== verdict) {
+    lastPolicy = { verdict, log_reason, text: policyTextOf(verdict, log_reason) };
+  }
+  return lastPolicy.text;
+}
+
+function policyTextOf(verdict: string, label: string): string {
   let texts = policyTexts.get(verdict);
   if (texts === undefined) policyTexts.set(verdict, (texts = new Map()));
-  const known = texts.get(log_reason);
-  if (known !== undefined) return known;
-  const action = `"verdict":"${verdict}","log_reason":"${log_reason}"`;
-  const text = `,"policy_action":{${action}},"reason_codes":`;
-  return keep(texts, log_reason, text);
-}
-
-function keep(texts: Map<string, string>, key: string, text: string): string {
-  if (texts.size >= KEPT_MAX) texts.clear();
-  const kept = flat(text);
-  // A key cut out of a request would keep all of its body alive.
-  texts.set(flat(key), kept);
-  return kept;
-}
-
-/** The same text laid out in one piece: what is kept is joined often. */
-function flat(text: string): string {
-  return Buffer.from(text).toString();
+  const action = `"verdict":"${verdict}","log_reason":"${label}"`;
+  return texts.get(label) ?? keep(texts, label, `,"policy_action":{${action}},"reason_codes":`);
 }
 
 let lastStamp = { enforced: false, configVersion: "", times: "", text: "" };
@@ -178,11 +173,6 @@ function stampMembers(stamp: VerdictStamp): string {
   );
 }
 
-/** As JSON.stringify: what is no JSON number is null, and minus zero is zero. */
-function num(value: number): string {
-  return Number.isFinite(value) ? `${value}` : "null";
-}
-
 const codeTexts = new Map<string, string>();
 
 /** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
@@ -199,47 +189,17 @@ function sourceList(sources: readonly { id: string; status: string }[]): string 
   let list = "";
   for (let index = 0; index < sources.length; index += 1) {
     const { id, status } = sources[index] as { id: string; status: string };
-    const end = statusTexts.get(status) ?? keep(statusTexts, status, `,"status":"${status}"}`);
-    list += (index === 0 ? '{"id":' : ',{"id":') + quote(id) + end;
+    if (status !== lastStatus.status) lastStatus = { status, text: statusText(status) };
+    list += (index === 0 ? '{"id":' : ',{"id":') + quote(id) + lastStatus.text;
   }
   return list;
 }
 
 const statusTexts = new Map<string, string>();
+let lastStatus = { status: "", text: "" };
 
-/** 0, 0.001 to 1 as text: printing a fraction costs more than all the rest of a number. */
-const THOUSANDTHS: readonly string[] = Array.from({ length: 1001 }, (_, n) => `${n / 1000}`);
-
-function thousandths(value: number): string {
-  const count = Math.round(value * 1000);
-  return count / 1000 === value ? (THOUSANDTHS[count] ?? num(value)) : num(value);
-}
-
-function quoteAll(texts: readonly string[]): string {
-  if (texts.length === 0) return "[]";
-  let list = `[${quote(texts[0] as string)}`;
-  for (let index = 1; index < texts.length; index += 1) list += `,${quote(texts[index] as string)}`;
-  return `${list}]`;
-}
-
-const KEPT_LENGTH_MIN = 32;
-let lastQuoted = { text: "", quoted: '""' };
-
-/**
- * A JSON string; only text that needs escaping pays for the native serialiser. The last long one is
- * kept: the same sentence goes out many times in a row.
- */
-function quote(text: string): string {
-  if (text.length < KEPT_LENGTH_MIN) return escape(text);
-  if (text !== lastQuoted.text) lastQuoted = { text, quoted: escape(text) };
-  return lastQuoted.quoted;
-}
-
-/** What JSON writes as it is: ASCII but for control characters, the quote and the backslash. */
-const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
-
-function escape(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
+function statusText(status: string): string {
+  return statusTexts.get(status) ?? keep(statusTexts, status, `,"status":"${status}"}`);
 }
 
 // Every member above, by name: a new member in messages.ts fails to compile here until it is

@@ -22,6 +22,25 @@ const DIGEST_LENGTHS = new Map([
   ["sha512", 128],
 ]);
 
+/** Of most ids of a vault's own; shared, like every finding not to be written to. */
+const OTHER: IdentifierFinding = { scheme: "other", standing: "valid" };
+const SCHEMES = "isbn issn orcid doi arxiv http https md5 sha1 sha256 sha384 sha512".split(" ");
+/** Schemes by their length. */
+const SCHEMES_BY_LENGTH = Array.from({ length: 7 }, (_, length) =>
+  SCHEMES.filter((scheme) => scheme.length === length),
+);
+
+/** Whether one of the schemes stands before the colon, in whatever case. */
+function mayHaveScheme(id: string, colon: number): boolean {
+  for (const scheme of SCHEMES_BY_LENGTH[colon] ?? []) {
+    let at = 0;
+    // Digits keep their own bit: `|` turns capitals into small letters and changes no digit.
+    while (at < colon && (id.charCodeAt(at) | 0x20) === scheme.charCodeAt(at)) at += 1;
+    if (at === colon) return true;
+  }
+  return false;
+}
+
 /**
  * What a source id says of itself. An id without a known scheme is `other` and valid: vaults name
  * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month; it
@@ -29,6 +48,7 @@ const DIGEST_LENGTHS = new Map([
  */
 export function checkIdentifier(id: string, now: () => number): IdentifierFinding {
   const colon = id.indexOf(":");
+  if (!mayHaveScheme(id, colon)) return OTHER;
   const scheme = colon > 0 ? id.slice(0, colon).toLowerCase() : "";
   const rest = id.slice(colon + 1);
   switch (scheme) {
