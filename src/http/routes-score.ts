@@ -18,8 +18,9 @@ import { FIRST_HEADER } from "./server-port.ts";
 import type { Reply } from "./server-port.ts";
 import { scoreVerifyBatch } from "./verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
-import { writeCheck, writeHandshake, writeVerify } from "./verdict-writer.ts";
+import { writeCheck, writeHandshake } from "./verdict-writer.ts";
 import { scanVerify } from "./verify-scan.ts";
+import { verifyBytes } from "./verify-writer.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 
@@ -92,7 +93,9 @@ function verify(exchange: Exchange): Reply | Promise<Reply> {
 
 function verifyReply(exchange: Exchange, response: VerifyResponse): Reply {
   countVerdict(exchange, response);
-  return verdictReply(exchange, 200, response, writeVerify);
+  const age = ageOf(exchange, response);
+  if (exchange.replyFormat === "json") return new VerifyReply(exchange, age, response);
+  return new VerdictReply(200, exchange, age, encodeMsgpack(response));
 }
 
 function countVerdict(exchange: Exchange, response: VerifyResponse): void {
@@ -183,26 +186,26 @@ function verdictReply<Response extends { expires_at: string }>(
   response: Response,
   write: (response: Response) => string,
 ): Reply {
-  // A verdict given at once has all its life before it; only one that was waited for has less.
-  const remainingMs = exchange.isDelayed
-    ? expiryMs(response.expires_at) - exchange.services.clock()
-    : VERDICT_TTL_MS;
   const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
-  return new VerdictReply(status, exchange, maxAgeSec(remainingMs), body);
+  return new VerdictReply(status, exchange, ageOf(exchange, response), body);
 }
 
-/** The reply of a verdict: its header lines as one string, or as pairs for who asks for those. */
-class VerdictReply implements Reply {
+/** Seconds a verdict may be kept: all its life, or what is left of it when it was waited for. */
+function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): number {
+  if (!exchange.isDelayed) return AGE_SEC_MAX;
+  return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
+}
+
+/** What replies of verdicts share: header lines as one string, or as pairs for who wants those. */
+abstract class VerdictHead {
   readonly status: number;
-  readonly body: string | Uint8Array;
   readonly headerLines: string;
   readonly #format: Format;
   readonly #ageSec: number;
   readonly #requestId: string;
 
-  constructor(status: number, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
+  constructor(status: number, exchange: Exchange, ageSec: number) {
     this.status = status;
-    this.body = body;
     this.#format = exchange.replyFormat;
     this.#ageSec = ageSec;
     this.#requestId = exchange.requestId;
@@ -213,6 +216,33 @@ class VerdictReply implements Reply {
     const id = this.#requestId;
     const age = cacheControl(this.#ageSec);
     return [FIRST_HEADER, MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
+  }
+}
+
+class VerdictReply extends VerdictHead implements Reply {
+  readonly body: string | Uint8Array;
+
+  constructor(status: number, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
+    super(status, exchange, ageSec);
+    this.body = body;
+  }
+}
+
+/** Written when it goes out: into the thread's buffer, or copied for who keeps it. */
+class VerifyReply extends VerdictHead implements Reply {
+  readonly #response: VerifyResponse;
+
+  constructor(exchange: Exchange, ageSec: number, response: VerifyResponse) {
+    super(200, exchange, ageSec);
+    this.#response = response;
+  }
+
+  get body(): Uint8Array {
+    return new Uint8Array(this.lentBody());
+  }
+
+  lentBody(): Uint8Array {
+    return verifyBytes(this.#response);
   }
 }
 

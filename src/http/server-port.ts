@@ -41,6 +41,11 @@ export interface Reply {
    */
   readonly headerLines?: string;
   readonly body: string | Uint8Array;
+  /**
+   * The same body for an adapter that writes it before it does anything else: bytes that hold until
+   * the next reply of this thread is made.
+   */
+  lentBody?(): Uint8Array;
 }
 
 /** The header that `headerLines` begins with. */

@@ -255,13 +255,13 @@ class UwsCall {
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
     this.#leave();
-    const { body, status, headerLines } = reply;
+    const { status, headerLines } = reply;
     const response = this.#response;
     if (status !== 200) response.writeStatus(statusLine(status));
     if (headerLines !== undefined) response.writeHeader(FIRST_HEADER, headerLines);
     else writeLines(response, reply.headers);
-    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
-    else response.end(body, isLast);
+    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(reply.body), isLast);
+    else response.end(reply.lentBody === undefined ? reply.body : reply.lentBody(), isLast);
   }
 
   #leave(): void {
