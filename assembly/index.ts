@@ -42,7 +42,15 @@ import {
 } from "./layout.ts";
 import { createPairs, findPair, pairMap } from "./pairs.ts";
 import { judgeLeg, scoreLeg } from "./score.ts";
-import { closeRow, copyRow, createIndex, findOrAddRow, findRow, openRow } from "./table.ts";
+import {
+  closeRow,
+  copyRow,
+  copySubject,
+  createIndex,
+  findOrAddRow,
+  findRow,
+  openRow,
+} from "./table.ts";
 import { ROW_ABSENT, rowAddress } from "./table.ts";
 
 function scratchOf(slot: u32): u32 {
@@ -105,7 +113,7 @@ export function fold(
 
 function scoreRow(config: u32, number: u32, row: u32, copy: u32, stakes: f64, now: f64): void {
   const out = copy - SCRATCH_ROW_A + SCRATCH_LEG_A;
-  if (row != ROW_ABSENT) copyRow(row, copy);
+  if (row != ROW_ABSENT) copySubject(row, copy);
   const present = row != ROW_ABSENT ? copy : 0;
   scoreLeg(config, number, WORD_MODEL_CHECK, present, 0, 0, stakes, now, out);
 }

@@ -15,10 +15,20 @@ import {
   HEADER_SEED,
   INDEX_LOAD_PERCENT,
   INDEX_LOG2_MIN,
+  ROW_BATCH,
+  ROW_FAILED_AT,
+  ROW_HALLUCINATED,
   ROW_ID_LENGTH,
   ROW_ID_PTR,
+  ROW_MEAN_A,
+  ROW_OUTCOMES,
   ROW_SEQ,
+  ROW_SHOCK_AT,
   ROW_STRIDE,
+  ROW_SUBJECT_TIME,
+  ROW_SUCCESS_LONG,
+  ROW_SUCCESS_SHORT,
+  ROW_VARIANCE_A,
 } from "./layout.ts";
 import { allocate, release, storeIdentifier } from "./memory.ts";
 
@@ -157,10 +167,38 @@ export function copyRow(row: u32, target: u32): void {
     const before = atomic.load<u32>(record, ROW_SEQ);
     if ((before & 1) != 0 && spins < SPINS_MAX) continue;
     for (let offset: u32 = 0; offset < <u32>ROW_STRIDE; offset += 8) {
-      store<u64>(target + offset, atomic.load<u64>(record + offset));
+      copyWord(record, target, offset);
     }
     if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
   }
+}
+
+/**
+ * The same for a check, which looks at half of a row: its flags, track A, counters and times. The
+ * rest of `target` is left as it was.
+ */
+export function copySubject(row: u32, target: u32): void {
+  const record = rowAddress(row);
+  for (let spins = 0; ; spins++) {
+    const before = atomic.load<u32>(record, ROW_SEQ);
+    if ((before & 1) != 0 && spins < SPINS_MAX) continue;
+    copyWord(record, target, 0); // seq and ROW_FLAGS
+    copyWord(record, target, ROW_MEAN_A);
+    copyWord(record, target, ROW_VARIANCE_A);
+    copyWord(record, target, ROW_SUBJECT_TIME);
+    copyWord(record, target, ROW_SUCCESS_LONG); // and ROW_FAILURE_LONG
+    copyWord(record, target, ROW_SUCCESS_SHORT); // and ROW_FAILURE_SHORT
+    copyWord(record, target, ROW_FAILED_AT); // and ROW_FIRST_AT
+    copyWord(record, target, ROW_SHOCK_AT); // and ROW_STAKES_PROVEN
+    copyWord(record, target, ROW_BATCH); // and ROW_ASSESSED
+    copyWord(record, target, ROW_HALLUCINATED); // and ROW_UNVERIFIED
+    copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED
+    if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
+  }
+}
+
+function copyWord(record: u32, target: u32, offset: u32): void {
+  store<u64>(target + offset, atomic.load<u64>(record + offset));
 }
 
 /** Writer: opens and closes a row for writing (odd while open). */

@@ -148,6 +148,8 @@ class WasmReader implements EngineReader {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
     const row = this.#exports.check(this.#slot, length, 0, nowMs);
     const reading = readLeg(this.#legA, emptyReading());
+    // A check takes what it looks at; an explanation shows all of the row.
+    if (row >= 0) this.#exports.copy(this.#slot, row);
     return explainAgent(this.#memory, this.#slot, row >= 0, reading, nowMs);
   }
 
