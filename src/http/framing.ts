@@ -5,10 +5,10 @@ import type { FaultCode } from "../contract/faults.ts";
 import type { RequestHead } from "./server-port.ts";
 
 /** Digits of a Content-Length: 7 hold every body limit and no surprise. */
-const CONTENT_LENGTH = /^[0-9]{1,7}$/;
+const LENGTH_DIGITS_MAX = 7;
 
 /** Read on the paths below alone: everywhere else they are the business of whoever sent them. */
-const FORWARDED_PATH = /^\/(?:v1\/gateway|\.well-known)\//;
+const FORWARDED_PATHS = ["/v1/gateway/", "/.well-known/"];
 const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "x-trust-agent-id",
   "x-trust-action",
@@ -45,7 +45,9 @@ export class HeadReader implements RequestHead {
   constructor(method: string, path: string) {
     this.method = method;
     this.path = path;
-    this.#forwarded = FORWARDED_PATH.test(path) ? new Map() : undefined;
+    const isForwarded =
+      path.startsWith(FORWARDED_PATHS[0]!) || path.startsWith(FORWARDED_PATHS[1]!);
+    this.#forwarded = isForwarded ? new Map() : undefined;
   }
 
   get host(): string | undefined {
@@ -115,8 +117,9 @@ export class HeadReader implements RequestHead {
       if (this.method !== "POST") return undefined;
       return { code: "length_required", detail: "a `POST` needs `content-length`" };
     }
-    if (!CONTENT_LENGTH.test(text)) return fault("header `content-length` is not a length");
-    this.contentLength = Number(text);
+    const length = lengthOf(text);
+    if (length < 0) return fault("header `content-length` is not a length");
+    this.contentLength = length;
     if (this.contentLength > 0 && (this.method === "GET" || this.method === "HEAD")) {
       return fault("this method takes no body");
     }
@@ -127,6 +130,18 @@ export class HeadReader implements RequestHead {
     if (before !== undefined) this.#repeated = name;
     return value;
   }
+}
+
+/** The number in one to seven digits and nothing else; -1 for any other text. */
+function lengthOf(text: string): number {
+  if (text.length === 0 || text.length > LENGTH_DIGITS_MAX) return -1;
+  let length = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const digit = text.charCodeAt(index) - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    length = 10 * length + digit;
+  }
+  return length;
 }
 
 export interface FramingFault {

@@ -68,6 +68,9 @@ export interface Match {
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #exact = new Map<string, Match>();
+  /** The last exact match: a thread's next request is mostly for the same path. */
+  #lastPath = "";
+  #last: Match | undefined = undefined;
   readonly #prefixes: { prefix: string; suffix: string; methods: Methods }[] = [];
 
   constructor(routes: readonly Route[]) {
@@ -86,8 +89,12 @@ export class RouteTable {
   }
 
   match(path: string): Match | undefined {
+    if (path === this.#lastPath) return this.#last;
     const exact = this.#exact.get(path);
-    if (exact !== undefined) return exact;
+    if (exact !== undefined) {
+      this.#lastPath = path;
+      return (this.#last = exact);
+    }
     for (const { prefix, suffix, methods } of this.#prefixes) {
       if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
       const end = path.length - suffix.length;

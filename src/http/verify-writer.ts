@@ -145,6 +145,11 @@ const NEXT_SOURCE = Buffer.from(',{"id":');
 const NO_SOURCES = Buffer.from(',"sources":[]');
 const END_OF_SOURCES = Buffer.from("]");
 const statusPieces = new Map<string, Uint8Array>();
+let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: NEXT_SOURCE };
+
+function statusPiece(status: string): Uint8Array {
+  return statusPieces.get(status) ?? keep(statusPieces, status, `,"status":"${status}"}`);
+}
 
 function putSources(sources: NonNullable<Provenance["sources"]>): void {
   if (sources.length === 0) return put(NO_SOURCES);
@@ -152,15 +157,28 @@ function putSources(sources: NonNullable<Provenance["sources"]>): void {
     const { id, status } = sources[index]!;
     put(index === 0 ? FIRST_SOURCE : NEXT_SOURCE);
     putString(id);
-    put(statusPieces.get(status) ?? keep(statusPieces, status, `,"status":"${status}"}`));
+    if (status !== lastStatus.status) lastStatus = { status, piece: statusPiece(status) };
+    put(lastStatus.piece);
   }
   put(END_OF_SOURCES);
 }
 
 const policyPieces = new Map<string, Map<string, Uint8Array>>();
+let lastPolicy: { verdict: string; label: string; piece: Uint8Array } = {
+  verdict: "",
+  label: "",
+  piece: NEXT_SOURCE,
+};
 
 /** The verdict with its label, up to the list of codes. Labels are few and ours. */
 function policyPiece({ verdict, log_reason: label }: Policy): Uint8Array {
+  if (label !== lastPolicy.label || verdict !== lastPolicy.verdict) {
+    lastPolicy = { verdict, label, piece: policyPieceOf(verdict, label) };
+  }
+  return lastPolicy.piece;
+}
+
+function policyPieceOf(verdict: string, label: string): Uint8Array {
   let pieces = policyPieces.get(verdict);
   if (pieces === undefined) policyPieces.set(verdict, (pieces = new Map()));
   const action = `"verdict":"${verdict}","log_reason":"${label}"`;
