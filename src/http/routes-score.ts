@@ -20,7 +20,7 @@ import { scoreVerifyBatch } from "./verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
 import { writeCheck, writeHandshake } from "./verdict-writer.ts";
 import { scanVerify } from "./verify-scan.ts";
-import { verifyBytes } from "./verify-writer.ts";
+import { headBytes, verifyBytes } from "./verify-writer.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 
@@ -196,10 +196,9 @@ function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): numb
   return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
 }
 
-/** What replies of verdicts share: header lines as one string, or as pairs for who wants those. */
+/** What replies of verdicts share: header lines in one piece, or as pairs for who wants those. */
 abstract class VerdictHead {
   readonly status: number;
-  readonly headerLines: string;
   readonly #format: Format;
   readonly #ageSec: number;
   readonly #requestId: string;
@@ -209,7 +208,10 @@ abstract class VerdictHead {
     this.#format = exchange.replyFormat;
     this.#ageSec = ageSec;
     this.#requestId = exchange.requestId;
-    this.headerLines = LINES[this.#format][ageSec]! + this.#requestId;
+  }
+
+  get headerLines(): string | Uint8Array {
+    return headBytes(LINES[this.#format][this.#ageSec]!, this.#requestId);
   }
 
   get headers(): readonly string[] {

@@ -37,9 +37,10 @@ export interface Reply {
   readonly headers: readonly string[];
   /**
    * The same headers for an adapter that can write lines raw: the value of FIRST_HEADER and the
-   * lines after it. Only replies of the hot routes carry it; they make `headers` when asked.
+   * lines after it. Only replies of the hot routes carry it; they make `headers` when asked. Bytes
+   * hold until the next reply of this thread is made.
    */
-  readonly headerLines?: string;
+  readonly headerLines?: string | Uint8Array;
   readonly body: string | Uint8Array;
   /**
    * The same body for an adapter that writes it before it does anything else: bytes that hold until

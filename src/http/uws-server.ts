@@ -24,6 +24,8 @@ import {
 } from "./uws-binary.ts";
 
 const EMPTY = Buffer.alloc(0);
+/** Bytes cross into native code as they lie; a string is measured and copied first. */
+const FIRST_HEADER_BYTES = new TextEncoder().encode(FIRST_HEADER);
 const FAILURE: Reply = {
   status: 500,
   headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
@@ -258,7 +260,7 @@ class UwsCall {
     const { status, headerLines } = reply;
     const response = this.#response;
     if (status !== 200) response.writeStatus(statusLine(status));
-    if (headerLines !== undefined) response.writeHeader(FIRST_HEADER, headerLines);
+    if (headerLines !== undefined) response.writeHeader(FIRST_HEADER_BYTES, headerLines);
     else writeLines(response, reply.headers);
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(reply.body), isLast);
     else response.end(reply.lentBody === undefined ? reply.body : reply.lentBody(), isLast);

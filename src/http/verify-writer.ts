@@ -12,6 +12,8 @@ type Provenance = VerifyResponse["provenance_data"];
 type Policy = VerifyResponse["policy_action"];
 
 const BUFFER_BYTES = 16_384;
+/** Three lines, and a request id of 128 characters at most. */
+const HEAD_BYTES = 512;
 /** A character takes at most so many bytes: `\\u001f`. */
 const BYTES_PER_UNIT = 6;
 const START = '{"request_id":"';
@@ -33,6 +35,20 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   put(codesPiece(response.reason_codes));
   put(stampPiece(response));
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
+}
+
+const head = Buffer.from(new ArrayBuffer(HEAD_BYTES));
+const headViews: (Uint8Array | undefined)[] = [];
+let headLines = "";
+
+/** Header lines and the request id that ends them, good until the next call like the body. */
+export function headBytes(lines: string, requestId: string): Uint8Array {
+  if (lines !== headLines) {
+    head.write(lines, "latin1");
+    headLines = lines;
+  }
+  const length = lines.length + head.write(requestId, lines.length, "latin1");
+  return (headViews[length] ??= new Uint8Array(head.buffer, 0, length));
 }
 
 /** Room for `length` more bytes. */
