@@ -1,23 +1,17 @@
 // Labelled texts on the wire: what a tenant's people found of answers that its agents wrote, and
 // the thresholds that follow. The bureau keeps a score and a label of each, never the text.
 import {
-  asBody,
   broken,
   enumFault,
   type FieldErrors,
-  invalidRequest,
   isObject,
   note,
   plainTextFault,
   typeFault,
+  batchItems,
+  unknownMembers,
 } from "./field-rules.ts";
-import { pointerOf } from "./json-fault.ts";
-import {
-  BATCH_ITEMS_MAX,
-  CITED_SOURCES_MAX,
-  CONTENT_TYPE_LENGTH_MAX,
-  SOURCE_ID_LENGTH_MAX,
-} from "./limits.ts";
+import { CITED_SOURCES_MAX, CONTENT_TYPE_LENGTH_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
 
 export const TEXT_LABELS = ["supported", "unsupported"] as const;
 
@@ -64,25 +58,11 @@ export interface LabelResult extends ThresholdList {
   items: LabelledItem[];
 }
 
-const MEMBERS: ReadonlySet<string> = new Set([
-  "content",
-  "cited_sources",
-  "question",
-  "content_type",
-  "label",
-]);
+const MEMBERS = ["content", "cited_sources", "question", "content_type", "label"];
 
 /** Body of `POST /v1/vault/labels`: `{items: [...]}`. All or nothing. Throws ServiceFault. */
 export function parseTextLabels(value: unknown): TextLabel[] {
-  const { items } = asBody(value);
-  if (!Array.isArray(items)) throw invalidRequest([broken("/items", "type", "must be an array")]);
-  if (items.length === 0 || items.length > BATCH_ITEMS_MAX) {
-    const detail = `must hold 1 to ${BATCH_ITEMS_MAX} items`;
-    throw invalidRequest([broken("/items", "length", detail)]);
-  }
-  let errors: FieldErrors;
-  for (const [at, item] of items.entries()) errors = itemFaults(errors, item, `/items/${at}`);
-  if (errors !== undefined) throw invalidRequest(errors);
+  const items = batchItems(value, itemFaults);
   return (items as TextLabel[]).map(labelOf);
 }
 
@@ -90,11 +70,7 @@ function itemFaults(found: FieldErrors, item: unknown, at: string): FieldErrors 
   if (!isObject(item)) return note(found, broken(at, "type", "must be an object"));
   const { content, cited_sources, question, content_type, label } = item;
   let errors = found;
-  for (const name of Object.keys(item)) {
-    if (MEMBERS.has(name)) continue;
-    const pointer = at + pointerOf([name]);
-    errors = note(errors, broken(pointer, "unknown", "is not a member of this request"));
-  }
+  for (const fault of unknownMembers(item, MEMBERS, at) ?? []) errors = note(errors, fault);
   errors = note(errors, typeFault(`${at}/content`, content, "string"));
   errors = sourcesFaults(errors, cited_sources, `${at}/cited_sources`);
   if (question !== undefined) {

@@ -11,10 +11,11 @@ import {
   note,
   plainTextFault,
   typeFault,
+  batchItems,
+  unknownMembers,
 } from "./field-rules.ts";
-import { pointerOf } from "./json-fault.ts";
 import type { LabelResult, TextLabel, ThresholdList } from "./evidence-labels.ts";
-import { BATCH_ITEMS_MAX, CONTENT_TYPE_LENGTH_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
+import { CONTENT_TYPE_LENGTH_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
 
 /** From least to most suspect. Only `active` verifies; the last two taint equal content. */
 export const EVIDENCE_STATES = ["active", "revoked", "retracted", "recorded_false"] as const;
@@ -123,15 +124,7 @@ export function parseEvidenceRequest(value: unknown): EvidenceRequest {
 
 /** Body of `POST /v1/evidence`: `{items: [...]}`, each with its `source_id`. All or nothing. */
 export function parseEvidenceBatch(value: unknown): EvidenceItem[] {
-  const { items } = asBody(value);
-  if (!Array.isArray(items)) throw invalidRequest([broken("/items", "type", "must be an array")]);
-  if (items.length === 0 || items.length > BATCH_ITEMS_MAX) {
-    const detail = `must hold 1 to ${BATCH_ITEMS_MAX} items`;
-    throw invalidRequest([broken("/items", "length", detail)]);
-  }
-  let errors: FieldErrors;
-  for (const [at, item] of items.entries()) errors = itemFaults(errors, item, `/items/${at}`);
-  if (errors !== undefined) throw invalidRequest(errors);
+  const items = batchItems(value, itemFaults);
   return (items as Record<string, unknown>[]).map((item) =>
     Object.assign({ source_id: item["source_id"] as string }, requestOf(item)),
   );
@@ -158,12 +151,7 @@ function memberFaults(
   known: readonly string[],
 ): FieldErrors {
   const { sha256, kind, title, text, visibility, state } = members;
-  let errors: FieldErrors;
-  for (const name of Object.keys(members)) {
-    if (known.includes(name)) continue;
-    const pointer = at + pointerOf([name]);
-    errors = note(errors, broken(pointer, "unknown", "is not a member of this request"));
-  }
+  let errors = unknownMembers(members, known, at);
   if (sha256 !== undefined) errors = note(errors, contentHashFault(`${at}/sha256`, sha256));
   if (text !== undefined) errors = note(errors, typeFault(`${at}/text`, text, "string"));
   if (sha256 === undefined && text === undefined) {

@@ -3,7 +3,8 @@
 // verify.
 import { ServiceFault } from "./faults.ts";
 import { isAction, isAgentId, isContentHash, isPlainText, isToken } from "./identifiers.ts";
-import { AGENT_ID_BYTES_MAX, FIELD_ERRORS_MAX, STAKES_MAX } from "./limits.ts";
+import { pointerOf } from "./json-fault.ts";
+import { AGENT_ID_BYTES_MAX, BATCH_ITEMS_MAX, FIELD_ERRORS_MAX, STAKES_MAX } from "./limits.ts";
 import type { FieldError } from "./messages.ts";
 
 /** The errors found so far; undefined until there is one. */
@@ -114,4 +115,39 @@ export function enumFault(pointer: string, value: unknown, values: readonly stri
     typeFault(pointer, value, "string") ??
     broken(pointer, "enum", `must be one of ${values.map((each) => `\`${each}\``).join(", ")}`)
   );
+}
+
+/** The members of the object at pointer `at` that a route of ours does not know. */
+export function unknownMembers(
+  members: Record<string, unknown>,
+  known: readonly string[],
+  at = "",
+): FieldErrors {
+  let errors: FieldErrors;
+  for (const name of Object.keys(members)) {
+    if (known.includes(name)) continue;
+    const pointer = at + pointerOf([name]);
+    errors = note(errors, broken(pointer, "unknown", "is not a member of this request"));
+  }
+  return errors;
+}
+
+/**
+ * The items of a body `{items: [...]}` that is taken as a whole or not at all. `itemFaults` adds
+ * the faults of the item at a pointer to those found so far. Throws ServiceFault listing all.
+ */
+export function batchItems(
+  value: unknown,
+  itemFaults: (found: FieldErrors, item: unknown, at: string) => FieldErrors,
+): unknown[] {
+  const { items } = asBody(value);
+  if (!Array.isArray(items)) throw invalidRequest([broken("/items", "type", "must be an array")]);
+  if (items.length === 0 || items.length > BATCH_ITEMS_MAX) {
+    const detail = `must hold 1 to ${BATCH_ITEMS_MAX} items`;
+    throw invalidRequest([broken("/items", "length", detail)]);
+  }
+  let errors: FieldErrors;
+  for (const [at, item] of items.entries()) errors = itemFaults(errors, item, `/items/${at}`);
+  if (errors !== undefined) throw invalidRequest(errors);
+  return items;
 }

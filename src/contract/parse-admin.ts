@@ -11,6 +11,7 @@ import {
   note,
   plainTextFault,
   typeFault,
+  unknownMembers,
 } from "./field-rules.ts";
 import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "./limits.ts";
 import type { KeyRequest, QueryRequest } from "./messages.ts";
@@ -60,15 +61,6 @@ export function parseQueryRequest(value: unknown): QueryRequest {
   if (format !== undefined) errors = note(errors, enumFault("/format", format, QUERY_FORMATS));
   if (errors !== undefined) throw invalidRequest(errors);
   return { sql: sql as string, format: format === "csv" ? "csv" : "json" };
-}
-
-function unknownMembers(members: Record<string, unknown>, known: readonly string[]): FieldErrors {
-  let errors: FieldErrors;
-  for (const name of Object.keys(members)) {
-    if (known.includes(name)) continue;
-    errors = note(errors, broken(pointerOf([name]), "unknown", "is not a member of this request"));
-  }
-  return errors;
 }
 
 function scopesFaults(found: FieldErrors, scopes: unknown): FieldErrors {

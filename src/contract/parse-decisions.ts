@@ -13,8 +13,8 @@ import {
   note,
   plainTextFault,
   tokenFault,
+  unknownMembers,
 } from "./field-rules.ts";
-import { pointerOf } from "./json-fault.ts";
 import { CITED_SOURCES_MAX, REQUEST_ID_LENGTH_MAX, SOURCE_ID_LENGTH_MAX } from "./limits.ts";
 import type { ProvenanceRecord, ReviewResolution } from "./decisions.ts";
 import { REVIEW_RESOLUTIONS } from "./decisions.ts";
@@ -86,15 +86,6 @@ export function parseReviewResolution(value: unknown): ReviewResolution {
   const parsed: ReviewResolution = { resolution: resolution as ReviewResolution["resolution"] };
   if (text !== undefined) parsed.note = text as string;
   return parsed;
-}
-
-function unknownMembers(members: Record<string, unknown>, known: readonly string[]): FieldErrors {
-  let errors: FieldErrors;
-  for (const name of Object.keys(members)) {
-    if (known.includes(name)) continue;
-    errors = note(errors, broken(pointerOf([name]), "unknown", "is not a member of this request"));
-  }
-  return errors;
 }
 
 /** `since`: an RFC 3339 date-time, a date, or epoch milliseconds. */

@@ -30,7 +30,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** JSON writes ASCII as it is, but for control characters, the quote and the backslash. */
-export function escape(text: string): string {
+function escape(text: string): string {
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index);
     if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) {

@@ -3,13 +3,12 @@
 import {
   asBody,
   broken,
-  type FieldErrors,
   invalidRequest,
   note,
   typeFault,
+  unknownMembers,
 } from "../contract/field-rules.ts";
 import { ServiceFault } from "../contract/faults.ts";
-import { pointerOf } from "../contract/json-fault.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { Kaizen, RunRequest } from "../kaizen/kaizen.ts";
 import type { Exchange } from "./exchange.ts";
@@ -147,13 +146,4 @@ function parseRun(value: unknown, tenant: string): { request: RunRequest; isWait
 
 function isDays(value: unknown): boolean {
   return typeof value === "number" && value >= 1 && value <= HOLDOUT_DAYS_MAX;
-}
-
-function unknownMembers(members: Record<string, unknown>, known: readonly string[]): FieldErrors {
-  let errors: FieldErrors;
-  for (const name of Object.keys(members)) {
-    if (known.includes(name)) continue;
-    errors = note(errors, broken(pointerOf([name]), "unknown", "is not a member of this request"));
-  }
-  return errors;
 }

@@ -256,14 +256,16 @@ class UwsCall {
   /** All header lines cross into native code as one: their values hold no line breaks. */
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
-    this.#leave();
+    // Before the call is over: a reply that cannot be laid out is answered as a failure.
     const { status, headerLines } = reply;
+    const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
+    this.#leave();
     const response = this.#response;
     if (status !== 200) response.writeStatus(statusLine(status));
     if (headerLines !== undefined) response.writeHeader(FIRST_HEADER_BYTES, headerLines);
     else writeLines(response, reply.headers);
-    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(reply.body), isLast);
-    else response.end(reply.lentBody === undefined ? reply.body : reply.lentBody(), isLast);
+    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
+    else response.end(body, isLast);
   }
 
   #leave(): void {
