@@ -2,8 +2,9 @@
 // being verified leaves as the next one, so that load makes batches larger, not queues longer.
 import { ServiceFault } from "./contract/faults.ts";
 import { defaultThreads, openPool, type Pool, PoolBusy } from "./engine/pool.ts";
+import { KEY_BYTES, SIGNATURE_BYTES } from "./ed25519.ts";
 import type { IntakeTask } from "./bureau/outcome-intake.ts";
-import { KEY_BYTES, SIGNATURE_BYTES, type SignatureTask } from "./signature-batch.ts";
+import type { SignatureTask } from "./signature-batch.ts";
 import type { IntakeReply, IntakeWork } from "./signature-worker.ts";
 
 /** A batch costs some 4 ms; more in one would make the first of it wait for the last. */

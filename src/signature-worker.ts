@@ -5,12 +5,13 @@ import { BatchReader, type IntakeTask, type ReadBatch } from "./bureau/outcome-i
 import { OutcomeIds } from "./bureau/outcome-ids.ts";
 import { type FaultCode, ServiceFault } from "./contract/faults.ts";
 import type { FieldError } from "./contract/messages.ts";
+import { openEd25519 } from "./ed25519.ts";
 import { moved } from "./engine/pool.ts";
 import { FRAME_KINDS } from "./ledger/journal-format.ts";
 import { encodeEvidence, identified } from "./ledger/journal-proof.ts";
 import { OutcomeBatch } from "./ledger/outcome-batch.ts";
 import { yieldToOthers } from "./niceness.ts";
-import { BatchVerifier, type SignatureTask } from "./signature-batch.ts";
+import { type SignatureTask, verifyBatch } from "./signature-batch.ts";
 
 /** A batch, and what happened to the reporters' keys since the pool last told. */
 export interface IntakeWork {
@@ -47,15 +48,15 @@ export type IntakeReply = IntakeFrames | { fault: FaultData } | { knows: number 
 const NICENESS = 5;
 
 yieldToOthers(NICENESS);
-const verifier = new BatchVerifier();
+const isValid = openEd25519();
 const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
 const reader = new BatchReader(new OutcomeIds(fillRandom), (key, signature, message) =>
-  Promise.resolve(verifier.isValid(key, signature, message)),
+  Promise.resolve(isValid(key, signature, message)),
 );
 
 /** The task function that the pool calls. */
 export default function work(given: SignatureTask | IntakeWork): Uint8Array | Promise<IntakeReply> {
-  return "task" in given ? takeIn(given) : verifier.verify(given);
+  return "task" in given ? takeIn(given) : verifyBatch(isValid, given);
 }
 
 async function takeIn(given: IntakeWork): Promise<IntakeReply> {

@@ -1,0 +1,71 @@
+// Ed25519 verification for the pool threads: libsodium where it has a binary for this machine (half
+// the time of OpenSSL, bench/RESULTS.md), else OpenSSL. No arithmetic of our own decides what is
+// evidence; `doctor` checks what is in the journal again with OpenSSL.
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { createRequire } from "node:module";
+
+export const KEY_BYTES = 32;
+export const SIGNATURE_BYTES = 64;
+
+/** Whether `signature` is this raw key's over `message`; never throws: malformed is not valid. */
+export type Ed25519Verify = (
+  key: Uint8Array,
+  signature: Uint8Array,
+  message: Uint8Array,
+) => boolean;
+
+interface Sodium {
+  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, key: Uint8Array): boolean;
+}
+
+const require = createRequire(import.meta.url);
+
+/** Keys remembered as objects: making one costs about as much as a verification. */
+const KEYS_MAX = 10_000;
+/** DER prefix of an Ed25519 SubjectPublicKeyInfo (RFC 8410). */
+const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+
+/** libsodium's where it can be loaded, else OpenSSL's; one per thread. */
+export function openEd25519(): Ed25519Verify {
+  return openSodium() ?? openOpenssl();
+}
+
+/** undefined where no binary fits (musl, say): the package brings its own, none is fetched. */
+export function openSodium(): Ed25519Verify | undefined {
+  let sodium: Sodium;
+  try {
+    sodium = require("sodium-native") as Sodium;
+  } catch {
+    return undefined;
+  }
+  return (key, signature, message) =>
+    key.byteLength === KEY_BYTES &&
+    signature.byteLength === SIGNATURE_BYTES &&
+    sodium.crypto_sign_verify_detached(signature, message, key);
+}
+
+/** Plain `crypto.verify`: its callback form shares libuv's threads with the journal's syncs. */
+export function openOpenssl(): Ed25519Verify {
+  const keys = new Map<string, KeyObject | undefined>();
+  const objectOf = (key: Uint8Array): KeyObject | undefined => {
+    const name = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
+    const known = keys.get(name);
+    if (known !== undefined || keys.has(name)) return known;
+    const made = keyObject(Buffer.concat([SPKI_PREFIX, key]));
+    if (keys.size >= KEYS_MAX) keys.clear();
+    keys.set(name, made);
+    return made;
+  };
+  return (key, signature, message) => {
+    const object = key.byteLength === KEY_BYTES ? objectOf(key) : undefined;
+    return object !== undefined && verify(null, message, object, signature);
+  };
+}
+
+function keyObject(der: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: der, format: "der", type: "spki" });
+  } catch {
+    return undefined;
+  }
+}
