@@ -132,6 +132,7 @@ function recordOf(
     gradeIndex: GRADES.indexOf(request.grade),
     signature: "none",
     settledAtMs,
+    isTimeGiven: request.settled_at !== undefined,
     recordedAtMs: nowMs,
     isAgentFault: request.agent_fault ?? true,
     tenant,

@@ -194,9 +194,9 @@ export class TrustRankClient {
   /**
    * Reports any number of outcomes, a thousand a request and under one signature each; one result
    * per outcome, in order. One that is refused does not stop the others; when the service does not
-   * answer, what is left is not sent, and says so. An `id` sent here is repeated here: the service
-   * takes it for another body when it comes by `reportOutcome`. What reporters have signed alone
-   * (`signOutcome`) may be among them. Never rejects.
+   * answer, what is left is not sent, and says so. An outcome with an `id` counts once, also when
+   * `reportOutcome` sends it too. What reporters have signed alone (`signOutcome`) may be among
+   * them. Never rejects.
    */
   async reportOutcomes(
     outcomes: readonly (OutcomeRequest | SignedOutcome)[],

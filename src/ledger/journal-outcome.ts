@@ -19,13 +19,15 @@ import type { OutcomeRecord } from "./ledger.ts";
  *   | outcome id (16)       |sub|rep|key|ten|act|req|src|prf| strings    | body |
  *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
  *
- * flg: bit 0 the outcome, bit 1 the agent's fault. prf: bytes of a reporter's proof that stand
+ * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
+ * (records without it did so where that is not the time of recording). prf: bytes of a reporter's proof that stand
  * between the strings and the body; zero for records without one.
  */
 export const OUTCOME_HEAD_BYTES = 64;
 const OUTCOME_VERSION = 1;
 const FLAG_SUCCESS = 1;
 const FLAG_AGENT_FAULT = 2;
+const FLAG_TIME_GIVEN = 4;
 const STAKES_AT = 8;
 const SETTLED_AT = 16;
 const RECORDED_AT = 24;
@@ -82,7 +84,9 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
   bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
   bytes[head] = OUTCOME_VERSION;
   bytes[head + 1] =
-    (record.outcome === 1 ? FLAG_SUCCESS : 0) | (record.isAgentFault ? FLAG_AGENT_FAULT : 0);
+    (record.outcome === 1 ? FLAG_SUCCESS : 0) |
+    (record.isAgentFault ? FLAG_AGENT_FAULT : 0) |
+    (record.isTimeGiven === true ? FLAG_TIME_GIVEN : 0);
   bytes[head + 2] = record.gradeIndex;
   bytes[head + 3] = SIGNATURES.indexOf(record.signature);
   bytes.writeUInt32LE(0, head + 4);
@@ -186,26 +190,45 @@ export function outcomeReplayParts(
   if (bytes.readUInt16LE(head + LENGTHS_AT + IDEMPOTENCY_KEY * 2) === 0) return undefined;
   const keyAt = stringAt(bytes, head, IDEMPOTENCY_KEY);
   const tenantAt = stringAt(bytes, head, TENANT);
-  const tenantEnd = stringAt(bytes, head, TENANT + 1);
-  const stringsEnd = stringAt(bytes, head, STRINGS.length);
-  const end = head + frameLength(bytes, at);
-  const bodyAt = stringsEnd + bytes.readUInt16LE(head + PROOF_LENGTH_AT);
   return {
     key: bytes.subarray(keyAt, tenantAt),
-    tenant: bytes.subarray(tenantAt, tenantEnd),
-    // Imports and signed batches carry no body: their members are the content.
-    content: bodyAt < end ? bytes.subarray(bodyAt, end) : memberBytes(bytes, head, stringsEnd),
+    tenant: bytes.subarray(tenantAt, stringAt(bytes, head, TENANT + 1)),
+    content: memberBytes(bytes, head),
   };
 }
 
-/** The members that say what happened, without times: an import may shift those. */
-function memberBytes(bytes: Buffer, head: number, stringsEnd: number): Buffer {
-  const fixed = SETTLED_AT - 1;
+/*
+ * What was said, as the bureau has read it: not the bytes it came in, which differ by encoding, and
+ * by route (a batch keeps no body of its rows). Made of the frame alone, so that a replay finds the
+ * same. The time of settlement is part of it where the sender named one; an import may shift it.
+ */
+const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
+const IMPORTED = SIGNATURES.indexOf("bureau");
+
+function memberBytes(bytes: Buffer, head: number): Buffer {
   const from = head + OUTCOME_HEAD_BYTES;
-  const members = Buffer.allocUnsafe(fixed + stringsEnd - from);
-  bytes.copy(members, 0, head + 1, head + SETTLED_AT);
-  bytes.copy(members, fixed, from, stringsEnd);
+  const stringsEnd = stringAt(bytes, head, STRINGS.length);
+  const members = Buffer.allocUnsafe(MEMBERS_FIXED + stringsEnd - from);
+  const flags = bytes[head + 1] as number;
+  members[0] = flags & (FLAG_SUCCESS | FLAG_AGENT_FAULT);
+  members[1] = bytes[head + 2] as number;
+  // Minus zero is zero.
+  members.writeDoubleLE(bytes.readDoubleLE(head + STAKES_AT) + 0, 2);
+  const isImported = bytes[head + 3] === IMPORTED;
+  members.writeDoubleLE(isImported ? UNTOLD : toldTime(bytes, head, flags), 10);
+  bytes.copy(members, 18, head + LENGTHS_AT, head + PROOF_LENGTH_AT);
+  bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
   return members;
+}
+
+/** No time of settlement was named. */
+const UNTOLD = -1;
+
+function toldTime(bytes: Buffer, head: number, flags: number): number {
+  const settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  const isTold =
+    (flags & FLAG_TIME_GIVEN) !== 0 || settledAtMs !== bytes.readDoubleLE(head + RECORDED_AT);
+  return isTold ? settledAtMs : UNTOLD;
 }
 
 /** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
@@ -267,6 +290,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     recordedAtMs: outcomeRecordedAtMs(bytes, at),
     isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
     body: Uint8Array.from(outcomeBody(bytes, at)),
+    ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
     ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };
 }

@@ -38,6 +38,8 @@ export interface OutcomeRecord {
   gradeIndex: number;
   signature: Signature;
   settledAtMs: number;
+  /** The sender named `settledAtMs`; else it is the time of recording. */
+  isTimeGiven?: boolean;
   recordedAtMs: number;
   /** False: stored, not folded (the tool failed, not the agent). */
   isAgentFault: boolean;
@@ -71,7 +73,7 @@ export interface FrameReceipts {
 export interface Ledger {
   /**
    * Resolves when durable and folded. Rejects with ServiceFault `idempotency_conflict` (same key,
-   * other body), `overloaded` (queue full), `journal_unavailable` (disk full or sync failed).
+   * other content), `overloaded` (queue full), `journal_unavailable` (disk full or sync failed).
    */
   append(record: OutcomeRecord): Promise<OutcomeReceipt>;
   /** Bulk form for import; one receipt per record, order kept. */

@@ -5,7 +5,8 @@ import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "./journal-format.ts";
 import type { FramePlace } from "./journal-places.ts";
 
-export const SNAPSHOT_VERSION = 2;
+/** 3: the replay guard compares what outcomes say, no longer the bytes they came in. */
+export const SNAPSHOT_VERSION = 3;
 
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,

@@ -93,8 +93,13 @@ export interface SigningService {
   /** Tables that took over since the start. */
   tables: number;
   call(method: string, route: string, body?: unknown, key?: string): Promise<Reply>;
-  /** Posts raw text with an optional signature. */
-  post(route: string, body: string, signature?: string, type?: string): Promise<Reply>;
+  /** Posts a raw body with an optional signature. */
+  post(
+    route: string,
+    body: string | Uint8Array<ArrayBuffer>,
+    signature?: string,
+    type?: string,
+  ): Promise<Reply>;
   register(pair: Pair, agent?: string, more?: Record<string, unknown>): Promise<Reply>;
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ const text = (maxLength: number) =>
   fc.string({ unit: "binary", maxLength }).map((value) => value.toWellFormed());
 const time = fc.integer({ min: 0, max: 4_102_444_800_000 });
 
-const records: fc.Arbitrary<OutcomeRecord> = fc.record({
+const members: fc.Arbitrary<OutcomeRecord> = fc.record({
   outcomeId: fc.integer({ min: 0, max: 2 ** 40 }).map(outcomeIdOf),
   idempotencyKey: text(60),
   subject: text(300),
@@ -37,6 +37,9 @@ const records: fc.Arbitrary<OutcomeRecord> = fc.record({
   source: text(40),
   body: fc.uint8Array({ maxLength: 4096 }),
 });
+const records = fc
+  .tuple(members, fc.boolean())
+  .map(([record, isGiven]) => (isGiven ? { ...record, isTimeGiven: true } : record));
 
 test("encode and decode are inverse", () => {
   fc.assert(
@@ -79,26 +82,61 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
   );
 });
 
-test("replay identity: key, tenant and body as stored; none without a key", () => {
+/** What is compared when an outcome comes again under the same key. */
+function contentOf(changes: Partial<OutcomeRecord>): string | undefined {
+  const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", ...changes })]);
+  return outcomeReplayParts(bytes, 0)?.content.toString("hex");
+}
+
+test("replay identity: key and tenant as stored; none without a key", () => {
   const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", tenant: "t" })]);
   const parts = outcomeReplayParts(bytes, 0);
   expect(parts?.key.toString()).toBe("k");
   expect(parts?.tenant.toString()).toBe("t");
-  expect(parts?.content.toString()).toBe('{"n":1}');
   expect(outcomeReplayParts(runOf([recordOf(1)]).bytes, 0)).toBeUndefined();
 });
 
-test("an import's content is its members, without what receipt and rebase change", () => {
-  const content = (changes: Partial<OutcomeRecord>) =>
-    outcomeReplayParts(
-      runOf([recordOf(1, { idempotencyKey: "k", body: new Uint8Array(), ...changes })]).bytes,
-      0,
-    )?.content.toString("hex");
-  const first = content({});
-  expect(content({ outcomeId: outcomeIdOf(9), recordedAtMs: 5, settledAtMs: 7 })).toBe(first);
-  expect(content({ stakes: 2 })).not.toBe(first);
-  expect(content({ outcome: 0 })).not.toBe(first);
-  expect(content({ subject: "agent://a/b" })).not.toBe(first);
+test("the content is what was said, not the bytes it came in nor who vouches for it", () => {
+  const first = contentOf({ stakes: 0 });
+  const other = { outcomeId: outcomeIdOf(9), recordedAtMs: 5, body: new Uint8Array() };
+  expect(contentOf({ stakes: -0, signature: "reporter", ...other })).toBe(first);
+  const changes: Partial<OutcomeRecord>[] = [
+    { stakes: 2 },
+    { outcome: 0 },
+    { gradeIndex: 4 },
+    { isAgentFault: false },
+    { subject: "agent://a/b" },
+    { reporter: "agent://a/b" },
+    { action: "" },
+    { requestId: "r" },
+    { settledAtMs: 7 },
+  ];
+  for (const change of changes) expect(contentOf({ stakes: 0, ...change })).not.toBe(first);
+  // The same letters in another member say another thing.
+  expect(contentOf({ action: "ab", requestId: "c" })).not.toBe(
+    contentOf({ action: "a", requestId: "bc" }),
+  );
+});
+
+test("a time that the sender did not name is not content, one that it named is", () => {
+  const at = (ms: number) => ({ settledAtMs: ms, recordedAtMs: ms });
+  expect(contentOf(at(5))).toBe(contentOf(at(6)));
+  // Named, it may happen to be the time of recording: then and later it is the same content.
+  const named = contentOf({ ...at(5), isTimeGiven: true });
+  expect(contentOf({ settledAtMs: 5, recordedAtMs: 6, isTimeGiven: true })).toBe(named);
+  expect(named).not.toBe(contentOf(at(5)));
+  // Records of before the flag: what differs from the time of recording was named.
+  expect(contentOf({ settledAtMs: 5, recordedAtMs: 6 })).toBe(named);
+});
+
+test("an import's content is without the time that a rebase changes", () => {
+  const imported = { signature: "bureau" as const, body: new Uint8Array() };
+  const first = contentOf({ ...imported, isTimeGiven: true });
+  expect(contentOf({ ...imported, recordedAtMs: 5, settledAtMs: 7, isTimeGiven: true })).toBe(
+    first,
+  );
+  expect(contentOf({ ...imported, stakes: 2 })).not.toBe(first);
+  expect(contentOf({ ...imported, source: "import:other" })).not.toBe(first);
 });
 
 test("an id that is not a UUID is a programmer's error", () => {

@@ -53,7 +53,7 @@ test("an outcome that was not the agent's fault is recorded, not folded", () => 
 
 test("a repeat gets the first receipt, a change is a conflict, across a restart too", () => {
   const first = recordOf(1, { idempotencyKey: "k" });
-  const again = recordOf(2, { idempotencyKey: "k", body: first.body });
+  const again = recordOf(1, { idempotencyKey: "k", outcomeId: outcomeIdOf(2) });
   const changed = recordOf(3, { idempotencyKey: "k" });
   const other = recordOf(4, { idempotencyKey: "k", tenant: "other" });
   const { core, folded } = openCore(directory, key);
@@ -76,8 +76,9 @@ test("a repeat gets the first receipt, a change is a conflict, across a restart 
 });
 
 test("repeats inside one commit: one record, the rest answered with it", () => {
-  const body = Buffer.from("{}");
-  const same = [1, 2, 3].map((index) => recordOf(index, { idempotencyKey: "k", body }));
+  const same = [1, 2, 3].map((index) =>
+    recordOf(1, { idempotencyKey: "k", outcomeId: outcomeIdOf(index) }),
+  );
   const { core, folded } = openCore(directory, key);
   const results = core.commit(
     [runOf([recordOf(7), ...same]), runOf([recordOf(8, { idempotencyKey: "k" }), recordOf(9)])],
@@ -122,7 +123,7 @@ test("the local ledger speaks receipts and faults", async () => {
     signature: "bureau",
   });
   expect(await ledger.append(record)).toEqual({ ...receipt, duplicate: true });
-  await expect(ledger.append({ ...record, body: Buffer.from("x") })).rejects.toMatchObject({
+  await expect(ledger.append({ ...record, stakes: 99 })).rejects.toMatchObject({
     code: "idempotency_conflict",
   });
   const many = Array.from({ length: 2500 }, (_, index) => recordOf(index + 10));

@@ -52,9 +52,9 @@ test("each port has its receipts in its order; positions are one sequence", asyn
 test("a repeat through another port gets the first receipt", async () => {
   const { ledger, join, close } = await open();
   const other = join();
-  const record = { idempotencyKey: "k", body: Buffer.from("{}") };
-  const first = await ledger.append(recordOf(1, record));
-  const repeat = await other.append(recordOf(2, record));
+  const first = await ledger.append(recordOf(1, { idempotencyKey: "k" }));
+  const again = { idempotencyKey: "k", outcomeId: outcomeIdOf(2) };
+  const repeat = await other.append(recordOf(1, again));
   expect(repeat).toEqual({ ...first, duplicate: true });
   await other.close();
   await ledger.close();

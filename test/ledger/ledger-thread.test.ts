@@ -53,10 +53,9 @@ test("receipts in order, replay on restart, positions announced to the store", a
 
 test("duplicates and conflicts in flight", async () => {
   const { ledger } = await open(temporaryDirectory());
-  const body = Buffer.from("{}");
   const [first, second, third] = await Promise.allSettled([
-    ledger.append(recordOf(1, { idempotencyKey: "k", body })),
-    ledger.append(recordOf(2, { idempotencyKey: "k", body })),
+    ledger.append(recordOf(1, { idempotencyKey: "k" })),
+    ledger.append(recordOf(1, { idempotencyKey: "k", outcomeId: outcomeIdOf(2) })),
     ledger.append(recordOf(3, { idempotencyKey: "k" })),
   ]);
   expect(first).toMatchObject({ value: { duplicate: false, position: 1 } });

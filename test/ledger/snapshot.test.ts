@@ -45,14 +45,15 @@ function tableOf({ memory }: Opened): Buffer {
   return Buffer.concat(tableImage(memory).parts());
 }
 
+const reported = (index: number) =>
+  recordOf(index, {
+    idempotencyKey: `key-${index}`,
+    subject: `agent://shop/seller-${index % AGENTS}`,
+    settledAtMs: NOW_MS - 1000 * (5000 - index),
+  });
+
 async function report({ ledger }: Opened, from: number, count: number): Promise<void> {
-  const records = Array.from({ length: count }, (_, n) =>
-    recordOf(from + n, {
-      idempotencyKey: `key-${from + n}`,
-      subject: `agent://shop/seller-${(from + n) % AGENTS}`,
-      settledAtMs: NOW_MS - 1000 * (5000 - from - n),
-    }),
-  );
+  const records = Array.from({ length: count }, (_, n) => reported(from + n));
   // In small commits, so that there are moments between them.
   for (let at = 0; at < count; at += 20) await ledger.appendBatch(records.slice(at, at + 20));
 }
@@ -99,7 +100,7 @@ test("a start from a snapshot gives the bytes of a full replay, and the same gua
   expect(opened.ledger.replay.outcomes).toBe(1999);
   expect(tableOf(opened).equals(expected)).toBe(true);
   // Recorded before the snapshot: known from its guard alone.
-  const [again] = await opened.ledger.appendBatch([recordOf(7, { idempotencyKey: "key-7" })]);
+  const [again] = await opened.ledger.appendBatch([reported(7)]);
   expect(again).toMatchObject({ duplicate: true, position: 7 });
 });
 
