@@ -8,9 +8,12 @@ import { endAll } from "../cli/process.ts";
 import { cutTail, type Outcome, zeroTail } from "./damage.ts";
 import { killRounds } from "./kills.ts";
 import { clockJump, failedSync, fullDisk } from "./outside.ts";
-import { makeSound, seededRandom, tableOf } from "./run.ts";
+import { makeSound, refoldKills, seededRandom, tableOf } from "./run.ts";
 
 const ROUNDS = 6;
+const REFOLDS = 3;
+/** Less than the command has: the re-fold is shorter, the kills are aimed by its length. */
+const REFOLD_HISTORY = 20_000;
 const SEED = Number(process.env["TRUSTRANK_CRASH_SEED"] ?? 20_261);
 const folder = mkdtempSync(join(tmpdir(), "trustrank-crash-"));
 const outcomes: Outcome[] = [];
@@ -50,3 +53,10 @@ test.for([
   if (outcome.skipped !== undefined) skip(outcome.skipped);
   expect(outcome.faults, outcome.name).toEqual([]);
 });
+
+test(`${REFOLDS} kills while a revoked key is folded out`, async () => {
+  const plan = { rounds: REFOLDS, history: REFOLD_HISTORY };
+  const outcome = await refoldKills(folder, plan, SEED, () => undefined);
+  outcomes.push(outcome);
+  expect(outcome.faults).toEqual([]);
+}, 180_000);

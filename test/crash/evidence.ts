@@ -1,6 +1,7 @@
 // What must be true of a data directory after any crash: every acknowledged id once in the journal
 // at the position it was told, the agent table as a slow reference folds it, the same rows in
-// DuckDB. Follows the journal from check to check, as a reader that changes nothing.
+// DuckDB. Follows the journal from check to check, as a reader that changes nothing. What a key
+// signed after it was compromised is left out by the rule itself, over the whole log, once more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentExplanation } from "../../src/contract/messages.ts";
@@ -11,7 +12,9 @@ import { CHAIN_START, FRAME_KINDS, frameKind } from "../../src/ledger/journal-fo
 import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
 import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
 import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { payloadOf } from "../../src/ledger/ledger-state.ts";
 import { ReferenceBureau } from "../reference/score.ts";
+import { KeyRecords, type SignedFold } from "./key-records.ts";
 import type { CrashServer } from "./server.ts";
 import { type Acknowledged, agentOf, AGENTS } from "./writers.ts";
 
@@ -22,9 +25,12 @@ const CATCH_UP_MS_MAX = 30_000;
 export class Evidence {
   /** By the reporter's id. */
   readonly found = new Map<string, Acknowledged>();
+  readonly keys = new KeyRecords();
   lsn = 0;
   private readonly journal: string;
-  private readonly reference = new ReferenceBureau(defaultConfig());
+  private reference = new ReferenceBureau(defaultConfig());
+  /** Every outcome, in order of position. */
+  private readonly records: SignedFold[] = [];
   private chain: Uint8Array = CHAIN_START;
   private readonly seen = new Set<string>();
 
@@ -37,7 +43,10 @@ export class Evidence {
     if (!existsSync(this.journal)) return [];
     const wrong: string[] = [];
     const from = this.lsn === 0 ? {} : { from: { lsn: this.lsn, chain: this.chain } };
+    const excluded = this.keys.excludedCount;
+    const foldedBefore = this.records.length;
     const visit = (bytes: Buffer, at: number, lsn: number) => {
+      if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(payloadOf(bytes, at));
       if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
       const record = decodeOutcome(bytes, at);
       const id = record.idempotencyKey.split("\n").at(-1) ?? "";
@@ -46,13 +55,31 @@ export class Evidence {
       }
       this.seen.add(record.outcomeId);
       this.found.set(id, { outcomeId: record.outcomeId, position: lsn });
-      this.reference.fold(foldedOf(record));
+      const { proof, recordedAtMs } = record;
+      this.records.push({ kid: proof?.kid, recordedAtMs, outcome: foldedOf(record) });
     };
     const mode = { isReadOnly: true, ...from };
     const { tail } = recoverJournal(nodeFiles, this.journal, visit, mode);
     this.lsn = tail.lsn;
     this.chain = tail.chain;
+    if (this.keys.excludedCount === excluded) this.fold(foldedBefore);
+    else {
+      this.reference = new ReferenceBureau(defaultConfig());
+      this.fold(0);
+    }
     return wrong;
+  }
+
+  private fold(from: number): void {
+    for (let at = from; at < this.records.length; at++) {
+      const record = this.records[at] as SignedFold;
+      if (!this.keys.excludes(record)) this.reference.fold(record.outcome);
+    }
+  }
+
+  /** How many outcomes about `agent` count. */
+  outcomesOf(agent: string): number {
+    return this.reference.agents.get(agent)?.outcomes ?? 0;
   }
 
   /** Acknowledged ids that are not where they were promised to be. */
@@ -65,14 +92,14 @@ export class Evidence {
   }
 
   /** Compares every agent as the running server explains it with the reference fold. */
-  async tableFaults(server: CrashServer): Promise<string[]> {
+  async tableFaults(server: CrashServer, more: readonly string[] = []): Promise<string[]> {
     const wrong: string[] = [];
-    for (let number = 0; number < AGENTS; number++) {
-      const id = agentOf(number);
+    const agents = Array.from({ length: AGENTS }, (_, number) => agentOf(number));
+    for (const id of [...agents, ...more]) {
       const { body } = await server.get(`/v1/agents/${encodeURIComponent(id)}`);
       const told = body as AgentExplanation;
       const now = Date.parse(told.evaluated_at);
-      const outcomes = this.reference.agents.get(id)?.outcomes ?? 0;
+      const outcomes = this.outcomesOf(id);
       const { probability } = this.reference.score(id, null, 0, now);
       const distance = Math.abs(told.failure_probability.expected - probability);
       if (told.evidence.outcomes !== outcomes || distance > TOLERANCE) {

@@ -12,6 +12,7 @@ import {
   zeroTail,
 } from "./damage.ts";
 import { killRounds } from "./kills.ts";
+import { type RefoldPlan, type RefoldReport, refoldRounds } from "./refolds.ts";
 import { clockJump, failedSync, frozen, fullDisk } from "./outside.ts";
 import { startServer } from "./server.ts";
 import { Writers } from "./writers.ts";
@@ -23,17 +24,21 @@ const SOUND_MS = 2500;
 /** On a busy machine the first snapshot takes longer. */
 const SNAPSHOT_MS_MAX = 60_000;
 
+/** Outcomes that a re-fold goes through in the first round: some tenths of a second. */
+export const REFOLD_HISTORY = 100_000;
+
 /** Runs everything below `folder`. The same seed gives the same moments. */
 export async function crashRun(
   folder: string,
-  rounds: number,
-  seed: number,
+  { rounds, refolds, seed }: { rounds: number; refolds: number; seed: number },
   progress: (line: string) => void,
 ): Promise<Outcome[]> {
   const report = await killRounds(join(folder, "kills"), rounds, seededRandom(seed), progress);
   const { acknowledged, recorded } = report;
   const did = `${report.rounds} rounds; ${acknowledged} acknowledged, ${recorded} recorded`;
   const outcomes: Outcome[] = [{ name: "kill -9", did, faults: report.faults }];
+  const plan = { rounds: refolds, history: REFOLD_HISTORY };
+  outcomes.push(await refoldKills(folder, plan, seed, progress));
   const sound = await makeSound(folder);
   const steps: [string, () => Promise<Outcome>][] = [
     ["cut tail", () => cutTail(sound)],
@@ -52,6 +57,28 @@ export async function crashRun(
     outcomes.push(await step());
   }
   return outcomes;
+}
+
+/** Kills while a revoked key is folded out, as a line of the table. */
+export async function refoldKills(
+  folder: string,
+  plan: RefoldPlan,
+  seed: number,
+  progress: (line: string) => void,
+): Promise<Outcome> {
+  const report = await refoldRounds(join(folder, "refolds"), plan, seededRandom(seed), progress);
+  return { name: "kill -9 in a re-fold", did: toldOf(report), faults: report.faults };
+}
+
+function toldOf({ rounds, acknowledged, fell }: RefoldReport): string {
+  const { unanswered, refolding, swapped, starting } = fell;
+  const places = [
+    `${unanswered} before the revocation was answered`,
+    `${refolding} during the re-fold`,
+    `${swapped} after the swap`,
+    `${starting} more in the next start`,
+  ];
+  return `${rounds} rounds: ${places.join(", ")}; ${acknowledged} acknowledged`;
 }
 
 /** A history with snapshots, a database and its log, left behind by a kill. */

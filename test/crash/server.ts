@@ -4,6 +4,7 @@ import type { Ended, Started } from "../cli/process.ts";
 import { startCommand } from "../cli/process.ts";
 
 export const ADMIN_KEY = "crash-harness-admin-key-0123456789abcdefghij";
+const HEADERS = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
 /** Snapshots come every so many outcomes here, so that kills fall into all their stages. */
 const SNAPSHOT_OUTCOMES = "1500";
 /** Ballast and watermark, for the small disk: data directories here are copied a lot. */
@@ -22,7 +23,8 @@ export interface CrashServer {
   readonly ended: Promise<Ended>;
   kill(signal?: NodeJS.Signals): Promise<Ended>;
   get(path: string): Promise<{ status: number; body: unknown }>;
-  post(path: string, body: string): Promise<{ status: number; body: unknown }>;
+  post(path: string, body: string, signature?: string): Promise<{ status: number; body: unknown }>;
+  put(path: string, body: string): Promise<{ status: number; body: unknown }>;
 }
 
 /** Starts the process; `ready` of the result resolves once it listens. */
@@ -48,8 +50,8 @@ export async function startServer(
 /** The server of a process that was launched, once it listens. */
 export async function attachServer(started: Started): Promise<CrashServer> {
   const facts = JSON.parse(await started.firstLine) as { url: string; pid: number };
-  const ask = async (path: string, init: RequestInit) => {
-    const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
+  const ask = async (path: string, init: { method?: string; body?: string; headers?: object }) => {
+    const headers = { ...init.headers, ...HEADERS };
     const response = await fetch(facts.url + path, { ...init, headers });
     return { status: response.status, body: await response.json() };
   };
@@ -62,6 +64,10 @@ export async function attachServer(started: Started): Promise<CrashServer> {
       return started.ended;
     },
     get: (path) => ask(path, {}),
-    post: (path, body) => ask(path, { method: "POST", body }),
+    post: (path, body, signature) => {
+      const headers = signature === undefined ? {} : { "x-jws-signature": signature };
+      return ask(path, { method: "POST", body, headers });
+    },
+    put: (path, body) => ask(path, { method: "PUT", body }),
   };
 }
