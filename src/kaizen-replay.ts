@@ -4,46 +4,24 @@
 // decision never sees its own outcome, nor one that had not come in yet.
 import { openEngineReader } from "./engine/reader.ts";
 import type { TableReader } from "./engine/reader.ts";
-import type { Standings } from "./engine/reading.ts";
 import { openEngineWriter } from "./engine/writer.ts";
 import type { TableWriter } from "./engine/writer.ts";
 import type { ScoringConfig } from "./engine/config.ts";
 import { createEngineMemory } from "./engine/memory.ts";
+import { readHistory } from "./kaizen-history.ts";
+import type { History } from "./kaizen-history.ts";
 import type { AttackCast } from "./kaizen/attacks.ts";
 import type { Evidence } from "./kaizen/holdout.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
 import { namespaceOf } from "./kaizen/slices.ts";
 import type { RowContext } from "./kaizen/slices.ts";
-import { Exclusions } from "./ledger/exclusions.ts";
-import { nodeFiles } from "./ledger/journal-files.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./ledger/journal-format.ts";
-import { decodeFold, outcomeRecordedAtMs } from "./ledger/journal-outcome.ts";
-import type { FoldedOutcome } from "./ledger/journal-outcome.ts";
-import { openJournalReader } from "./ledger/journal-reader.ts";
-import { decodeStandings } from "./ledger/journal-standings.ts";
 
-/** Index of `none` and of `bureau` in SIGNATURES. */
+/** Index of `none` in SIGNATURES. */
 const UNSIGNED = 0;
-const BUREAU = 1;
 const SEED = 0x7472757374n;
 const CAST_MAX = 60;
 const RECORD_MIN = 5;
 const CHUNK = 65_536;
-
-/** Outcomes of a journal, column by column, in order of position. */
-interface History {
-  agents: string[];
-  subjects: number[];
-  reporters: number[];
-  failures: number[];
-  stakes: number[];
-  grades: number[];
-  signatures: number[];
-  settledMs: number[];
-  recordedMs: number[];
-  /** What batches of credibility said, and before which outcome. */
-  standings: { before: number; standings: Standings }[];
-}
 
 export interface Replayed {
   evidence: { check: Evidence; handshake: Evidence };
@@ -52,108 +30,6 @@ export interface Replayed {
   writer: TableWriter;
   reader: TableReader;
   cast: AttackCast;
-}
-
-/** Whose keys turned out to be compromised: what they signed teaches nothing (as in the fold). */
-function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
-  const exclusions = new Exclusions();
-  const reader = openJournalReader(nodeFiles, directory);
-  try {
-    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
-      if (frameKind(bytes, offset) !== FRAME_KINDS.key) return;
-      const start = offset + FRAME_BYTES;
-      exclusions.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
-    });
-  } finally {
-    reader.close();
-  }
-  return exclusions;
-}
-
-/** When the oldest outcome was recorded, epoch ms; undefined when there is none. */
-export function firstRecordedMs(directory: string, uptoLsn: number): number | undefined {
-  let found: number | undefined;
-  const reader = openJournalReader(nodeFiles, directory);
-  try {
-    for (let at = 0; at < uptoLsn && found === undefined;) {
-      at = reader.read(at, uptoLsn, 1, (bytes, offset) => {
-        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
-        found = outcomeRecordedAtMs(bytes, offset);
-      });
-    }
-  } finally {
-    reader.close();
-  }
-  return found;
-}
-
-function emptyHistory(): History {
-  return {
-    agents: [],
-    subjects: [],
-    reporters: [],
-    failures: [],
-    stakes: [],
-    grades: [],
-    signatures: [],
-    settledMs: [],
-    recordedMs: [],
-    standings: [],
-  };
-}
-
-function readHistory(
-  directory: string,
-  uptoLsn: number,
-  onShare: (share: number) => void,
-): History {
-  const history = emptyHistory();
-  const numbers = new Map<string, number>();
-  const numberOf = (id: string) => {
-    const known = numbers.get(id);
-    if (known !== undefined) return known;
-    numbers.set(id, history.agents.length);
-    return history.agents.push(id) - 1;
-  };
-  const folded: FoldedOutcome = {
-    subject: "",
-    reporter: "",
-    outcome: 0,
-    stakes: 0,
-    gradeIndex: 0,
-    signatureIndex: 0,
-    settledAtMs: 0,
-  };
-  const exclusions = exclusionsOf(directory, uptoLsn);
-  const reader = openJournalReader(nodeFiles, directory);
-  try {
-    for (let at = 0; at < uptoLsn;) {
-      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
-        if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
-          const standings = decodeStandings(bytes, offset);
-          history.standings.push({ before: history.subjects.length, standings });
-        }
-        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
-        if (exclusions.excludes(bytes, offset)) return;
-        if (!decodeFold(bytes, offset, folded)) return;
-        history.subjects.push(numberOf(folded.subject));
-        history.reporters.push(numberOf(folded.reporter));
-        history.failures.push(1 - folded.outcome);
-        history.stakes.push(folded.stakes);
-        history.grades.push(folded.gradeIndex);
-        history.signatures.push(folded.signatureIndex);
-        history.settledMs.push(folded.settledAtMs);
-        // An import is recorded long after it was known: it counts from when it settled.
-        const isImport = folded.signatureIndex === BUREAU;
-        const recordedMs = isImport ? folded.settledAtMs : outcomeRecordedAtMs(bytes, offset);
-        history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));
-      });
-      onShare(at / uptoLsn);
-    }
-  } finally {
-    reader.close();
-  }
-  return history;
 }
 
 /** Where scored rows go: both legs of every outcome that may train. */
@@ -175,6 +51,7 @@ class EvidenceTable {
       weights: new Float64Array(capacity),
       context: {
         stakes: new Float64Array(capacity),
+        stakesKnown: new Uint8Array(capacity),
         namespaces: new Uint32Array(capacity),
         namespaceNames: this.#namespaces,
       },
@@ -188,7 +65,10 @@ class EvidenceTable {
     const { check, handshake } = this;
     const subject = history.agents[history.subjects[i]!]!;
     const viewer = history.agents[history.reporters[i]!]!;
-    const [stakes, timeMs] = [history.stakes[i]!, history.settledMs[i]!];
+    const timeMs = history.settledMs[i]!;
+    // Stakes told with the outcome alone would give it away: no decision could have seen them.
+    const isKnown = history.stakesKnown[i] === 1;
+    const stakes = isKnown ? history.stakes[i]! : 0;
     reader.handshake(viewer, subject, stakes, timeMs);
     appendRow(handshake.rows, reader.legWords, reader.baseRate);
     reader.check(subject, stakes, timeMs);
@@ -199,6 +79,7 @@ class EvidenceTable {
     check.reporters[row] = history.reporters[i]!;
     check.timesMs[row] = timeMs;
     this.#context.stakes[row] = stakes;
+    this.#context.stakesKnown[row] = isKnown ? 1 : 0;
     this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
     const grade = config.grade_weights[history.grades[i]!]!;
     check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;

@@ -2,8 +2,8 @@
 // look at what was promoted. The only user of the cron library.
 import { setTimeout as pause } from "node:timers/promises";
 import { Cron } from "croner";
+import { firstRecordedMs } from "./kaizen-history.ts";
 import { RunRows } from "./kaizen-record.ts";
-import { firstRecordedMs } from "./kaizen-replay.ts";
 import { KaizenService } from "./kaizen-service.ts";
 import type { KaizenOptions } from "./kaizen-service.ts";
 import type { Store } from "./store/store.ts";

@@ -8,6 +8,7 @@ import { basename } from "node:path";
 import { ServiceFault } from "../contract/faults.ts";
 import { BATCH_ITEMS_MAX } from "../contract/limits.ts";
 import type { OutcomeRequest } from "../contract/messages.ts";
+import { RATINGS_SOURCE } from "../contract/vocabulary.ts";
 import { CommandFailure } from "./failure.ts";
 import { readOutcomes } from "./read-outcomes.ts";
 import type { ImportFormat } from "./read-outcomes.ts";
@@ -99,7 +100,8 @@ export async function importOutcomeFile(
 ): Promise<ImportSummary> {
   const { bytes, digest } = surveyFile(options.path);
   const shiftMs = options.isRebased ? rebaseShiftMs(options) : 0;
-  const source = `import:${basename(options.path)}`;
+  const origin = options.format === "snap-ratings" ? RATINGS_SOURCE : "import:";
+  const source = origin + basename(options.path);
   const run = new ImportRun(sink, { source, accepted: 0, duplicates: 0, rejected: [] }, options);
   let readBytes = 0;
   for (const row of readOutcomes(options.path, options.format, options.namespace)) {

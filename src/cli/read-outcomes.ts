@@ -102,7 +102,9 @@ interface Rating {
 }
 
 /**
- * Reporter SOURCE, subject TARGET, outcome RATING > 0, stakes |RATING|; TIME in epoch seconds. The
+ * Reporter SOURCE, subject TARGET, outcome RATING > 0, stakes |RATING|; TIME in epoch seconds. Such
+ * stakes are no more known beforehand than the outcome is: the import marks the rows by their
+ * source (RATINGS_SOURCE), and kaizen does not learn from them what stakes say. The
  * file comes in any order and evidence is folded in order of time, so all of it is read first.
  */
 function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {

@@ -38,6 +38,12 @@ export const SIGNATURES = ["none", "bureau", "reporter"] as const;
 export type Signature = (typeof SIGNATURES)[number];
 
 /**
+ * How the `source` of imported ratings begins. Their stakes are the rating's magnitude: told with
+ * the outcome, unknown before it, and so no feature to learn from.
+ */
+export const RATINGS_SOURCE = "ratings:";
+
+/**
  * Reasons a decision is not clear, in engine code order. At most four are given, by weight
  * (scoring: points of deficit against the reference).
  */

@@ -69,7 +69,11 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     summary: "Bulk load by the operator: one outcome per line, of any age, never all or nothing",
     access: "admin",
     body: { kind: "ndjson", bytesMax: BATCH_BODY_BYTES_MAX, schema: "OutcomeRequest" },
-    query: { source: "Where the rows come from; kept with every row" },
+    query: {
+      source:
+        "Where the rows come from; kept with every row. `ratings:...` says that stakes were not " +
+        "known before the outcome: kaizen learns nothing about stakes from such rows.",
+    },
     responses: { 200: { description: "What became of the lines", schema: "ImportReport" } },
     isSynchronous: false,
     deadlineMs: 30_000,

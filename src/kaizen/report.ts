@@ -127,6 +127,15 @@ function weightSection(before: ScoringModel, after: ScoringModel, spreads: reado
   ].join("");
 }
 
+/** Runs recorded by older releases do not count such rows. */
+function stakesNote({ rows }: SideRecord): string {
+  if (!(rows.without_stakes > 0)) return "";
+  return (
+    ` ${rows.without_stakes} of all are ratings: their stakes are told by the outcome itself, so ` +
+    `that nothing is learned from them about stakes.`
+  );
+}
+
 function sideSection(side: SideRecord): string {
   const { figures, challenger, bootstrap } = side;
   const { title, about } = SIDE_WORDS[side.side];
@@ -137,7 +146,8 @@ function sideSection(side: SideRecord): string {
     side.passed ? "&#10003; Every gate passed." : "&#10007; Not promoted.",
     `</strong> ${side.passed ? "" : `${sentence(side.reason)}.`}</p>`,
     `<p>${side.rows.training} outcomes to learn from; ${side.rows.holdout} newer ones, used in no `,
-    `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).</p>`,
+    `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).`,
+    `${stakesNote(side)}</p>`,
   ];
   if (figures !== undefined) parts.push(measureTable(figures));
   if (bootstrap !== undefined) {

@@ -51,7 +51,12 @@ export interface SideRecord {
   side: Side;
   passed: boolean;
   reason: string;
-  rows: { training: number; holdout: number };
+  rows: {
+    training: number;
+    holdout: number;
+    /** Of both: stakes were not known before the outcome, and count as none. */
+    without_stakes: number;
+  };
   holdout_from_ms: number;
   holdout_to_ms: number;
   lambda?: number;
@@ -69,6 +74,12 @@ export interface Findings {
   config?: ScoringConfig;
   reason: string;
   policy: GatePolicy;
+}
+
+/** Rows up to `to` whose stakes no decision could have known. */
+function rowsWithoutStakes({ context }: Evidence, to: number): number {
+  if (context === undefined) return 0;
+  return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
 }
 
 /** A seed from the run's name: resampling is chance that anybody can repeat. */
@@ -103,7 +114,11 @@ function challengeSide(
     side,
     passed: found.passed,
     reason: found.reason,
-    rows: { training: trainTo, holdout: holdoutTo - holdoutFrom },
+    rows: {
+      training: trainTo,
+      holdout: holdoutTo - holdoutFrom,
+      without_stakes: rowsWithoutStakes(evidence, holdoutTo),
+    },
     holdout_from_ms: holdoutFromMs,
     holdout_to_ms: options.nowMs,
     gates: found.gates,

@@ -6,7 +6,10 @@ import { COLUMNS } from "./scorecard.ts";
 
 /** Where rows belong besides their agents. */
 export interface RowContext {
+  /** Stakes as a decision could know them; 0 where it could not. */
   stakes: Float64Array;
+  /** 1 where the stakes were known before the outcome. */
+  stakesKnown: Uint8Array;
   /** Number of the subject's namespace, an index of `namespaceNames`. */
   namespaces: Uint32Array;
   namespaceNames: readonly string[];

@@ -19,7 +19,7 @@ export const OUTCOME_COLUMNS = [
   ["tenant", "VARCHAR", "tenant of the reporting key"],
   ["action", "VARCHAR", "what was attempted, or empty"],
   ["request_id", "VARCHAR", "the verdict it settles, or empty"],
-  ["source", "VARCHAR", "api, or import:<file>"],
+  ["source", "VARCHAR", "api, import:<file> or ratings:<file>"],
   ["kid", "VARCHAR", "key that the reporter signed with, else null"],
   ["jti", "UUID", "id that the reporter signed, else null"],
   ["evidence_id", "UUID", "the signed batch it came in, else null"],

@@ -69,7 +69,7 @@ describe("import", () => {
       progress.push(done / all);
     });
     expect(summary).toEqual({
-      source: "import:ratings.csv",
+      source: "ratings:ratings.csv",
       accepted: total,
       duplicates: 0,
       rejected: [],

@@ -69,6 +69,7 @@ describe("slices of a holdout", () => {
     ...evidenceFrom(5, ROWS, SHIPPED.check),
     context: {
       stakes: Float64Array.from({ length: ROWS }, (_, i) => (i % 20 === 0 ? 1000 : 1)),
+      stakesKnown: new Uint8Array(ROWS).fill(1),
       namespaces: Uint32Array.from({ length: ROWS }, (_, i) => (i % 4 === 0 ? 1 : 0)),
       namespaceNames: ["acme", "bank"],
     },
