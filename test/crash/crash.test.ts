@@ -11,7 +11,7 @@ import { clockJump, failedSync, fullDisk } from "./outside.ts";
 import { makeSound, refoldKills, seededRandom, tableOf } from "./run.ts";
 
 const ROUNDS = 6;
-const REFOLDS = 3;
+const REFOLDS = 4;
 /** Less than the command has: the re-fold is shorter, the kills are aimed by its length. */
 const REFOLD_HISTORY = 20_000;
 const SEED = Number(process.env["TRUSTRANK_CRASH_SEED"] ?? 20_261);

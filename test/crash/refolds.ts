@@ -10,12 +10,16 @@ import { Writers } from "./writers.ts";
 
 const BATCHES = 2;
 /** Kills fall into so many times the length of the last re-fold that was seen to its end. */
-const REACH = 1.5;
+const REACH = 1.2;
 const SWAP_MS_MAX = 30_000;
-/** Of four rounds one revokes a second key in the middle, one kills the next start as well. */
+const NO_SWAP = `no other table ${SWAP_MS_MAX} ms after a revocation`;
+/** A kill that waits for the swap follows it within so long. */
+const SWAP_REACH_MS = 20;
+/** Of four rounds one revokes two keys, one kills the next start as well, one waits for the swap. */
 const KINDS = 4;
-const SECOND_KEY = 1;
+const TWO_KEYS = 1;
 const START_KILL = 2;
+const SWAP_KILL = 3;
 
 export interface RefoldReport {
   rounds: number;
@@ -96,7 +100,7 @@ class RefoldRun {
     await this.#revoke(server, key, watch);
     while ((await witnessed(server)) >= before) {
       if (performance.now() - startedAt < SWAP_MS_MAX) continue;
-      this.report.faults.push(`no other table ${SWAP_MS_MAX} ms after a revocation`);
+      this.report.faults.push(NO_SWAP);
       break;
     }
     this.#refoldMs = performance.now() - startedAt;
@@ -109,14 +113,18 @@ class RefoldRun {
     const server = await this.#startChecked();
     const kind = round % KINDS;
     const keys = [await this.#signers.sign(server, round + 1, BATCHES)];
-    if (kind === SECOND_KEY) keys.push(await this.#signers.sign(server, round + 2, BATCHES));
+    if (kind === TWO_KEYS) keys.push(await this.#signers.sign(server, round + 2, BATCHES));
     this.#writers.start(server);
     const watch: Watch = { isAnswered: false, isSwapped: false, isOver: false };
     const before = await witnessed(server);
     const startedAt = performance.now();
     const watching = this.#watch(server, watch, before, startedAt);
     const revoking = keys.map((key) => this.#revoke(server, key, watch));
-    await wait(this.#random() * REACH * this.#refoldMs);
+    if (kind === SWAP_KILL) {
+      while (!watch.isSwapped && performance.now() - startedAt < SWAP_MS_MAX) await wait(1);
+      if (!watch.isSwapped) this.report.faults.push(NO_SWAP);
+      await wait(this.#random() * SWAP_REACH_MS);
+    } else await wait(this.#random() * REACH * this.#refoldMs);
     this.#count(watch);
     watch.isOver = true;
     await server.kill();
