@@ -1,7 +1,8 @@
 // Which config is live, and the three ways in which that changes: opening, promotion, rollback.
 // The replaced state file is the commit point. Before it the champion is the champion, whatever
 // dies; after it the challenger is, even if the process dies before the swap: a start installs what
-// the file names.
+// the file names. What has been live lies in a file of its own, the config of a release too: the
+// next release ships another, and a rollback may lead back beyond it.
 import { canonicalJson, defaultConfig } from "./engine/config.ts";
 import type { ScoringConfig } from "./engine/config.ts";
 import { assertConfig } from "./engine/config-words.ts";
@@ -24,13 +25,18 @@ export class Champion {
   #state: KaizenState;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(files: KaizenFiles, ledger: ConfigWriter) {
+  /** @param shipped the config of this release. */
+  constructor(files: KaizenFiles, ledger: ConfigWriter, shipped = defaultConfig()) {
     this.#files = files;
     this.#ledger = ledger;
-    this.#shipped = defaultConfig();
-    this.#state = files.loadState(versionOf(this.#shipped));
-    // A service that never promoted follows the shipped config from release to release.
-    if (this.live() === undefined) this.#state.champion = versionOf(this.#shipped);
+    this.#shipped = shipped;
+    const version = versionOf(shipped);
+    this.#state = files.loadState(version);
+    // Who runs what was shipped follows from release to release; a promotion stays, and so does the
+    // config of an older release that a rollback has led back to.
+    const { champion, shipped: before = champion } = this.#state;
+    if (this.live() === undefined && champion === before) this.#state.champion = version;
+    this.#state.shipped = version;
   }
 
   get state(): KaizenState {
@@ -48,10 +54,19 @@ export class Champion {
 
   /** A config by its version. Throws when its file is missing or was changed. */
   config(version = this.version): ScoringConfig {
-    if (version === versionOf(this.#shipped)) return this.#shipped;
-    const config = this.#files.loadConfig(version);
+    const config = this.find(version);
     if (config === undefined) throw new Error(`the config ${version} is missing`);
     return config;
+  }
+
+  /** A config by its version; undefined when its file is missing. Throws when it was changed. */
+  find(version: string): ScoringConfig | undefined {
+    return version === versionOf(this.#shipped) ? this.#shipped : this.#files.loadConfig(version);
+  }
+
+  /** Keeps the live config for the releases to come. Throws what the disk throws. */
+  keepLive(): void {
+    this.#files.keepConfig(this.config());
   }
 
   /** Makes the promoted config live, before anything is served. */
@@ -82,7 +97,8 @@ export class Champion {
     return this.#inTurn(async () => {
       if (this.version !== run.champion_version) return false;
       assertConfig(config);
-      const version = this.#files.saveConfig(config);
+      this.keepLive();
+      const version = this.#files.keepConfig(config);
       // The findings are on disk before the state file names the run.
       this.#files.saveRun(run);
       await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));

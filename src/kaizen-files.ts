@@ -21,6 +21,8 @@ export interface Promotion {
 export interface KaizenState {
   /** Version of the live config. */
   champion: string;
+  /** Version that the release shipped which wrote this; absent in files of older releases. */
+  shipped?: string;
   promotions: Promotion[];
   /** Evidence up to here has been in a test and is spent, by scorecard. */
   tested_to_ms: Record<Side, number>;
@@ -87,10 +89,14 @@ export class KaizenFiles {
     return config;
   }
 
-  saveConfig(config: ScoringConfig): string {
+  /** Writes the config under its version, unless it lies there already; returns the version. */
+  keepConfig(config: ScoringConfig): string {
     const version = versionOf(config);
-    const bytes = Buffer.from(canonicalJson(config));
-    replaceFile(nodeFiles, this.#configs, `${version}.json`, bytes);
+    const name = `${version}.json`;
+    const text = canonicalJson(config);
+    if (readText(join(this.#configs, name)) !== text) {
+      replaceFile(nodeFiles, this.#configs, name, Buffer.from(text));
+    }
     return version;
   }
 
@@ -128,8 +134,14 @@ export class KaizenFiles {
 }
 
 function readJson<T>(path: string): T | undefined {
+  const text = readText(path);
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
+
+/** Undefined when there is no such file. */
+function readText(path: string): string | undefined {
   try {
-    return JSON.parse(fs.readFileSync(path, "utf8")) as T;
+    return fs.readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

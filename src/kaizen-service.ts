@@ -1,6 +1,7 @@
 // Kaizen in the service: one run at a time on a pool thread of its own, promotion and rollback
 // through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on
 // record in a file and in the store.
+import type { ScoringConfig } from "./engine/config.ts";
 import { Champion } from "./kaizen-champion.ts";
 import type { ConfigWriter } from "./kaizen-champion.ts";
 import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
@@ -27,6 +28,8 @@ export interface KaizenOptions {
   ledger: ConfigWriter;
   clock: () => number;
   log: Log;
+  /** What this release ships, by default `data/config/default.json`. */
+  shipped?: ScoringConfig;
   /** Another task runner than the pool; tests break it on purpose. */
   runTask?: typeof runOnPool;
   /** Told of every run when it starts and when it ends, for the store. */
@@ -47,12 +50,18 @@ export class KaizenService implements Kaizen {
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
-    this.#champion = new Champion(this.#files, options.ledger);
+    this.#champion = new Champion(this.#files, options.ledger, options.shipped);
   }
 
   /** Makes the promoted config live, before anything is served, and settles a run cut off. */
   async open(): Promise<void> {
     await this.#champion.open();
+    try {
+      this.#champion.keepLive();
+    } catch (error) {
+      // A full disk keeps nobody from serving; a promotion tries again and insists on it.
+      this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
+    }
     const [newest] = this.#files.listRuns(1);
     if (newest?.state !== "running") return;
     const run = this.find(newest.run_id);
@@ -63,7 +72,9 @@ export class KaizenService implements Kaizen {
     if (this.#running !== undefined) return undefined;
     const nowMs = this.#options.clock();
     let id = runIdOf(nowMs);
-    for (let ms = nowMs; id <= this.#lastId; ms++) id = runIdOf(ms);
+    // The clock may have been set back, and the service started anew since.
+    const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
+    for (let ms = nowMs + 1; isTaken(); ms++) id = runIdOf(ms);
     this.#lastId = id;
     const done = this.#run(id, request, nowMs).finally(() => (this.#running = undefined));
     this.#running = { id, done };
@@ -77,10 +88,10 @@ export class KaizenService implements Kaizen {
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();
     const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
-    const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
-    if (this.#running !== undefined || task.watch === undefined) return;
     const runTask = this.#options.runTask ?? runOnPool;
     try {
+      const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
+      if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
       const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
       await this.#heed(watch, task, nowMs);
@@ -220,13 +231,17 @@ export class KaizenService implements Kaizen {
 
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
     const last = this.#champion.live();
+    // Data of a release that did not keep what it shipped: nothing to compare with, no reason to
+    // learn nothing more.
+    const parent = last && this.#champion.find(last.parent);
+    if (last !== undefined && parent === undefined) {
+      this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
+    }
     return {
       journal: this.#options.journal,
       uptoLsn,
       champion: this.#champion.config(),
-      ...(last === undefined
-        ? {}
-        : { watch: { sinceMs: last.at_ms, parent: this.#champion.config(last.parent) } }),
+      ...(last && parent ? { watch: { sinceMs: last.at_ms, parent } } : {}),
       options: {
         id,
         nowMs,

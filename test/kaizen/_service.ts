@@ -66,6 +66,8 @@ export async function openStage(
     engineMemory,
     onFatal: () => undefined,
     clock: () => NOW_MS,
+    // A release ships one config, to the engine as to kaizen.
+    ...(extra.shipped && { engineSettings: { config: extra.shipped } }),
   });
   const engine = openEngineReader(engineMemory, 1);
   const kaizen = new KaizenService({

@@ -143,13 +143,15 @@ it("a rollback cut off is either done or not begun", async () => {
   }
 });
 
-it("nobody cuts it off: one config, one promotion, nothing half-written", async () => {
+it("nobody cuts it off: both configs, one promotion, nothing half-written", async () => {
   const dataDir = freshCopy();
   const server = await serve(dataDir);
   await server.post("/v1/kaizen/run", JSON.stringify(RUN));
   await server.kill("SIGTERM");
   const kaizen = join(dataDir, "kaizen");
-  expect(readdirSync(join(kaizen, "configs"))).toHaveLength(1);
+  const names = readdirSync(join(kaizen, "configs"));
+  expect(names).toHaveLength(2);
+  expect(names).toContain(`${SHIPPED}.json`);
   expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
     promotions: { version: string }[];
