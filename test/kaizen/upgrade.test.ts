@@ -122,7 +122,7 @@ it("a config lost from the files stops its rollback alone, and nothing changes",
   expect(told).toEqual(["kaizen_unwatched", "kaizen_unwatched"]);
 });
 
-it("a config file that was changed is mended by the release that ships it, else not used", async () => {
+it("a changed config file is mended by the release that ships it, else never used", async () => {
   await promote(await start(FIRST));
   const spoil = (at: Stage) => {
     const text = readFileSync(fileOf(at, FIRST), "utf8");
