@@ -3,6 +3,7 @@
 import { platform } from "node:os";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import { DenialTrail } from "./denial-trail.ts";
 import type { Evidence } from "./evidence.ts";
 import { type RunningServer, startHttpServer } from "./http/http-server.ts";
 import type { StoredKey } from "./http/key-file.ts";
@@ -35,10 +36,33 @@ export interface Front {
 }
 
 /** Rejects when the port is taken or a thread cannot start; what was opened is closed again. */
-export function openFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
-  return config.httpThreads > 1
-    ? openSharedFront(config, log, parts)
-    : openSingleFront(config, parts);
+export async function openFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
+  const { ledger } = parts.evidence;
+  const denials = new DenialTrail({
+    append: (payload) => ledger.appendAudit(payload),
+    mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
+    clock: parts.dependencies.clock,
+    log,
+  });
+  const dependencies = { ...parts.dependencies, denials: denials.book };
+  try {
+    const front = await (config.httpThreads > 1
+      ? openSharedFront(config, log, { ...parts, dependencies }, denials)
+      : openSingleFront(config, { ...parts, dependencies }));
+    return {
+      ...front,
+      async close(graceMs) {
+        try {
+          await front.close(graceMs);
+        } finally {
+          await denials.close();
+        }
+      },
+    };
+  } catch (error) {
+    await denials.close();
+    throw error;
+  }
 }
 
 async function openSingleFront({ host, port }: ServeConfig, parts: FrontParts): Promise<Front> {
@@ -52,7 +76,12 @@ async function openSingleFront({ host, port }: ServeConfig, parts: FrontParts): 
   };
 }
 
-async function openSharedFront(config: ServeConfig, log: Log, parts: FrontParts): Promise<Front> {
+async function openSharedFront(
+  config: ServeConfig,
+  log: Log,
+  parts: FrontParts,
+  denials: DenialTrail,
+): Promise<Front> {
   const { host } = config;
   // Elsewhere the port can be shared, but one of its sockets gets all connections.
   if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
@@ -61,7 +90,7 @@ async function openSharedFront(config: ServeConfig, log: Log, parts: FrontParts)
   const server: { running?: RunningServer } = {};
   const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
     server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
-  const threads = await startThreads(config, port, log, parts, relay);
+  const threads = await startThreads(config, port, log, parts, relay, denials);
   try {
     const { dependencies } = parts;
     const { keyring } = dependencies;
@@ -104,6 +133,7 @@ function startThreads(
   log: Log,
   { evidence, decisions, scorer, dependencies, onBroken }: FrontParts,
   relay: RunningServer["relay"],
+  denials: DenialTrail,
 ): Promise<HttpThreads> {
   const { host, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } = config;
   return openHttpThreads({
@@ -127,6 +157,7 @@ function startThreads(
     relay,
     scorer,
     assess: evidence.sources.assessLater,
+    onDenied: (batch) => denials.take(batch),
     onBroken,
   });
 }

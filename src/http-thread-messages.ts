@@ -1,6 +1,7 @@
 // What crosses between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import { type FaultCode, ServiceFault } from "./contract/faults.ts";
 import type { FieldError, VerifyContext } from "./contract/messages.ts";
+import type { DenialBatch } from "./http/denials.ts";
 import type { StoredKey } from "./http/key-file.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
 import type { Reply, RequestHead } from "./http/server-port.ts";
@@ -73,6 +74,7 @@ export type FromHttpThread =
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }
+  | { readonly kind: "denied"; readonly denials: DenialBatch }
   /** The thread can not be trusted with requests any more, or never could. */
   | { readonly kind: "broken"; readonly detail: string }
   | { readonly kind: "closed" };

@@ -5,6 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { openBureau } from "./bureau/open-bureau.ts";
 import { openEngineReader } from "./engine/reader.ts";
+import { DenialBook } from "./http/denials.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { type RunningServer, startHttpServer } from "./http/http-server.ts";
 import { Keyring } from "./http/keys.ts";
@@ -80,6 +81,7 @@ class HttpThread {
   readonly #engine;
   readonly #ledger;
   readonly #decisions;
+  readonly #denials = new DenialBook((denials) => this.#tell({ kind: "denied", denials }));
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -139,6 +141,7 @@ class HttpThread {
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
+        denials: this.#denials,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         ...(scorer === undefined ? {} : { scorer }),
       });
@@ -212,6 +215,7 @@ class HttpThread {
       await this.#server?.close(graceMs);
       await this.#ledger.close();
       await this.#decisions.flush();
+      this.#denials.flush();
     } catch (error) {
       this.#logger().error("http_thread_close", {
         thread: this.#data.number,
@@ -236,7 +240,8 @@ class HttpThread {
 }
 
 /** The head as data, under the id that this thread gave the request; its time is kept here. */
-function relayedHead({ head, requestId }: Exchange): RequestHead {
+function relayedHead(exchange: Exchange): RequestHead {
+  const { head, requestId } = exchange;
   const { forwarded } = head;
   return {
     method: head.method,
@@ -253,5 +258,6 @@ function relayedHead({ head, requestId }: Exchange): RequestHead {
     wantsTiming: false,
     host: head.host,
     forwarded: forwarded === undefined ? undefined : new Map(forwarded),
+    peerAddress: exchange.peerAddress(),
   };
 }

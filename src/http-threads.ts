@@ -3,6 +3,7 @@
 // native server that is terminated with open sockets takes the process down with it.
 import { Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "./http/rate-limits.ts";
+import type { DenialBatch } from "./http/denials.ts";
 import type { StoredKey } from "./http/key-file.ts";
 import type { RunningServer } from "./http/http-server.ts";
 import type { BatchScorer } from "./http/services.ts";
@@ -43,6 +44,8 @@ export interface HttpThreadsOptions {
   readonly scorer: BatchScorer | undefined;
   /** Assesses texts too large to be scored in place. */
   readonly assess: LaterAssessment;
+  /** Told what a thread has refused. */
+  readonly onDenied: (denials: DenialBatch) => void;
   /** A thread threw what nobody caught, or ended unasked. Called once; end the process. */
   readonly onBroken: () => void;
   /** The threads' file; tests bring another. */
@@ -191,6 +194,7 @@ class HttpThread {
   #take(message: FromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
+    else if (message.kind === "denied") this.#options.onDenied(message.denials);
     else if (message.kind === "log") {
       const { level, message: text, fields } = message;
       this.#options.log[level](text, { thread: this.#number, ...fields });

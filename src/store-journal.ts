@@ -23,7 +23,7 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
-    if (kind === FRAME_KINDS.audit) return auditOf(replayAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
   } catch {
     // Not one of ours, or of a later version.
@@ -70,12 +70,16 @@ function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   };
 }
 
-/** Events that only a reporter's key is known of. */
-function replayAudit(payload: Buffer, recordedAtMs: number): AuditRow {
-  const { event, kid } = JSON.parse(payload.toString()) as { event: string; kid?: string };
+/** Of some events only a reporter's key is known, of some whose affair they are. */
+function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const { event, kid, tenant } = JSON.parse(payload.toString()) as {
+    event: string;
+    kid?: string;
+    tenant?: string | null;
+  };
   return {
     event,
-    tenant: null,
+    tenant: tenant ?? null,
     agent: null,
     namespace: null,
     kid: kid ?? null,

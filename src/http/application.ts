@@ -12,7 +12,7 @@ import { RateLimiter } from "./rate-limits.ts";
 import { faultReply } from "./reply.ts";
 import { RequestIds } from "./request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
-import type { HttpApplication, Reply, RequestHead } from "./server-port.ts";
+import type { HttpApplication, Peer, Reply, RequestHead } from "./server-port.ts";
 import type { HttpDependencies, HttpLogger, Services } from "./services.ts";
 import { UsageMeter } from "./usage.ts";
 
@@ -54,9 +54,10 @@ export class Application implements HttpApplication {
     this.services = this.#makeServices(dependencies);
   }
 
-  admit(head: RequestHead): Exchange {
+  admit(head: RequestHead, peer?: Peer): Exchange {
     const requestId = this.#requestIds.take(head.requestId);
-    const exchange = new Exchange(this.services, head, requestId, this.#table.routes.length);
+    const unmatched = this.#table.routes.length;
+    const exchange = new Exchange(this.services, head, requestId, unmatched, peer);
     try {
       this.#guard(exchange);
     } catch (thrown) {
@@ -189,7 +190,10 @@ export class Application implements HttpApplication {
   /** Faults say what they are; anything else is `internal`, told to the log and not the client. */
   #problem(exchange: Exchange, thrown: unknown): Reply {
     const { path } = exchange.head;
-    if (thrown instanceof ServiceFault) return faultReply(thrown, path, exchange.requestId);
+    if (thrown instanceof ServiceFault) {
+      this.services.denials?.note(exchange, thrown.code);
+      return faultReply(thrown, path, exchange.requestId);
+    }
     this.#logger.error("request failed", {
       request_id: exchange.requestId,
       route: this.#table.routes[exchange.routeIndex]?.name ?? UNMATCHED,

@@ -7,7 +7,7 @@ import { parseJson } from "../contract/parse-json.ts";
 import { parseMsgpack } from "./msgpack.ts";
 import { bodyFormat, type Format } from "./negotiation.ts";
 import { bodyReply, documentReply } from "./reply.ts";
-import type { Admission, Reply, RequestHead } from "./server-port.ts";
+import type { Admission, Peer, Reply, RequestHead } from "./server-port.ts";
 import type { Services } from "./services.ts";
 
 /** Stands for nobody on routes that need no key. */
@@ -40,12 +40,25 @@ export class Exchange implements Admission {
   startedMs = 0;
   /** Longest the answer may take, measured from `startedMs`. */
   deadlineMs = Number.POSITIVE_INFINITY;
+  readonly #peer: Peer | undefined;
 
-  constructor(services: Services, head: RequestHead, requestId: string, routeIndex: number) {
+  constructor(
+    services: Services,
+    head: RequestHead,
+    requestId: string,
+    routeIndex: number,
+    peer?: Peer,
+  ) {
     this.services = services;
     this.head = head;
     this.requestId = requestId;
     this.routeIndex = routeIndex;
+    this.#peer = peer;
+  }
+
+  /** Where the request came from, as the server knows it; empty when nobody can say any more. */
+  peerAddress(): string {
+    return this.head.peerAddress ?? this.#peer?.address() ?? "";
   }
 
   answer(body: Buffer): Reply | Promise<Reply> {

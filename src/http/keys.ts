@@ -84,6 +84,11 @@ export class Keyring {
     else this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
   }
 
+  /** A key as it is kept, whatever became of it. */
+  stored(keyId: string): StoredKey | undefined {
+    return this.#entries.get(keyId)?.stored;
+  }
+
   /** A small number for each key, the same in every keyring over the same file. */
   numberOf(keyId: string): number {
     return this.#entries.get(keyId)?.number ?? 0;

@@ -130,7 +130,9 @@ class NodeServer implements HttpServer {
       this.#reject(response, this.#application.refuse(fault.code, fault.detail, path));
       return;
     }
-    const admission = this.#application.admit(head);
+    const admission = this.#application.admit(head, {
+      address: () => request.socket.remoteAddress ?? "",
+    });
     if (head.contentLength > admission.bodyBytesMax) {
       const detail = `the body may be at most ${admission.bodyBytesMax} bytes`;
       const reply = admission.refusal ?? admission.refuse("body_too_large", detail);

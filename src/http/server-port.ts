@@ -25,6 +25,14 @@ export interface RequestHead {
   readonly host: string | undefined;
   /** What a gateway says of the request it asks about; only on the paths that read it. */
   readonly forwarded: Forwarded | undefined;
+  /** Of a request that another thread has received. */
+  readonly peerAddress?: string;
+}
+
+/** Whoever sent a request; asked only when it matters, and only while the request is open. */
+export interface Peer {
+  /** The address of the other end of the connection, a proxy's where there is one. */
+  address(): string;
 }
 
 /** Header lines by lower-case name; see FORWARDED_HEADERS. None was repeated. */
@@ -71,7 +79,7 @@ export interface HttpApplication {
    * Paths whose `POST` an adapter may match by itself, exactly; it hands over all else as it is.
    */
   readonly exactPosts: readonly string[];
-  admit(head: RequestHead): Admission;
+  admit(head: RequestHead, peer?: Peer): Admission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
   refuse(code: FaultCode, detail: string, path: string): Reply;
   /** A client went away before its reply. */

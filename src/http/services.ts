@@ -6,6 +6,7 @@ import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/standing-desk.ts";
+import type { DenialBook } from "./denials.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Keyring } from "./keys.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
@@ -64,6 +65,8 @@ export interface HttpDependencies {
   credibility?: Credibility;
   /** Reporters' keys and signatures; without it their routes answer `not_found`. */
   reporters?: ReporterDesk;
+  /** Told of refused authorisations, for the audit trail. */
+  denials?: DenialBook;
   /** The evidence vault, where there is one. */
   vault?: EvidenceVault;
 }

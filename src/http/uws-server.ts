@@ -11,6 +11,7 @@ import {
   type HttpApplication,
   type HttpServer,
   type ListenOptions,
+  type Peer,
   type Reply,
   SERVER_LIMITS,
 } from "./server-port.ts";
@@ -138,7 +139,7 @@ let reading: HeadReader;
 const readHeader = (name: string, value: string): void => reading.add(name, value);
 
 /** One request and its response object, which must not be touched once `isOpen` is false. */
-class UwsCall {
+class UwsCall implements Peer {
   readonly #server: UwsServer;
   readonly #response: HttpResponse;
   #isOpen = true;
@@ -162,7 +163,7 @@ class UwsCall {
     const fault = head.framingFault();
     if (fault !== undefined) return this.#rejectFraming(fault, head.path);
     const { application } = this.#server;
-    const admission = application.admit(head);
+    const admission = application.admit(head, this);
     // One more crossing into native code, which the hot routes are spared: they take no query.
     if (method !== "POST" || admission.keepsBody) head.query = request.getQuery();
     this.#contentLength = head.contentLength;
@@ -178,6 +179,10 @@ class UwsCall {
         this.fail(error);
       }
     });
+  }
+
+  address(): string {
+    return this.#isOpen ? Buffer.from(this.#response.getRemoteAddressAsText()).toString() : "";
   }
 
   abort(): void {

@@ -32,8 +32,8 @@ const HASH_BYTES = 16;
 const ENTRIES_MIN = 1024;
 
 /**
- * Who says it (tenant and key) and what is said (the content): 16 bytes each, as Latin-1 text. A hash
- * as text costs a quarter of one as a Buffer, and there are two for every outcome.
+ * Who says it (tenant and key) and what is said (the content): 16 bytes each, as Latin-1 text. A
+ * hash as text costs a quarter of one as a Buffer, and there are two for every outcome.
  */
 export interface ReplayIdentity {
   identity: string;

@@ -20,8 +20,8 @@ import type { OutcomeRecord } from "./ledger.ts";
  *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
- * (records without it did so where that is not the time of recording). prf: bytes of a reporter's proof that stand
- * between the strings and the body; zero for records without one.
+ * (records without it did so where that is not the time of recording). prf: bytes of a reporter's
+ * proof that stand between the strings and the body; zero for records without one.
  */
 export const OUTCOME_HEAD_BYTES = 64;
 const OUTCOME_VERSION = 1;

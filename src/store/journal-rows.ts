@@ -210,7 +210,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
   audit_events: {
     // What a key signed belongs to the tenant that registered the key.
     sql: (from) => `SELECT a.recorded_at, a.position, a.event,
-        coalesce(a.tenant, k.tenant) AS tenant, NULL::VARCHAR AS actor,
+        coalesce(a.tenant, k.tenant) AS tenant, a.detail->>'$.actor' AS actor,
         coalesce(a.agent, k.agent) AS agent, a.kid, a.detail
       FROM ${from("audit_rows")} AS a LEFT JOIN (
         SELECT kid, arg_min(tenant, position) AS tenant, arg_min(agent, position) AS agent
@@ -218,14 +218,16 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
       ) AS k USING (kid)
       UNION ALL BY NAME SELECT recorded_at, event, tenant, actor, detail
       FROM ${from("audit_note_rows")}`,
-    comment: "changes of keys and configs, and reporters that signed two things under one id",
+    comment:
+      "changes of keys and configs, refused access, damage found in the journal, and reporters " +
+      "that signed two things under one id",
     columns: [
       ["recorded_at", "when the bureau recorded it, UTC"],
       ["position", "position in the evidence journal; null for what is not kept there"],
       [
         "event",
         "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
-          "api_key.created, api_key.revoked",
+          "api_key.created, api_key.revoked, access.denied, journal.damaged",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

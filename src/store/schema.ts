@@ -15,7 +15,7 @@ import { viewStatements } from "./views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /**
  * Makes an empty database ours: all of it or, when the process dies in between, nothing. Once it
