@@ -3,22 +3,12 @@
 import { advanceBase, baseRate, collectBase, stepBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, word } from "./config.ts";
 import {
-  FLAG_CREDIBILITY,
-  FLAG_SIGNS,
-  HEADER_BASE,
-  HEADER_STAKES_HIGH,
-  HEADER_STANDINGS,
   PAIR_FAILURE,
   PAIR_SUCCESS,
-  POOL_CLUSTER_BIT,
-  POOL_UNTRUSTED,
-  ROW_CLUSTER,
-  ROW_CREDIBILITY,
   ROW_FAILED_AT,
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
-  ROW_FLAGS,
   ROW_MEAN_A,
   ROW_MEAN_B,
   ROW_MEAN_R,
@@ -38,30 +28,22 @@ import {
   STATUS_FULL,
   STATUS_INVALID,
   STATUS_OK,
-  WORD_CLUSTER_CAP,
-  WORD_CREDIBILITY_MIN,
   WORD_FAILURE_WEIGHT_MIN,
   WORD_GRADE_WEIGHTS,
   WORD_LONG_HALF_LIFE,
-  WORD_PAIR_CAP,
-  WORD_PAIR_TAU,
-  WORD_POOL_CAP,
   WORD_REPORTER_TAU,
   WORD_REPORTER_VARIANCE,
   WORD_SHOCK_RESIDUAL,
   WORD_SHORT_HALF_LIFE,
   WORD_SIGNATURE_WEIGHTS,
-  WORD_STAKES_FLOOR,
   WORD_STAKES_HALF_LIFE,
-  WORD_STAKES_HIGH,
-  WORD_STAKES_UNIT,
   WORD_SUBJECT_TAU,
   WORD_SUBJECT_VARIANCE,
-  WORD_UNTRUSTED_BELOW,
 } from "./layout.ts";
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
-import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
+import { bookVoice } from "./voices.ts";
+import { capWeight, concave, credibilityOf } from "./weight.ts";
 
 /** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */
 export function foldOutcome(
@@ -87,85 +69,21 @@ export function foldOutcome(
   const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
   const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
   const rho = credibilityOf(config, rowAddress(reporter), signature);
-  const weight = capWeight(config, base, rho, subject, reporter, cell, <u32>(timeMs / 1000.0));
+  const seconds = <u32>(timeMs / 1000.0);
+  const weight = capWeight(config, base, rho, subject, reporter, cell, seconds);
   if (weight < 0.0) return STATUS_FULL;
-  foldRows(config, rowAddress(subject), rowAddress(reporter), <f64>failure, weight, stakes, timeMs);
+  const subjectRow = rowAddress(subject);
+  const reporterRow = rowAddress(reporter);
+  openRow(subjectRow);
+  if (reporter != subject) openRow(reporterRow);
+  bookVoice(config, subject, reporter, cell, seconds);
+  foldRows(config, subjectRow, reporterRow, <f64>failure, weight, stakes, timeMs);
+  if (reporter != subject) closeRow(reporterRow);
+  closeRow(subjectRow);
   return STATUS_OK;
 }
 
-/** phi: concave in the stakes, so that one whale is bounded (scoring 2.2). */
-function concave(config: u32, stakes: f64): f64 {
-  const unit = word(config, WORD_STAKES_UNIT);
-  const learnt = load<f64>(HEADER_BASE, HEADER_STAKES_HIGH);
-  const upper = learnt > 0.0 ? learnt : word(config, WORD_STAKES_HIGH);
-  const high = Math.log(1.0 + upper / unit);
-  const value = Math.log(1.0 + max(0.0, stakes) / unit) / high;
-  return min(1.0, max(word(config, WORD_STAKES_FLOOR), value));
-}
-
-/**
- * What the reporter's word counts, 0 to 1; -1 until credibility has been computed once: everybody
- * counts fully then and the pool is open. What is in force was journaled, so it is no matter of the
- * config: the same log still gives the same table.
- */
-function credibilityOf(config: u32, reporter: u32, signature: i32): f64 {
-  if (load<u32>(HEADER_BASE, HEADER_STANDINGS) == 0) return -1.0;
-  const flags = load<u32>(reporter, ROW_FLAGS);
-  // Anybody can write another's name under an outcome: whoever has a key is believed when it signs.
-  const isProved = signature != 0 || (flags & FLAG_SIGNS) == 0;
-  const isKnown = isProved && (flags & FLAG_CREDIBILITY) != 0;
-  const rho = isKnown ? <f64>load<f32>(reporter, ROW_CREDIBILITY) : 0.0;
-  return min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
-}
-
-/** Applies credibility and the pair, pool and cluster caps; -1 when memory is full. */
-function capWeight(
-  config: u32,
-  base: f64,
-  rho: f64,
-  subject: u32,
-  reporter: u32,
-  cell: u32,
-  seconds: u32,
-): f64 {
-  const isOn = rho >= 0.0;
-  let weight = isOn ? base * rho : base;
-  weight = takeRoom(config, subject, reporter, cell, seconds, weight, word(config, WORD_PAIR_CAP));
-  if (isOn && weight > 0.0) {
-    if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
-      const cap = word(config, WORD_POOL_CAP);
-      weight = takeRoom(config, subject, POOL_UNTRUSTED, cell, seconds, weight, cap);
-    }
-    const cluster = load<u32>(rowAddress(reporter), ROW_CLUSTER);
-    if (cluster != 0 && weight > 0.0) {
-      const source: u32 = POOL_CLUSTER_BIT | cluster;
-      const cap = word(config, WORD_CLUSTER_CAP);
-      weight = takeRoom(config, subject, source, cell, seconds, weight, cap);
-    }
-  }
-  return weight;
-}
-
-/** Shrinks a weight to the room left under `cap` and books it; -1 when memory is full. */
-function takeRoom(
-  config: u32,
-  subject: u32,
-  source: u32,
-  cell: u32,
-  seconds: u32,
-  weight: f64,
-  cap: f64,
-): f64 {
-  const entry = findOrAddPair(subject, source);
-  if (entry == 0) return -1.0;
-  const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
-  // What is left bounds a weight that is itself larger than the cap.
-  const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
-  setPairMass(entry, cell, mass + room, seconds);
-  return room;
-}
-
-/** One diagonal EKF step on each track, then the counters (scoring 2.2). */
+/** One diagonal EKF step on each track, then the counters (scoring 2.2). Both rows are open. */
 function foldRows(
   config: u32,
   subject: u32,
@@ -175,8 +93,6 @@ function foldRows(
   stakes: f64,
   timeMs: f64,
 ): void {
-  openRow(subject);
-  if (reporter != subject) openRow(reporter);
   const gVariance = advanceBase(config, timeMs);
   const g = baseRate();
   revertReporter(config, reporter, timeMs);
@@ -204,8 +120,6 @@ function foldRows(
   store<f64>(subject, vA - (vA * vA * hA) / dA, ROW_VARIANCE_A);
   countSubject(config, subject, y, weight, stakes, timeMs, pA);
   countReporter(config, reporter, y, weight, timeMs);
-  if (reporter != subject) closeRow(reporter);
-  closeRow(subject);
 }
 
 /** Brings the reporter track to `timeMs`; a first event starts it at the prior. */

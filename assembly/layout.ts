@@ -18,7 +18,7 @@ export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
 
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -50,14 +50,13 @@ export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
 
 // Agent row: 152 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
 // `seq` (odd while writing); read as 19 atomic words and re-checked against `seq`.
-//
 //   0 | seq u32      | flags u32    |    80 | S90 f32      | F90 f32      |
 //   8 | idPtr u32    | idLen, rDay  |    88 | S14 f32      | F14 f32      |
 //  16 | mA f64                      |    96 | rS14 f32     | rF14 f32     |
 //  24 | VA f64                      |   104 | tFail u32 s  | tFirst u32 s |
 //  32 | mB f64                      |   112 | tShock u32 s | vMax f32     |
 //  40 | VB f64                      |   120 | rho f32      | cluster u32  |
-//  48 | tS f64 ms                   |   128 | xBatch f32   | assessed f32 |
+//  48 | tS f64 ms                   |   128 | voices f32   | assessed f32 |
 //  56 | s f64                       |   136 | hallucin f32 | unverif f32  |
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
 //  72 | tR f64 ms                   |
@@ -87,7 +86,7 @@ export const ROW_SHOCK_AT = 112;
 export const ROW_STAKES_PROVEN = 116;
 export const ROW_CREDIBILITY = 120;
 export const ROW_CLUSTER = 124;
-export const ROW_BATCH = 128;
+export const ROW_VOICES = 128; // what pair caps left of all words about it, as of tS
 export const ROW_ASSESSED = 132;
 export const ROW_HALLUCINATED = 136;
 export const ROW_UNVERIFIED = 140;
@@ -106,8 +105,15 @@ export const FLAG_SIGNS = 16; //      has a signing key: unsigned reports are a 
 export const FLAG_DISCOUNTED = 32; // most of what is reported of it comes from strangers
 /** The bits that a batch of standings writes; all others are left as they are. */
 export const STANDING_FLAGS = 57;
+// Above the flags, three shares of 0 to 1 that say who the record comes from (assembly/voices.ts).
+export const CONCENTRATION_SHIFT = 6; // 11 bits: sum of squares of the reporters' shares
+export const CONCENTRATION_MAX = 2047;
+export const SINGLE_SHIFT = 17; //        7 bits: part of it that no reporter repeated
+export const SINGLE_MAX = 127;
+export const MUTUAL_SHIFT = 24; //        8 bits: praise by agents that the agent praised
+export const MUTUAL_MAX = 255;
 
-// Index slot, 8 bytes: upper 32 bits of the hash | row number + 1. Zero is empty.
+// Index slot, 8 bytes: upper half of the hash | row number + 1. Zero is empty.
 export const INDEX_LOG2_MIN = 12;
 export const INDEX_LOAD_PERCENT = 75;
 
@@ -161,12 +167,12 @@ export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
 export const LEG_BASE = 35; //             g the leg was scored at
 export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
-export const LEG_BATCH = 37; //            what batch credibility adds to the log-odds
-export const LEG_FLAGS = 38; //            FLAG_* of the row
+/** Word 37 is always 0: logged decisions have a place for it. */
+export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
 /** Words 40 to 43 hold the points of the reasons while they are ranked. */
 export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-/** From here to the end a leg result is what it was scored from. */
+/** From here on a leg result is what it was scored from. */
 export const LEG_INPUTS = 16;
 export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;

@@ -17,8 +17,8 @@ import {
   FLAG_DISCOUNTED,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
-  LEG_BATCH,
   LEG_DECISION,
+  LEG_EVIDENCE,
   LEG_FAILURES,
   LEG_FEATURES,
   LEG_FLAGS,
@@ -26,6 +26,7 @@ import {
   LEG_REASONS,
   LEG_REASON_COUNT,
   LEG_SD,
+  LEG_SUBJECT_VARIANCE,
   LEG_VIEWER,
   MODEL_MEAN,
   MODEL_MEAN_REFERENCE,
@@ -33,6 +34,7 @@ import {
   MODEL_SD_REFERENCE,
   MODEL_VIEWER,
   MODEL_WEIGHTS,
+  REASON_CONCENTRATED_REPORTERS,
   REASON_FAILURE_HISTORY,
   REASON_FRAUD_FLAG,
   REASON_HALLUCINATION_SIGNAL,
@@ -40,6 +42,7 @@ import {
   REASON_LOW_CREDIBILITY_EVIDENCE,
   REASON_NEGATIVE_TREND,
   REASON_RECENT_FAILURE,
+  REASON_RING_PATTERN,
   REASON_STAKE_ABOVE_PROVEN,
   REASON_THIN_FILE,
   REASON_UNVERIFIED_SOURCES,
@@ -48,7 +51,9 @@ import {
   WORD_FACTOR,
   WORD_MODEL_HANDSHAKE,
   WORD_REASON_POINTS,
+  WORD_SUBJECT_VARIANCE,
 } from "./layout.ts";
+import { breadthMissing, isCircle } from "./voices.ts";
 
 const REASONS_MAX: u32 = 4;
 /** Points of the reasons already chosen, beside LEG_REASONS: the unused end of the leg result. */
@@ -109,7 +114,15 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   if (!hasFailed) thin += history;
   else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
   const flags = <u32>get(out, LEG_FLAGS);
-  let little = factor * get(out, LEG_BATCH);
+  const missing = breadthMissing(flags);
+  if (missing > 1.0) {
+    const narrow = narrowCost(config, model, missing, out);
+    const code = isCircle(flags) ? REASON_RING_PATTERN : REASON_CONCENTRATED_REPORTERS;
+    if (narrow >= least) offer(out, code, narrow);
+    // What the file is thin of because few fill it is said as that, and not twice.
+    if (narrow >= least) thin -= narrow;
+  }
+  let little: f64 = 0.0;
   // The file is thin because those who filled it are not believed: that is what to say.
   if ((flags & FLAG_DISCOUNTED) != 0) little += thin;
   else if (thin >= least) offer(out, REASON_THIN_FILE, thin);
@@ -135,6 +148,24 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
     put(out, LEG_REASONS, <f64>REASON_STAKE_ABOVE_PROVEN);
     put(out, LEG_REASON_COUNT, 1.0);
   }
+}
+
+/**
+ * Points that the agent would gain had its record `missing` times the weight: a narrower
+ * uncertainty, and more evidence. What the outcomes say would stay as it is.
+ */
+function narrowCost(config: u32, model: u32, missing: f64, out: u32): f64 {
+  const factor = word(config, WORD_FACTOR);
+  const prior = 1.0 / word(config, WORD_SUBJECT_VARIANCE);
+  const variance = get(out, LEG_SUBJECT_VARIANCE);
+  const broad = 1.0 / (prior + max(0.0, 1.0 / variance - prior) * missing);
+  const weight = word(config, model + MODEL_MEAN);
+  const sd = get(out, LEG_SD);
+  const broadSd = Math.sqrt(max(0.0, sd * sd - weight * weight * (variance - broad)));
+  const evidence = get(out, LEG_EVIDENCE);
+  const more = Math.log((1.0 + evidence * missing) / (1.0 + evidence));
+  const gained = -word(config, model + MODEL_WEIGHTS + FEATURE_EVIDENCE) * more;
+  return factor * (word(config, WORD_CAUTION) * (sd - broadSd) + gained);
 }
 
 /** Points that the viewing party itself costs: how severe it is, and what it was told before. */

@@ -12,7 +12,6 @@ import {
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
   LEG_BASE,
-  LEG_BATCH,
   LEG_CONFIG,
   LEG_DECISION,
   LEG_EFFECTIVE,
@@ -46,7 +45,6 @@ import {
   REGIME_NONE,
   REGIME_SHOCK,
   REGIME_STABLE,
-  ROW_BATCH,
   ROW_FAILURE_LONG,
   ROW_FLAGS,
   ROW_MEAN_A,
@@ -145,7 +143,6 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   for (let j: u32 = 0; j < <u32>FEATURE_COUNT; j++) {
     eta += word(config, model + MODEL_WEIGHTS + j) * get(out, LEG_FEATURES + j);
   }
-  eta += get(out, LEG_BATCH);
   const sd = Math.sqrt(sd2);
   put(out, LEG_ETA, eta);
   put(out, LEG_SD, sd);
@@ -157,9 +154,8 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   rankReasons(config, model, out);
 }
 
-/** What the row says beside its track: batch credibility, flags, failing mass, shock. */
+/** What the row says beside its track: flags and pattern, failing mass, shock. */
 function readStanding(row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
-  put(out, LEG_BATCH, row != 0 ? <f64>load<f32>(row, ROW_BATCH) : 0.0);
   put(out, LEG_FLAGS, row != 0 ? <f64>load<u32>(row, ROW_FLAGS) : 0.0);
   put(out, LEG_FAILURES, row != 0 ? <f64>load<f32>(row, ROW_FAILURE_LONG) : 0.0);
   const shock = hasHistory ? <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0 : 0.0;

@@ -15,7 +15,6 @@ import {
   HEADER_SEED,
   INDEX_LOAD_PERCENT,
   INDEX_LOG2_MIN,
-  ROW_BATCH,
   ROW_FAILED_AT,
   ROW_HALLUCINATED,
   ROW_ID_LENGTH,
@@ -29,6 +28,7 @@ import {
   ROW_SUCCESS_LONG,
   ROW_SUCCESS_SHORT,
   ROW_VARIANCE_A,
+  ROW_VOICES,
 } from "./layout.ts";
 import { allocate, release, storeIdentifier } from "./memory.ts";
 
@@ -190,7 +190,7 @@ export function copySubject(row: u32, target: u32): void {
     copyWord(record, target, ROW_SUCCESS_SHORT); // and ROW_FAILURE_SHORT
     copyWord(record, target, ROW_FAILED_AT); // and ROW_FIRST_AT
     copyWord(record, target, ROW_SHOCK_AT); // and ROW_STAKES_PROVEN
-    copyWord(record, target, ROW_BATCH); // and ROW_ASSESSED
+    copyWord(record, target, ROW_VOICES); // and ROW_ASSESSED
     copyWord(record, target, ROW_HALLUCINATED); // and ROW_UNVERIFIED
     copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED
     if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;

@@ -35,7 +35,7 @@ const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
   LOW_CREDIBILITY_EVIDENCE: () =>
     "Most of the agent's record comes from reporters of little standing.",
   CONCENTRATED_REPORTERS: () => "The agent's record comes from very few reporters.",
-  RING_PATTERN: () => "Much of the agent's record comes from agents that it rated itself.",
+  RING_PATTERN: () => "Much of the agent's record comes from few agents that it praised itself.",
   UNVERIFIED_SOURCES: () => "The agent often cites sources that could not be verified.",
   HALLUCINATION_SIGNAL: () => "The agent's content has failed checks against its own sources.",
   VIEWER_CAUTIOUS: () => "The other party's own dealings have failed unusually often of late.",

@@ -1,6 +1,7 @@
 // Reads one agent's copied row for `GET /v1/agents/{id}`: counters decayed to now and the points of
 // each feature. Off the hot path: plain and readable before fast.
 import {
+  CONCENTRATION_SHIFT,
   CONFIG_BASE,
   CONFIG_SLOTS,
   CONFIG_STRIDE,
@@ -89,7 +90,8 @@ function standingOf(
 ): Standing {
   const header = new Uint32Array(memory.buffer, HEADER_BASE + HEADER_STANDINGS, 1);
   const areStandingsInForce = header[0] !== 0;
-  const flags = row?.getUint32(ROW_FLAGS, true) ?? 0;
+  // Above the flags stands who the record comes from.
+  const flags = (row?.getUint32(ROW_FLAGS, true) ?? 0) & ((1 << CONCENTRATION_SHIFT) - 1);
   const isKnown = (flags & FLAG_CREDIBILITY) !== 0;
   const credibility = isKnown ? (row?.getFloat32(ROW_CREDIBILITY, true) ?? 0) : 0;
   const rho = Math.min(1, Math.max(config[WORD_CREDIBILITY_MIN]!, credibility));

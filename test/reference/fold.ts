@@ -49,9 +49,19 @@ export interface ReferenceOutcome {
   settledAtMs: number;
 }
 
+/** What the pair cap left of one outcome, as of `at` (whole seconds). */
+export interface ReferenceWord {
+  subject: string;
+  reporter: string;
+  failure: number;
+  room: number;
+  at: number;
+}
+
 export class ReferenceFold {
   readonly agents = new Map<string, Agent>();
   readonly pairs = new Map<string, { mass: number; at: number }>();
+  readonly words: ReferenceWord[] = [];
   readonly standings = new Map<string, AgentStanding>();
   isInForce = false;
   stakesHigh = 0;
@@ -111,13 +121,20 @@ export class ReferenceFold {
     const seconds = Math.floor(e.settledAtMs / 1000);
     const take = (source: string, weight: number, cap: number) =>
       this.#take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
-    if (!this.isInForce) return take(e.reporter, w, c.pair_cap);
+    const takePair = (weight: number): number => {
+      const room = take(e.reporter, weight, c.pair_cap);
+      const { subject, reporter } = e;
+      const { at } = this.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
+      this.words.push({ subject, reporter, failure: 1 - e.outcome, room, at });
+      return room;
+    };
+    if (!this.isInForce) return takePair(w);
     const standing = this.standings.get(e.reporter);
     const flags = standing?.flags ?? 0;
     const isForged = e.signatureIndex === 0 && (flags & STANDING_BITS.signs) !== 0;
     const isStranger = isForged || (flags & STANDING_BITS.believed) === 0;
     const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
-    let weight = take(e.reporter, w * rho, c.pair_cap);
+    let weight = takePair(w * rho);
     if (rho < c.untrusted_below && weight > 0) weight = take("strangers", weight, c.pool_cap);
     const cluster = standing?.cluster ?? 0;
     return cluster > 0 && weight > 0 ? take(`cluster ${cluster}`, weight, c.cluster_cap) : weight;

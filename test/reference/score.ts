@@ -17,6 +17,13 @@ export interface ReferenceLeg {
   regime: number;
   decision: number;
   isRefused: boolean;
+  /** What the reasons are counted from. */
+  mean: number;
+  subjectVariance: number;
+  viewerMean: number;
+  features: Map<string, number>;
+  evidence: number;
+  failures: number;
 }
 
 /** Fold and score together. */
@@ -50,7 +57,13 @@ export class ReferenceBureau extends ReferenceFold {
     }
     const features = this.#features(row, subject, viewer, stakes, now);
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
-    return this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now);
+    return {
+      ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now),
+      mean,
+      subjectVariance: track?.v ?? c.subject_variance,
+      viewerMean: severity.m,
+      features,
+    };
   }
 
   #features(
@@ -108,7 +121,7 @@ export class ReferenceBureau extends ReferenceFold {
     features: Map<string, number>,
     stakes: number,
     now: number,
-  ): ReferenceLeg {
+  ): Omit<ReferenceLeg, "mean" | "subjectVariance" | "viewerMean" | "features"> {
     const c = this.config;
     const pessimistic = sig(eta + c.caution * sd);
     const added = (model.weights.stakes_novelty ?? 0) * (features.get("stakes_novelty") ?? 0);
@@ -138,6 +151,8 @@ export class ReferenceBureau extends ReferenceFold {
       regime,
       decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
+      evidence,
+      failures: row?.f90 ?? 0,
     };
   }
 }

@@ -1,0 +1,105 @@
+// What one outcome weighs before it is folded: its stakes, its reporter's standing, and the caps on
+// what one reporter, all strangers or one cluster can say of a subject (scoring 2.2).
+import { word } from "./config.ts";
+import {
+  FLAG_CREDIBILITY,
+  FLAG_SIGNS,
+  HEADER_BASE,
+  HEADER_STAKES_HIGH,
+  HEADER_STANDINGS,
+  POOL_CLUSTER_BIT,
+  POOL_UNTRUSTED,
+  ROW_CLUSTER,
+  ROW_CREDIBILITY,
+  ROW_FLAGS,
+  WORD_CLUSTER_CAP,
+  WORD_CREDIBILITY_MIN,
+  WORD_PAIR_CAP,
+  WORD_PAIR_TAU,
+  WORD_POOL_CAP,
+  WORD_STAKES_FLOOR,
+  WORD_STAKES_HIGH,
+  WORD_STAKES_UNIT,
+  WORD_UNTRUSTED_BELOW,
+} from "./layout.ts";
+import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
+import { rowAddress } from "./table.ts";
+import { noteRoom } from "./voices.ts";
+
+/** phi: concave in the stakes, so that one whale is bounded (scoring 2.2). */
+export function concave(config: u32, stakes: f64): f64 {
+  const unit = word(config, WORD_STAKES_UNIT);
+  const learnt = load<f64>(HEADER_BASE, HEADER_STAKES_HIGH);
+  const upper = learnt > 0.0 ? learnt : word(config, WORD_STAKES_HIGH);
+  const high = Math.log(1.0 + upper / unit);
+  const value = Math.log(1.0 + max(0.0, stakes) / unit) / high;
+  return min(1.0, max(word(config, WORD_STAKES_FLOOR), value));
+}
+
+/**
+ * What the reporter's word counts, 0 to 1; -1 until credibility has been computed once: everybody
+ * counts fully then and the pool is open. What is in force was journaled, so it is no matter of the
+ * config: the same log still gives the same table.
+ */
+export function credibilityOf(config: u32, reporter: u32, signature: i32): f64 {
+  if (load<u32>(HEADER_BASE, HEADER_STANDINGS) == 0) return -1.0;
+  const flags = load<u32>(reporter, ROW_FLAGS);
+  // Anybody can write another's name under an outcome: whoever has a key is believed when it signs.
+  const isProved = signature != 0 || (flags & FLAG_SIGNS) == 0;
+  const isKnown = isProved && (flags & FLAG_CREDIBILITY) != 0;
+  const rho = isKnown ? <f64>load<f32>(reporter, ROW_CREDIBILITY) : 0.0;
+  return min(1.0, max(word(config, WORD_CREDIBILITY_MIN), rho));
+}
+
+/** Applies credibility and the pair, pool and cluster caps; -1 when memory is full. */
+export function capWeight(
+  config: u32,
+  base: f64,
+  rho: f64,
+  subject: u32,
+  reporter: u32,
+  cell: u32,
+  seconds: u32,
+): f64 {
+  const isOn = rho >= 0.0;
+  let weight = isOn ? base * rho : base;
+  const cap = word(config, WORD_PAIR_CAP);
+  weight = takeRoom(config, subject, reporter, cell, seconds, weight, cap, true);
+  if (isOn && weight > 0.0) {
+    if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
+      const cap = word(config, WORD_POOL_CAP);
+      weight = takeRoom(config, subject, POOL_UNTRUSTED, cell, seconds, weight, cap, false);
+    }
+    const cluster = load<u32>(rowAddress(reporter), ROW_CLUSTER);
+    if (cluster != 0 && weight > 0.0) {
+      const source: u32 = POOL_CLUSTER_BIT | cluster;
+      const cap = word(config, WORD_CLUSTER_CAP);
+      weight = takeRoom(config, subject, source, cell, seconds, weight, cap, false);
+    }
+  }
+  return weight;
+}
+
+/**
+ * Shrinks a weight to the room left under `cap` and books it; -1 when memory is full. What a pair
+ * (`isPair`) is given, and not what a pool is, says who the record comes from.
+ */
+function takeRoom(
+  config: u32,
+  subject: u32,
+  source: u32,
+  cell: u32,
+  seconds: u32,
+  weight: f64,
+  cap: f64,
+  isPair: bool,
+): f64 {
+  const entry = findOrAddPair(subject, source);
+  if (entry == 0) return -1.0;
+  const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
+  // What is left bounds a weight that is itself larger than the cap.
+  const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
+  if (isPair) noteRoom(config, subject, entry, cell, seconds, mass, room);
+  setPairMass(entry, cell, mass + room, seconds);
+  return room;
+}
