@@ -4,8 +4,9 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { canonicalJson, configDigest, configName } from "./engine/config.ts";
 import type { ScoringConfig } from "./engine/config.ts";
-import type { RunRecord, RunSummary, WatchRecord } from "./kaizen/kaizen.ts";
-import type { Side } from "./kaizen/run.ts";
+import type { RunRecord, RunRequest, RunSummary, WatchRecord } from "./kaizen/kaizen.ts";
+import { SIDES } from "./kaizen/run.ts";
+import type { Findings, Side } from "./kaizen/run.ts";
 import { nodeFiles, replaceFile } from "./ledger/journal-files.ts";
 
 /** One promotion, newest last. */
@@ -165,4 +166,26 @@ export function withFate<R extends RunSummary>(
   if (rolled_back === undefined) return { ...run, state: "promoted" };
   const at = new Date(rolled_back.at_ms).toISOString();
   return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
+}
+
+/** What a finished run uses up: the evidence it tested on, a pause, its turn in the schedule. */
+export function spend(
+  state: KaizenState,
+  request: RunRequest,
+  findings: Findings,
+  nowMs: number,
+): KaizenState {
+  const tested = { ...state.tested_to_ms };
+  for (const side of SIDES) {
+    const wasTested = findings.sides.some(
+      (each) => each.side === side && each.challenger !== undefined,
+    );
+    if (wasTested) tested[side] = nowMs;
+  }
+  return {
+    ...state,
+    tested_to_ms: tested,
+    cool_down_runs: Math.max(0, state.cool_down_runs - 1),
+    ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
+  };
 }

@@ -4,7 +4,7 @@
 import type { ScoringConfig } from "./engine/config.ts";
 import { Champion } from "./kaizen-champion.ts";
 import type { ConfigWriter } from "./kaizen-champion.ts";
-import { KaizenFiles, runIdOf, versionOf, withFate } from "./kaizen-files.ts";
+import { KaizenFiles, runIdOf, spend, versionOf, withFate } from "./kaizen-files.ts";
 import type { KaizenState } from "./kaizen-files.ts";
 import { KAIZEN_STAGES, runOnPool } from "./kaizen-pool.ts";
 import type { KaizenTask } from "./kaizen-worker.ts";
@@ -18,8 +18,8 @@ import type {
 } from "./kaizen/kaizen.ts";
 import type { SideWatch } from "./kaizen/monitor.ts";
 import { reportPage } from "./kaizen/report.ts";
-import { SIDES } from "./kaizen/run.ts";
 import type { Findings } from "./kaizen/run.ts";
+import type { SeedRules } from "./kaizen/seeds.ts";
 import type { Log } from "./log.ts";
 
 export interface KaizenOptions {
@@ -28,6 +28,8 @@ export interface KaizenOptions {
   ledger: ConfigWriter;
   clock: () => number;
   log: Log;
+  /** Whom the operator vouches for, where credibility is wanted; for gate G9. */
+  seeds?: SeedRules | undefined;
   /** What this release ships, by default `data/config/default.json`. */
   shipped?: ScoringConfig;
   /** Another task runner than the pool; tests break it on purpose. */
@@ -237,9 +239,11 @@ export class KaizenService implements Kaizen {
     if (last !== undefined && parent === undefined) {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
+    const { journal, seeds } = this.#options;
     return {
-      journal: this.#options.journal,
+      journal,
       uptoLsn,
+      ...(seeds && { seeds }),
       champion: this.#champion.config(),
       ...(last && parent ? { watch: { sinceMs: last.at_ms, parent } } : {}),
       options: {
@@ -272,26 +276,4 @@ export class KaizenService implements Kaizen {
     if (config !== undefined) run.reason += ", but a rollback asks for a pause";
     await this.#champion.keep(change);
   }
-}
-
-/** What a finished run uses up: the evidence it tested on, a pause, its turn in the schedule. */
-function spend(
-  state: KaizenState,
-  request: RunRequest,
-  findings: Findings,
-  nowMs: number,
-): KaizenState {
-  const tested = { ...state.tested_to_ms };
-  for (const side of SIDES) {
-    const wasTested = findings.sides.some(
-      (each) => each.side === side && each.challenger !== undefined,
-    );
-    if (wasTested) tested[side] = nowMs;
-  }
-  return {
-    ...state,
-    tested_to_ms: tested,
-    cool_down_runs: Math.max(0, state.cool_down_runs - 1),
-    ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
-  };
 }

@@ -1,13 +1,15 @@
 // Entry of kaizen's pool thread: replays the journal, fits, tests, and answers with findings. It
 // owns a private engine memory and writes nothing: what it dies of leaves the champion in place.
 import { workerData } from "node:worker_threads";
+import { readStandingHistory } from "./credibility-history.ts";
 import type { ScoringConfig } from "./engine/config.ts";
 import { KAIZEN_STAGES } from "./kaizen-pool.ts";
 import { replayJournal } from "./kaizen-replay.ts";
 import type { Replayed } from "./kaizen-replay.ts";
 import { probeEngine } from "./kaizen-states.ts";
-import { playAttacks } from "./kaizen/attacks.ts";
-import type { AttackRows, AttackStage } from "./kaizen/attacks.ts";
+import { AttackStandings } from "./kaizen/attack-standings.ts";
+import { INVENTED, playAttacks } from "./kaizen/attacks.ts";
+import type { AttackCredibility, AttackRows, AttackStage } from "./kaizen/attacks.ts";
 import { GATE_POLICY } from "./kaizen/gate.ts";
 import { watchSince } from "./kaizen/monitor.ts";
 import type { SideWatch } from "./kaizen/monitor.ts";
@@ -15,6 +17,7 @@ import { kaizenRun, SIDES } from "./kaizen/run.ts";
 import type { Findings, RunOptions, Side } from "./kaizen/run.ts";
 import { appendRow, createRows } from "./kaizen/scorecard.ts";
 import type { ScorecardRows } from "./kaizen/scorecard.ts";
+import type { SeedRules } from "./kaizen/seeds.ts";
 import { yieldToOthers } from "./niceness.ts";
 
 /** Shared with the service: [0] the stage, [1] its progress in thousandths. */
@@ -26,7 +29,9 @@ export interface KaizenTask {
   journal: string;
   uptoLsn: number;
   champion: ScoringConfig;
-  options: Omit<RunOptions, "gapMs" | "isPilot">;
+  options: Omit<RunOptions, "gapMs" | "isPilot" | "credibility">;
+  /** Whom the operator vouches for, where credibility is wanted. */
+  seeds?: SeedRules;
   /** A promotion still watched: when it was, and the config it replaced. */
   watch?: { sinceMs: number; parent: ScoringConfig };
   /** No challenge, only the watch. */
@@ -50,29 +55,57 @@ function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
   Atomics.store(progress, 1, Math.round(share * 1000));
 }
 
-/** Both legs of every victim; the scripts ask for one, the other is kept beside it. */
-function attackBoth(replayed: Replayed): Record<Side, AttackRows> | undefined {
+interface Attacks {
+  rows?: Record<Side, AttackRows>;
+  credibility: AttackCredibility;
+}
+
+/**
+ * The scripts of gate G9 behind the replayed history; both legs of every victim, though the scripts
+ * ask for one. Who names seeds gets standings that are up to date before the attack, and again
+ * after its first wave, as the service would write them: an attack takes longer than an hour.
+ */
+function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
   const { writer, reader, cast } = replayed;
-  if (cast.frauds.length < 2) return undefined;
+  const credibility = () => ({
+    isInForce: reader.areStandingsInForce,
+    believed: standings?.believed ?? 0,
+  });
+  const standings = attackStandings(task);
+  if (cast.frauds.length < 2) return { credibility: credibility() };
   const twins = new Map<ScorecardRows, ScorecardRows>();
   const stage: AttackStage = {
-    fold: (outcome) => writer.fold(outcome),
-    refresh: () => undefined,
+    fold: (outcome) => {
+      writer.fold(outcome);
+      standings?.add(outcome);
+    },
+    refresh: () => {
+      const written = standings?.batch();
+      if (written !== undefined) writer.applyStandings(written);
+    },
     read: (rows, subject, nowMs) => {
       reader.check(subject, 0, nowMs);
       appendRow(rows, reader.legWords, reader.baseRate);
       const twin = twins.get(rows) ?? createRows(cast.frauds.length + cast.honest.length);
       twins.set(rows, twin);
-      reader.handshake("agent://attack/viewer", subject, 0, nowMs);
+      reader.handshake(`${INVENTED}viewer`, subject, 0, nowMs);
       appendRow(twin, reader.legWords, reader.baseRate);
     },
   };
+  stage.refresh();
   const check = playAttacks(stage, cast);
   const entries = Object.entries(check).map(([script, { before, after }]) => [
     script,
     { before: twins.get(before)!, after: twins.get(after)! },
   ]);
-  return { check, handshake: Object.fromEntries(entries) as AttackRows };
+  const handshake = Object.fromEntries(entries) as AttackRows;
+  return { rows: { check, handshake }, credibility: credibility() };
+}
+
+function attackStandings({ journal, uptoLsn, champion, seeds }: KaizenTask) {
+  if (seeds === undefined) return undefined;
+  const { history } = readStandingHistory(journal, uptoLsn, champion);
+  return new AttackStandings(history, seeds, champion);
 }
 
 /** Both scorecards of a promotion against those it replaced. */
@@ -95,12 +128,17 @@ export default function run(task: KaizenTask): KaizenResult {
     return { findings, rows, ...watched };
   }
   enter("attacks");
-  const attacks = attackBoth(replayed);
+  const attacks = attackBoth(replayed, task);
   const findings = kaizenRun(
     replayed.evidence,
-    attacks ?? {},
+    attacks.rows ?? {},
     champion,
-    { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS },
+    {
+      ...options,
+      gapMs: replayed.lagMs,
+      isPilot: rows < PILOT_ROWS,
+      credibility: attacks.credibility,
+    },
     (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
     probeEngine,
   );

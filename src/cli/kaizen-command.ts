@@ -1,6 +1,8 @@
 // `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works
 // on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
+import { credibilityOf } from "../config.ts";
+import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen-service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { dataPaths } from "../ledger/data-directory.ts";
@@ -39,12 +41,14 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
     log,
   });
   try {
+    const { isCredibilityWanted = defaultConfig().credibility, seeds } = credibilityOf(process.env);
     const kaizen = new KaizenService({
       dataDir,
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,
       clock: Date.now,
       log: { ...log, info: () => undefined },
+      seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();
     const result = await work(kaizen);

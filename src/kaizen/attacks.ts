@@ -12,14 +12,26 @@ const DAY_MS = 86_400_000;
 const COUNTERPARTY_GRADE = 3;
 const BUREAU_SIGNATURE = 1;
 const FAKE_STAKES = 10;
+/** How the identifiers of invented agents begin. */
+export const INVENTED = "agent://attack/";
 
 /** What a script needs of the engine. The caller owns the memory, which is spoilt afterwards. */
 export interface AttackStage {
   fold(outcome: FoldOutcome): void;
-  /** Credibility computed again over everything folded so far, attack and all. */
+  /**
+   * Credibility computed again over everything folded so far, attack and all, as the service does
+   * every hour. Nothing without seeds: nobody's word can then be told from another's.
+   */
   refresh(): void;
   /** Appends the leg that scores `subject` at `nowMs` to `rows`. */
   read(rows: ScorecardRows, subject: string, nowMs: number): void;
+}
+
+/** What credibility said while the scripts were played; weights play no part in it. */
+export interface AttackCredibility {
+  isInForce: boolean;
+  /** Invented agents whose word came to count more than a stranger's. */
+  believed: number;
 }
 
 /** Who stands on the stage. */
@@ -67,7 +79,7 @@ function crowd(
   fromMs: number,
 ): void {
   victims.forEach((victim, v) => {
-    const member = (i: number) => `agent://attack/${name}-${v}-${i % count}`;
+    const member = (i: number) => `${INVENTED}${name}-${v}-${i % count}`;
     for (let k = 0; k < each; k++) {
       const atMs = fromMs + Math.floor((k * DAY_MS) / each);
       for (let i = 0; i < count; i++) stage.fold(report(victim, member(i), outcome, atMs));
@@ -101,8 +113,8 @@ export function playAttacks(stage: AttackStage, cast: AttackCast): AttackRows {
   const half = Math.floor(frauds.length / 2);
   const [few, many] = [frauds.slice(0, half), frauds.slice(half)];
   const slandered = honest.slice(0, Math.ceil(honest.length / 2));
-  const reborn = frauds.map((_, i) => `agent://attack/reborn-${i}`);
-  const switcher = "agent://attack/on-off";
+  const reborn = frauds.map((_, i) => `${INVENTED}reborn-${i}`);
+  const switcher = `${INVENTED}on-off`;
   const before = {
     sybil_20x5: readAll(stage, few, thenMs),
     sybil_200x20: readAll(stage, many, thenMs),
@@ -188,6 +200,7 @@ export function attackGate(
   challenger: ScoringModel,
   config: ScoringConfig,
   policy: GatePolicy,
+  credibility: AttackCredibility = { isInForce: false, believed: 0 },
 ): GateResult {
   const own = attackLifts(rows, challenger, config);
   const other = attackLifts(rows, champion, config);
@@ -198,6 +211,8 @@ export function attackGate(
   const numbers: Record<string, number> = {
     refused_by_slander: refused,
     champion_refused_by_slander: refusedNow,
+    credibility_in_force: credibility.isInForce ? 1 : 0,
+    invented_believed: credibility.believed,
   };
   for (const script of ATTACK_SCRIPTS) {
     numbers[script] = own[script];
@@ -207,7 +222,10 @@ export function attackGate(
     `20 x 5 invented reports lift a fraud by ${show(own.sybil_20x5, 1)} points (champion ` +
     `${show(other.sybil_20x5, 1)}), 200 x 20 by ${show(own.sybil_200x20, 1)} (champion ` +
     `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander ` +
-    `alone (champion ${refusedNow})`;
+    `alone (champion ${refusedNow}); ` +
+    (credibility.isInForce
+      ? `${credibility.believed} invented agents came to be believed`
+      : "no seeds are named, so that every reporter counts fully");
   const passed = isFew && isMany && refused <= refusedNow;
   return { id: "G9", name: "attacks", passed, numbers, sentence };
 }

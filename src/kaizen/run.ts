@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import { attackGate } from "./attacks.ts";
-import type { AttackRows } from "./attacks.ts";
+import type { AttackCredibility, AttackRows } from "./attacks.ts";
 import { pigeonholeBootstrap } from "./bootstrap.ts";
 import type { Bootstrap } from "./bootstrap.ts";
 import { challenge } from "./challenge.ts";
@@ -36,6 +36,8 @@ export interface RunOptions {
   testedToMs: Record<Side, number>;
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
+  /** What credibility said during the attacks (gate G9); left out: it was not in force. */
+  credibility?: AttackCredibility;
 }
 
 /** Plays a challenger on random states in a private engine (gate G6). */
@@ -127,7 +129,9 @@ function challengeSide(
   const { challenger, holdout } = found;
   if (challenger === undefined || holdout === undefined) return record;
   if (attacks !== undefined) {
-    const gate = attackGate(attacks, champion[side], challenger, champion, GATE_POLICY);
+    const { credibility } = options;
+    const models = [champion[side], challenger] as const;
+    const gate = attackGate(attacks, ...models, champion, GATE_POLICY, credibility);
     record.gates.splice(-1, 0, gate);
     if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
     record.passed &&= gate.passed;
