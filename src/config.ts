@@ -12,6 +12,16 @@ import type { ScoringMode } from "./scoring-pool.ts";
 import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "./store/store-client.ts";
 import { isAbsolute, resolve } from "node:path";
 
+/** How the journal and what is derived from it are kept. */
+export interface JournalSettings {
+  /** Outcomes between two snapshots of the agent table. */
+  readonly snapshotOutcomes: number;
+  /** Ballast and watermark of the journal's disk, each of so many bytes; 0 for neither. */
+  readonly reserveBytes: number;
+  /** From one look at all sealed segments to the next; undefined: at starts only. */
+  readonly scrubEveryMs: number | undefined;
+}
+
 /** What `serve` runs with. */
 export interface ServeConfig {
   readonly host: string;
@@ -33,10 +43,7 @@ export interface ServeConfig {
   readonly isCredibilityWanted: boolean | undefined;
   /** Whom the operator vouches for; undefined: nobody, and no standing is computed. */
   readonly seeds: SeedRules | undefined;
-  /** Outcomes between two snapshots of the agent table. */
-  readonly snapshotOutcomes: number;
-  /** Ballast and watermark of the journal's disk, each of so many bytes; 0 for neither. */
-  readonly diskReserveBytes: number;
+  readonly journal: JournalSettings;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
   /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
@@ -95,8 +102,11 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     scoring: scoringOf(flags.scoring ?? filled(environment["SCORING"]) ?? "auto"),
     isKaizenScheduled: environment["TRUSTRANK_KAIZEN"] !== "off",
     ...credibilityOf(environment),
-    snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
-    diskReserveBytes: diskReserveOf(environment),
+    journal: {
+      snapshotOutcomes: countOf(filled(environment["TRUSTRANK_SNAPSHOT_OUTCOMES"])),
+      reserveBytes: diskReserveOf(environment),
+      scrubEveryMs: scrubOf(filled(environment["TRUSTRANK_SCRUB_HOURS"]) ?? "24"),
+    },
     decisionsKeptDays: daysOf(
       filled(environment["TRUSTRANK_DECISIONS_KEPT_DAYS"]) ?? String(DECISIONS_KEPT_DAYS),
     ),
@@ -172,6 +182,17 @@ export function diskReserveOf(environment: Environment): number {
   if (text === undefined) return DISK_RESERVE_BYTES;
   if (/^\d{1,7}$/.test(text)) return Number(text) * 1024 * 1024;
   throw new InvalidSetting(`TRUSTRANK_DISK_RESERVE_MB: \`${text}\` is not a number of MiB`);
+}
+
+/** Hours; parts of one are for tests. */
+function scrubOf(text: string): number | undefined {
+  const hours = Number(text);
+  if (/^\d{1,3}(\.\d{1,6})?$/.test(text) && hours <= 500) {
+    return hours === 0 ? undefined : hours * 3_600_000;
+  }
+  throw new InvalidSetting(
+    `TRUSTRANK_SCRUB_HOURS: \`${text}\` is not a number of hours (0 to 500)`,
+  );
 }
 
 function daysOf(text: string): number {

@@ -19,6 +19,9 @@ import type { Log } from "./log.ts";
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
 
+/** What somebody has to do something about. */
+const ALARMS: ReadonlySet<string> = new Set(["journal_damaged", "journal_audit_failed"]);
+
 /** Evidence and what reads it: all that an import needs. Close the ledger when done. */
 export interface Evidence {
   readonly engineMemory: WebAssembly.Memory;
@@ -39,6 +42,8 @@ export interface EvidenceOptions {
   readonly snapshotOutcomes?: number;
   /** Ballast and watermark of the journal's disk; none when left out. */
   readonly reserveBytes?: number;
+  /** From one look at all sealed segments of the journal to the next; none when left out. */
+  readonly scrubEveryMs?: number | undefined;
   /** Told of snapshots taken, failed and ignored. */
   readonly log?: Log;
   /** A revocation has made another table; the evidence's own reader reads it by then. */
@@ -62,12 +67,13 @@ export async function openEvidence(options: EvidenceOptions): Promise<Evidence> 
     onFatal: options.onFatal,
     clock: Date.now,
     reserveBytes: options.reserveBytes ?? 0,
+    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
     ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
     ...(options.snapshotOutcomes === undefined
       ? {}
       : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
     log: (event, detail) => {
-      const level = event === "journal_damaged" ? "error" : "info";
+      const level = ALARMS.has(event) ? "error" : "info";
       options.log?.[level](event, { detail });
     },
   });

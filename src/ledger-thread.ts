@@ -6,6 +6,7 @@ import { defaultConfig, type ScoringConfig } from "./engine/config.ts";
 import { engineDigest, tableImage } from "./engine/image.ts";
 import { createEngineMemory } from "./engine/memory.ts";
 import type { FoldOutcome, Standings } from "./engine/reading.ts";
+import { startScrubbing } from "./journal-scrubber.ts";
 import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./engine/writer.ts";
 import { type BureauKey, loadBureauKey } from "./ledger/bureau-key.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
@@ -60,7 +61,8 @@ function main(port: MessagePort, data: ThreadData): void {
     const { storePort } = data;
     serveLedger({ port, core, storePort, install, betweenBatches, fail, closed: end });
     taker.turn(data.nowMs);
-    if (ready.snapshotLsn !== undefined) startScrub(data.journal, ready.snapshotLsn, tell);
+    const { journal, scrubEveryMs: everyMs } = data;
+    startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, tell });
   } catch (error) {
     fail(error);
   }
@@ -200,22 +202,6 @@ function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): 
   });
   worker.once("error", (error) => died(String(error)));
   return port1;
-}
-
-/** What the snapshot spared this start is verified in the background; ends with this thread. */
-function startScrub(journal: string, uptoLsn: number, tell: Tell): void {
-  if (segmentsOf(nodeFiles.list(journal)).length < 2) return;
-  const worker = new Worker(new URL("./scrub-thread.ts", import.meta.url), {
-    name: "scrub",
-    workerData: { journal, uptoLsn },
-  });
-  worker.on("message", (note: { event: string; detail: string }) =>
-    tell({ kind: "note", ...note }),
-  );
-  worker.once("error", (error) =>
-    tell({ kind: "note", event: "journal_unverified", detail: String(error) }),
-  );
-  worker.unref();
 }
 
 /** The first start makes the key; later ones must find it (`doctor --repair` makes another). */

@@ -156,8 +156,7 @@ async function openGround(
     onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
-    snapshotOutcomes: config.snapshotOutcomes,
-    reserveBytes: config.diskReserveBytes,
+    ...config.journal,
     log,
     onTable: (memory) => {
       told.scorer?.rebind(memory);

@@ -251,7 +251,7 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
     ),
   }),
   Health: object({ status: { const: "ok" }, version: text }, { service_id: text }),
-  Readiness: object({ ready: flag, reasons: texts }),
+  Readiness: object({ ready: flag, reasons: texts }, { warnings: texts }),
   OpenApi: { type: "object" },
   FieldError: object({ pointer: text, code: text, detail: text }),
   Problem: object(

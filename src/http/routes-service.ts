@@ -67,10 +67,14 @@ function identity(exchange: Exchange): Reply {
 
 function readiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;
-  const { ready, reasons } = health.isReady();
+  const { ready, reasons, warnings = [] } = health.isReady();
   const isReady = ready && !isDraining;
   const allReasons = isDraining ? [...reasons, "draining"] : reasons;
-  return exchange.document(isReady ? 200 : 503, { ready: isReady, reasons: allReasons });
+  const told = { ready: isReady, reasons: allReasons };
+  return exchange.document(
+    isReady ? 200 : 503,
+    warnings.length === 0 ? told : { ...told, warnings },
+  );
 }
 
 function metrics(exchange: Exchange): Reply | Promise<Reply> {

@@ -26,7 +26,8 @@ export interface HttpLogger {
 }
 
 export interface HealthProbe {
-  isReady(): { ready: boolean; reasons: string[] };
+  /** `warnings` need an operator, and keep nothing from being served. */
+  isReady(): { ready: boolean; reasons: string[]; warnings?: string[] };
 }
 
 /** Where large verify batches are scored; without one they are scored in place. */

@@ -8,6 +8,7 @@ import { claimDataDirectory, type DataDirectoryClaim } from "./data-directory.ts
 import type { DiskRoom } from "./disk-reserve.ts";
 import type { DiskNews } from "./disk-watch.ts";
 import { FRAME_KINDS } from "./journal-format.ts";
+import { JournalWatch } from "./journal-watch.ts";
 import type { FramePlace } from "./journal-places.ts";
 import { encodeEvidence, identified } from "./journal-proof.ts";
 import type { BatchEvidence, EncodedFrames, FrameReceipts, OutcomeRecord } from "./ledger.ts";
@@ -54,6 +55,7 @@ export class LedgerClient implements OpenLedger {
   rememberedSinceMs: number;
   private readonly onTable: (engineMemory: WebAssembly.Memory) => void;
   private readonly log: (event: string, detail: string) => void;
+  readonly journal: JournalWatch;
   private readonly thread: LedgerThread;
   private readonly claim: DataDirectoryClaim | undefined;
   private readonly onFatal: (exitCode: number) => void;
@@ -82,6 +84,8 @@ export class LedgerClient implements OpenLedger {
     this.rememberedSinceMs = ready.rememberedSinceMs;
     this.onTable = options.onTable ?? (() => undefined);
     this.log = options.log ?? (() => undefined);
+    const { log, appendAudit: append } = this;
+    this.journal = new JournalWatch({ log, append, clock: options.clock });
     const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
     this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
     const post = (message: ToLedger & { kind: "append" }) =>
@@ -179,6 +183,7 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "table") this.onTable(message.engineMemory);
     else if (message.kind === "health") this.lookAt(message);
     else if (message.kind === "note") this.log(message.event, message.detail);
+    else if (message.kind === "scrub") this.journal.take(message);
     else if (message.kind === "failed") this.die(message.exitCode);
   }
 

@@ -17,6 +17,8 @@ export interface LedgerThreadData {
   snapshotPace?: SnapshotPace;
   /** Ballast and watermark of the journal's disk, each of so many bytes. */
   reserveBytes: number;
+  /** From one look at all sealed segments to the next; none when left out. */
+  scrubEveryMs?: number;
 }
 
 /**
@@ -52,6 +54,7 @@ export type FromLedger =
   | TableMessage
   | HealthMessage
   | NoteMessage
+  | ScrubMessage
   | FailedMessage;
 
 export interface ReadyMessage {
@@ -104,6 +107,18 @@ export interface NoteMessage {
   kind: "note";
   event: string;
   detail: string;
+}
+
+/** Sealed segments are being verified: at each damage, and at the end. */
+export interface ScrubMessage {
+  kind: "scrub";
+  /** Looked at so far. */
+  segments: number;
+  /** Found so far. */
+  damages: readonly JournalDamage[];
+  isDone: boolean;
+  /** All sealed segments, not those before a snapshot alone. */
+  isWhole: boolean;
 }
 
 /** The thread is about to end. */

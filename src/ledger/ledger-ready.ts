@@ -3,6 +3,7 @@ import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "./data-directory.ts";
 import type { DiskRoom } from "./disk-reserve.ts";
 import { JournalBroken, JournalDamaged } from "./journal-faults.ts";
+import type { JournalHealth } from "./journal-watch.ts";
 import type { FramePlace } from "./journal-places.ts";
 import type { EventLog, FrameLog, KaizenLog, Ledger, SourceLog } from "./ledger.ts";
 import type {
@@ -31,6 +32,8 @@ export interface LedgerOptions {
   snapshotPace?: SnapshotPace;
   /** Ballast and watermark of the journal's disk (DiskReserve); none when left out. */
   reserveBytes?: number;
+  /** From one look at all sealed segments to the next; none after the start when left out. */
+  scrubEveryMs?: number;
   /** Told of snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
@@ -66,6 +69,8 @@ export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, Kaize
   isHealthy(): boolean;
   /** How the journal's disk stood when the ledger last looked, half a second ago at most. */
   readonly disk: DiskRoom;
+  /** What is known of rot in the journal's sealed segments. */
+  readonly journal: JournalHealth;
 }
 
 /** Its end is the caller's to see. */
@@ -77,6 +82,7 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
+    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
     ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
   };
   const { engineMemory, engineSettings, storePort } = options;

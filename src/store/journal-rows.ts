@@ -227,7 +227,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
       [
         "event",
         "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
-          "api_key.created, api_key.revoked, access.denied, journal.damaged",
+          "api_key.created, api_key.revoked, access.denied, journal.damaged, journal.mended",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

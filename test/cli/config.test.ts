@@ -25,8 +25,11 @@ describe("settings of serve", () => {
       scoring: "auto",
       isCredibilityWanted: undefined,
       seeds: undefined,
-      snapshotOutcomes: 500_000,
-      diskReserveBytes: 64 * 1024 * 1024,
+      journal: {
+        snapshotOutcomes: 500_000,
+        reserveBytes: 64 * 1024 * 1024,
+        scrubEveryMs: 86_400_000,
+      },
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
       decisionsPerSecond: 250,
@@ -56,10 +59,20 @@ describe("settings of serve", () => {
 
   it("keep a part of the disk free, as large as wanted", () => {
     const bytes = (text: string) =>
-      serveConfigOf(flags, { TRUSTRANK_DISK_RESERVE_MB: text }).diskReserveBytes;
+      serveConfigOf(flags, { TRUSTRANK_DISK_RESERVE_MB: text }).journal.reserveBytes;
     expect(bytes("8")).toBe(8 * 1024 * 1024);
     expect(bytes("0")).toBe(0);
     expect(() => bytes("much")).toThrow(InvalidSetting);
+  });
+
+  it("look at the journal's old segments as often as wanted", () => {
+    const everyMs = (text: string) =>
+      serveConfigOf(flags, { TRUSTRANK_SCRUB_HOURS: text }).journal.scrubEveryMs;
+    expect(everyMs("168")).toBe(168 * 3_600_000);
+    expect(everyMs("0.5")).toBe(1_800_000);
+    expect(everyMs("0")).toBeUndefined();
+    for (const wrong of ["often", "-1", "501"])
+      expect(() => everyMs(wrong)).toThrow(InvalidSetting);
   });
 
   it("say who signatures are for, and whether they must be there", () => {

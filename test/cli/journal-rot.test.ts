@@ -1,0 +1,99 @@
+// A byte of a sealed segment flips while the server runs: who operates it hears of it everywhere he
+// looks, the service goes on, and the file put back makes it good. Real processes, real files.
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
+import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { segmentsOf } from "../../src/ledger/journal-format.ts";
+import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
+import { Connection } from "./_threads.ts";
+import { endAll, runCommand, startCommand } from "./process.ts";
+
+const ADMIN_KEY = "rot-suite-admin-key-0123456789abcdefghijklmn";
+const PATIENT = { timeout: 30_000, interval: 200 };
+/** 1.8 seconds between two looks. */
+const OFTEN = "0.0005";
+
+const dataDir = mkdtempSync(join(tmpdir(), "trustrank-rot-"));
+const { journal, bureauKey } = dataPaths(dataDir);
+
+afterAll(async () => {
+  await endAll();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** Small segments, so that some are sealed. */
+function writeSegments(): string[] {
+  const { core } = openCore(journal, loadBureauKey(bureauKey), { segmentBytesMax: 5000 });
+  for (let index = 1; index <= 60; index++) core.commit([runOf([recordOf(index)])], NOW_MS);
+  core.close();
+  return segmentsOf(readdirSync(journal)).map(({ name }) => name);
+}
+
+/** As a whole: no look finds half a file. */
+function replace(name: string, bytes: Buffer): void {
+  writeFileSync(join(dataDir, "other"), bytes);
+  renameSync(join(dataDir, "other"), join(journal, name));
+}
+
+it("rot under a running server is told, counted, on record, and over when mended", async () => {
+  const names = writeSegments();
+  const rotten = names[1]!;
+  const intact = readFileSync(join(journal, rotten));
+  const started = startCommand(["serve", "--port", "0", "--json", "--data-dir", dataDir], {
+    TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+    TRUSTRANK_SCRUB_HOURS: OFTEN,
+  });
+  let told = "";
+  started.process.stderr!.on("data", (piece) => (told += piece));
+  const { url } = JSON.parse(await started.firstLine) as { url: string };
+  const connection = new Connection(url);
+  const ask = (path: string, body?: unknown) =>
+    connection.ask(path, { key: ADMIN_KEY, ...(body === undefined ? {} : { body }) });
+  const gauge = async (name: string) =>
+    new RegExp(`^trustrank_${name} (\\S+)$`, "m").exec((await ask("/metrics")).text)?.[1];
+  const events = async () => {
+    const sql = `SELECT event, detail->>'segment' AS segment FROM audit_events
+      WHERE event LIKE 'journal.%' ORDER BY position`;
+    return (await ask("/v1/query", { sql })).json.rows as unknown[][];
+  };
+  await expect.poll(() => gauge("journal_verified_seconds"), PATIENT).toBeDefined();
+  expect((await ask("/readyz")).json).toEqual({ ready: true, reasons: [] });
+  expect(await gauge("journal_damages")).toBe("0");
+
+  const spoilt = Buffer.from(intact);
+  spoilt[1000]! ^= 8;
+  replace(rotten, spoilt);
+  await expect.poll(() => gauge("journal_damages"), PATIENT).toBe("1");
+  const { status, json } = await ask("/readyz");
+  expect(status).toBe(200);
+  expect(json).toEqual({ ready: true, reasons: [], warnings: [expect.stringContaining(rotten)] });
+  expect(json.warnings[0]).toMatch(/put the file back from a backup.*doctor --repair/);
+  await expect.poll(events, PATIENT).toEqual([["journal.damaged", rotten]]);
+  const lines = told.split("\n").filter((line) => line.includes("journal_damaged"));
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ level: "error", message: "journal_damaged" });
+  // Scores and outcomes need none of it.
+  const body = { subject: "agent://a/x", stakes: 5 };
+  expect((await ask("/v1/check", body)).status).toBe(200);
+  const outcome = { ...body, reporter: "agent://b/y", outcome: 1, grade: "counterparty" };
+  expect((await ask("/v1/outcomes", outcome)).status).toBe(201);
+  const doctor = await runCommand(["doctor", "--data-dir", dataDir]);
+  expect(doctor.code).toBe(65);
+  expect(doctor.stdout).toMatch(new RegExp(`WRONG +journal: .*${rotten}[^]*from a backup`));
+
+  replace(rotten, intact);
+  await expect.poll(() => gauge("journal_damages"), PATIENT).toBe("0");
+  expect((await ask("/readyz")).json).toEqual({ ready: true, reasons: [] });
+  const both = [
+    ["journal.damaged", rotten],
+    ["journal.mended", rotten],
+  ];
+  await expect.poll(events, PATIENT).toEqual(both);
+  expect((await runCommand(["doctor", "--data-dir", dataDir])).code).toBe(0);
+  connection.close();
+  started.process.kill("SIGTERM");
+  expect((await started.ended).code).toBe(0);
+}, 120_000);
