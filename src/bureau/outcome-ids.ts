@@ -13,6 +13,9 @@ export class OutcomeIds {
   readonly #fillRandom: (bytes: Uint8Array) => void;
   readonly #block = new Uint8Array(BLOCK_BYTES);
   #offset = BLOCK_BYTES;
+  /** What the ids of one millisecond have in common: a batch has one time. */
+  #stampMs = Number.NaN;
+  #stamp = "";
 
   constructor(fillRandom: (bytes: Uint8Array) => void) {
     this.#fillRandom = fillRandom;
@@ -28,11 +31,15 @@ export class OutcomeIds {
     const at = this.#offset;
     this.#offset += RANDOM_BYTES_PER_ID;
 
-    const time = nowMs.toString(16).padStart(12, "0");
+    if (nowMs !== this.#stampMs) {
+      const time = nowMs.toString(16).padStart(12, "0");
+      this.#stamp = `${time.slice(0, 8)}-${time.slice(8)}-`;
+      this.#stampMs = nowMs;
+    }
     const version = HEX[0x70 | (random[at]! & 0x0f)]! + HEX[random[at + 1]!]!;
     const variant = HEX[0x80 | (random[at + 2]! & 0x3f)]! + HEX[random[at + 3]!]!;
     let node = "";
     for (let i = 4; i < RANDOM_BYTES_PER_ID; i += 1) node += HEX[random[at + i]!]!;
-    return `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${node}`;
+    return `${this.#stamp}${version}-${variant}-${node}`;
   }
 }

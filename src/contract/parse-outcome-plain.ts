@@ -35,23 +35,27 @@ const END = 0;
  * below 10^22 rounds once, as reading it as text does. */
 const DIGITS_MAX = 15;
 const TIME_LENGTH_MAX = 35;
-const NAME_LENGTH_MAX = 16;
+const NAME_LENGTH_MAX = 15;
+const GRADE_LENGTH_MAX = 16;
 
-/** One bit per member, to see duplicates and what is missing. */
-const MEMBERS: Readonly<Record<string, number>> = {
-  // Nothing is inherited: `toString` is no member.
-  __proto__: null as never,
-  subject: 1,
-  reporter: 2,
-  outcome: 4,
-  stakes: 8,
-  grade: 16,
-  id: 32,
-  settled_at: 64,
-  agent_fault: 128,
-  action: 256,
-  request_id: 512,
-};
+/** Members by one bit each, to see duplicates and what is missing. */
+const MEMBERS: readonly [name: string, bit: number][] = [
+  ["subject", 1],
+  ["reporter", 2],
+  ["outcome", 4],
+  ["stakes", 8],
+  ["grade", 16],
+  ["id", 32],
+  ["settled_at", 64],
+  ["agent_fault", 128],
+  ["action", 256],
+  ["request_id", 512],
+];
+/** By first byte and length, which no two names share: no string is made to look one up. */
+const NAMES: ({ bytes: Uint8Array; bit: number } | undefined)[] = [];
+for (const [name, bit] of MEMBERS) {
+  NAMES[nameSlot(name.charCodeAt(0), name.length)] = { bytes: Buffer.from(name, "latin1"), bit };
+}
 const REQUIRED = 31;
 
 /** The text being read and where; one reader per thread suffices, nothing here is re-entrant. */
@@ -123,8 +127,7 @@ function readOutcome(): OutcomeRequest | undefined {
   };
   let seen = 0;
   while (true) {
-    const name = readString(NAME_LENGTH_MAX);
-    const member = name === undefined ? 0 : (MEMBERS[name] ?? 0);
+    const member = readName();
     if (member === 0 || (seen & member) !== 0 || next() !== COLON) return undefined;
     at += 1;
     if (!readMember(request, member)) return undefined;
@@ -134,6 +137,27 @@ function readOutcome(): OutcomeRequest | undefined {
     if (code === COMMA) continue;
     return code === CLOSE_OBJECT && (seen & REQUIRED) === REQUIRED ? request : undefined;
   }
+}
+
+function nameSlot(first: number, length: number): number {
+  return (first << 4) | length;
+}
+
+/** The bit of the member whose name stands here, or 0. */
+function readName(): number {
+  if (next() !== QUOTE) return 0;
+  const start = at + 1;
+  const stop = start + NAME_LENGTH_MAX;
+  let end = start;
+  while (end < stop && bytes[end] !== QUOTE) end += 1;
+  const known = NAMES[nameSlot(bytes[start] ?? END, end - start)];
+  if (known === undefined || bytes[end] !== QUOTE) return 0;
+  const { bytes: name, bit } = known;
+  for (let index = 1; index < name.length; index += 1) {
+    if (bytes[start + index] !== name[index]) return 0;
+  }
+  at = end + 1;
+  return bit;
 }
 
 /** Reads one member's value; false declines. */
@@ -149,7 +173,7 @@ function readMember(request: OutcomeRequest, member: number): boolean {
       request.stakes = readNumber();
       return request.stakes >= 0 && request.stakes <= STAKES_MAX;
     case 16:
-      request.grade = (readString(NAME_LENGTH_MAX) ?? "") as Grade;
+      request.grade = (readString(GRADE_LENGTH_MAX) ?? "") as Grade;
       return GRADES.includes(request.grade);
     case 32:
       request.id = readString(OUTCOME_ID_LENGTH_MAX) ?? "";

@@ -4,7 +4,7 @@
 // longer than the age at which the API refuses an outcome, so that takes the cap to be exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
-import { formatUuid } from "./journal-proof.ts";
+import { formatUuid } from "./journal-uuid.ts";
 
 /** How long an identity is remembered, by the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;

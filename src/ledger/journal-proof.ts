@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { FRAME_BYTES, frameLength } from "./journal-format.ts";
 import type { BatchEvidence, OutcomeProof } from "./ledger.ts";
+import { formatUuid } from "./journal-uuid.ts";
 
 /*
  * Proof of an outcome. It begins with who signed what: type, kid, jti.
@@ -45,13 +46,6 @@ const EVIDENCE_SIGNATURE_AT = 73;
 const EVIDENCE_LENGTH_AT = 137;
 const EVIDENCE_HEADER_AT = 139;
 const ID_BYTES = 16;
-
-/** A UUID's text form from its 16 bytes. */
-export function formatUuid(bytes: Buffer): string {
-  const hex = bytes.toString("hex");
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${parts.join("-")}-${hex.slice(20)}`;
-}
 
 function encodeProof(proof: OutcomeProof): Buffer {
   if (proof.kind === "own") {

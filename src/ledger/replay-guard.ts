@@ -9,14 +9,9 @@ import {
   outcomeProofBytes,
   outcomeReplayParts,
 } from "./journal-outcome.ts";
-import {
-  batchEvidenceId,
-  decodeEvidence,
-  formatUuid,
-  proofKid,
-  signedIdentity,
-} from "./journal-proof.ts";
+import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "./journal-proof.ts";
 import type { FrameRun } from "./journal-writer.ts";
+import { formatUuid } from "./journal-uuid.ts";
 
 /** What became of one record. */
 export const VERDICT_RECORDED = 0;
