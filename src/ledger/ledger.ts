@@ -47,7 +47,7 @@ export interface OutcomeRecord {
   action: string;
   /** The verdict this settles, or empty. */
   requestId: string;
-  /** Where it came from: `api` or `import:<file>`. */
+  /** Where it came from: `api`, `import:<file>` or `ratings:<file>` (RATINGS_SOURCE). */
   source: string;
   /** The exact received bytes; empty where the members above or a signed batch hold them. */
   body: Uint8Array;
