@@ -1,6 +1,7 @@
 // The golden vectors of the scoring design: track B with the base rate as a filtered state, every
 // weight as given. They pin the algebra of the fold to numbers computed elsewhere.
 import { expect, test } from "vitest";
+import * as layout from "../../assembly/layout.ts";
 import { ROW_MEAN_B, ROW_MEAN_R, ROW_VARIANCE_B, ROW_VARIANCE_R } from "../../assembly/layout.ts";
 import { SCRATCH_BASE, SCRATCH_ROW_A, SCRATCH_STRIDE } from "../../assembly/layout.ts";
 import { instantiateEngine } from "../../src/engine/memory.ts";
@@ -90,5 +91,35 @@ test("the fold reproduces the golden vectors to six digits", () => {
       label,
     ).toEqual(vector.reporterState);
     expect(Number(reader.baseRate.toFixed(6)), label).toBe(vector.baseRate);
+  }
+});
+
+/** Day, who reports on whom, 1 failed; then concentration, single and mutual share of X's record. */
+const VOICES = `
+    0 A X 0  1          1         0
+    0 A X 0  1          0.555556  0
+    0 B X 1  0.52       0.692308  0
+    0 X A 0  0.52       0.692308  0.6
+  180 C X 0  0.390710   0.906006  0.287453`;
+
+// By hand: rooms 1 and 1 - 1/2 of A and 1 of B give masses 1.5 and 1 of 2.5, squares 3.25, single
+// ones 2.25; after 180 days all of it is divided by e, its squares by e^2, and C adds 1.
+test("who a record comes from, by hand", () => {
+  const { writer, reader } = openEngine({ stakes_floor: 1, pair_cap: 2, pair_tau_days: 180 });
+  for (const line of VOICES.trim().split("\n")) {
+    const [day, reporter, subject, failure, ...shares] = line.trim().split(/\s+/);
+    const settledAtMs = START_MS + Number(day) * DAY_MS;
+    const outcome = failure === "1" ? (0 as const) : (1 as const);
+    const common = { stakes: 1, gradeIndex: 0, signatureIndex: 1 };
+    writer.fold({ subject: subject!, reporter: reporter!, outcome, ...common, settledAtMs });
+    reader.check("X", 1, settledAtMs);
+    const flags = reader.legWords[layout.LEG_FLAGS]!;
+    const kept = (shift: number, most: number) => (Math.floor(flags / 2 ** shift) & most) / most;
+    // Within the step that each share is kept in.
+    const near = (share: number, most: number) => expect(Math.abs(share)).toBeLessThan(1 / most);
+    const { CONCENTRATION_SHIFT: c, SINGLE_SHIFT: s, MUTUAL_SHIFT: m } = layout;
+    near(kept(c, layout.CONCENTRATION_MAX) - Number(shares[0]), layout.CONCENTRATION_MAX);
+    near(kept(s, layout.SINGLE_MAX) - Number(shares[1]), layout.SINGLE_MAX);
+    near(kept(m, layout.MUTUAL_MAX) - Number(shares[2]), layout.MUTUAL_MAX);
   }
 });

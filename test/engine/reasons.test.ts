@@ -2,6 +2,7 @@
 // points, and none of them where a decision is clear.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import * as layout from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
@@ -103,4 +104,46 @@ test("check and handshake name the codes of the reference", () => {
   for (const code of ["CONCENTRATED_REPORTERS", "RING_PATTERN", "THIN_FILE", "FAILURE_HISTORY"]) {
     expect(seen.get(code) ?? 0, code).toBeGreaterThan(5);
   }
+});
+
+/** The three shares that the row keeps, as the last check read them. */
+function sharesKept(flags: number): number[] {
+  const share = (shift: number, most: number) => (Math.floor(flags / 2 ** shift) & most) / most;
+  return [
+    share(layout.CONCENTRATION_SHIFT, layout.CONCENTRATION_MAX),
+    share(layout.SINGLE_SHIFT, layout.SINGLE_MAX),
+    share(layout.MUTUAL_SHIFT, layout.MUTUAL_MAX),
+  ];
+}
+
+test("the shares in the row are those counted word by word, late and selfish words too", () => {
+  const strange = fc.record({
+    outcomes: outcomeStream(4, 100),
+    late: fc.array(fc.tuple(fc.nat(99), fc.integer({ min: 30, max: 500 })), { maxLength: 20 }),
+    selfish: fc.array(fc.nat(99), { maxLength: 5 }),
+  });
+  fc.assert(
+    fc.property(strange, ({ outcomes, late, selfish }) => {
+      const { writer, reader, config } = openEngine();
+      const reference = new ReferenceBureau(config);
+      outcomes.forEach((each, i) => {
+        const days = late.find(([at]) => at === i)?.[1] ?? 0;
+        const reporter = selfish.includes(i) ? each.subject : each.reporter;
+        const outcome = { ...each, reporter, settledAtMs: each.settledAtMs - days * DAY_MS };
+        writer.fold(outcome);
+        reference.fold(outcome);
+      });
+      for (let i = 0; i < 5; i++) {
+        const id = `agent://t/${i}`;
+        reader.check(id, 30, outcomes.at(-1)!.settledAtMs);
+        const kept = sharesKept(reader.legWords[layout.LEG_FLAGS]!);
+        const voices = voicesOf(reference, id);
+        const counted = voices ? [voices.concentration, voices.single, voices.mutual] : [0, 0, 0];
+        counted.forEach((share, j) => {
+          expect(Math.abs(kept[j]! - share), `${id} share ${j}`).toBeLessThan(0.03);
+        });
+      }
+    }),
+    { numRuns: 300 },
+  );
 });
