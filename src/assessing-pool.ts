@@ -18,6 +18,8 @@ export interface AssessingPool {
   assess: LaterAssessment;
   measure: MeasureTexts;
   index: IndexLater;
+  /** Starts the thread before there is work. */
+  warm(): void;
   close(): Promise<void>;
 }
 
@@ -25,9 +27,9 @@ export interface AssessingPool {
 export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
   const workerData: AssessingWorkerData = { vaultMemory };
   let pool: Pool | undefined;
+  const warm = () => (pool ??= openPool({ filename: WORKER, workerData, threads: 1 }));
   const run = <Result>(task: AssessingTask): Promise<Result> => {
-    pool ??= openPool({ filename: WORKER, workerData, threads: 1 });
-    return pool.run<AssessingTask, Result>(task).catch(asFault);
+    return warm().run<AssessingTask, Result>(task).catch(asFault);
   };
   return {
     assess: (context, tenant) => run<Finding>({ kind: "assess", context, tenant }),
@@ -39,6 +41,7 @@ export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
       return measured;
     },
     index: (texts) => run<ReadyText[]>({ kind: "index", texts }),
+    warm,
     close: () => pool?.close() ?? Promise.resolve(),
   };
 }

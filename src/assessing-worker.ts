@@ -2,7 +2,7 @@
 // vault, with room for whatever a request may hold.
 import { workerData } from "node:worker_threads";
 import type { VerifyContext } from "./contract/messages.ts";
-import { VaultAssessor } from "./vault/assessor.ts";
+import { openAssessor } from "./evidence-records.ts";
 import type { Finding } from "./vault/findings.ts";
 import { IndexBuilder } from "./vault/grounding.ts";
 import { makeReady } from "./vault/indexing.ts";
@@ -20,7 +20,7 @@ export type AssessingTask =
   | { kind: "index"; texts: readonly TextToIndex[] };
 
 const { vaultMemory } = workerData as AssessingWorkerData;
-const assessor = new VaultAssessor(vaultMemory, Date.now, Number.POSITIVE_INFINITY);
+const assessor = openAssessor(vaultMemory, Date.now, Number.POSITIVE_INFINITY);
 let builder: IndexBuilder | undefined;
 
 /** The task function that the pool calls. */

@@ -1,15 +1,15 @@
 // Composition of the evidence vault: a vault over the ledger's journal, filled from what the
-// journal already holds. The ledger knows where its sources stand: only those are read at start.
+// journal already holds. The ledger knows where its sources stand: only those are read at start,
+// and their texts are indexed afterwards.
 import { dirname } from "node:path";
 
 import { openAssessingPool } from "./assessing-pool.ts";
+import { openAssessor, payloadAt } from "./evidence-records.ts";
 import { loadBureauKey } from "./ledger/bureau-key.ts";
 import { dataPaths } from "./ledger/data-directory.ts";
 import { nodeFiles } from "./ledger/journal-files.ts";
-import { FRAME_BYTES, frameLength } from "./ledger/journal-format.ts";
 import { readFrames } from "./ledger/journal-places.ts";
 import type { OpenLedger } from "./ledger/ledger-client.ts";
-import { VaultAssessor } from "./vault/assessor.ts";
 import { DeferringAssessor, type LaterAssessment } from "./vault/deferred.ts";
 import { isVaultEvent } from "./vault/evidence-log.ts";
 import type { RootSigner } from "./vault/signed-root.ts";
@@ -27,7 +27,7 @@ export interface OpenVault {
 
 /** Opens the vault of this process. Throws JournalDamaged when a durable record does not verify. */
 export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
-  const memory = createVaultMemory();
+  const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
@@ -37,12 +37,13 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
     measure: pool.measure,
     indexLater: pool.index,
   });
-  readFrames(nodeFiles, journal, ledger.sources, (bytes, at) => {
-    const start = at + FRAME_BYTES;
-    const payload = bytes.subarray(start, start + frameLength(bytes, at));
-    if (isVaultEvent(payload)) vault.replay(payload);
+  readFrames(nodeFiles, journal, ledger.sources, (bytes, at, place) => {
+    const payload = payloadAt(bytes, at);
+    if (isVaultEvent(payload)) vault.replay(payload, place);
   });
-  const inline = new VaultAssessor(memory, Date.now);
+  // A large text may come first, and its thread would start too late for it.
+  if (vault.lateCount > 0) pool.warm();
+  const inline = openAssessor(memory, Date.now);
   return {
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),

@@ -5,6 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { openBureau } from "./bureau/open-bureau.ts";
 import { openEngineReader } from "./engine/reader.ts";
+import { openAssessor } from "./evidence-records.ts";
 import { DenialBook } from "./http/denials.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { type RunningServer, startHttpServer } from "./http/http-server.ts";
@@ -30,7 +31,6 @@ import {
 import { joinLedger } from "./ledger/ledger-join.ts";
 import { DecisionRing } from "./store/decision-ring.ts";
 import type { Store } from "./store/store.ts";
-import { VaultAssessor } from "./vault/assessor.ts";
 import { DeferringAssessor } from "./vault/deferred.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
@@ -153,7 +153,7 @@ class HttpThread {
 
   #bureau() {
     const { vaultMemory, isReservedEnabled } = this.#data;
-    const inline = new VaultAssessor(vaultMemory, this.#clock);
+    const inline = openAssessor(vaultMemory, this.#clock);
     return openBureau({
       engine: this.#engine,
       ledger: this.#ledger,

@@ -12,6 +12,7 @@ import { openCredibility } from "./credibility-service.ts";
 import type { OpenCredibility } from "./credibility-service.ts";
 import { defaultConfig } from "./engine/config.ts";
 import { defaultThreads } from "./engine/pool.ts";
+import { startIndexing } from "./evidence-indexing.ts";
 import { type Evidence, openEvidence } from "./evidence.ts";
 import { type Front, openFront } from "./http-front.ts";
 import { openKeyring } from "./http/keys.ts";
@@ -102,6 +103,7 @@ async function openService(
   const front = await openFront(config, log, opening).catch(asFailure);
   closers.push(() => front.close(DRAIN_MS));
   told.front = front;
+  closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, front.port);
@@ -257,6 +259,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       agents: engine.agentCount,
       gauges: {
         ...ledgerGauges(ledger),
+        evidence_unindexed: sources.vault.lateCount,
         store_position: store.status().appliedLsn,
         ...decisions.gauges(),
       },

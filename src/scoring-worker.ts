@@ -7,11 +7,12 @@ import { ServiceFault } from "./contract/faults.ts";
 import type { FaultCode } from "./contract/faults.ts";
 import type { FieldError } from "./contract/messages.ts";
 import { openEngineReader } from "./engine/reader.ts";
+import { openAssessor } from "./evidence-records.ts";
 import { RequestIds } from "./http/request-id.ts";
 import { scoreVerifyBatch } from "./http/verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./http/verify-documents.ts";
 import { DecisionRing } from "./store/decision-ring.ts";
-import { BATCH_WORK_MAX, VaultAssessor } from "./vault/assessor.ts";
+import { BATCH_WORK_MAX } from "./vault/assessor.ts";
 import type { VaultMemory } from "./vault/vault.ts";
 
 /** What the composition root gives each thread. */
@@ -59,7 +60,7 @@ const bureau = openBureau({
     close: () => Promise.resolve(),
   },
   clock: Date.now,
-  provenance: new VaultAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
+  provenance: openAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     fillRandom: (bytes) => {

@@ -85,3 +85,9 @@ test("bench:start", async () => {
   expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
+
+test("bench:vault-start", async () => {
+  const report = await lastLine("bench/vault-start.ts", "--smoke");
+  expect(report).toMatchObject({ sources: 500, is_compared: true });
+  expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
+});

@@ -13,6 +13,8 @@ import { GroundingReader } from "./grounding.ts";
 import { readNumbers } from "./grounding-tables.ts";
 import { checkIdentifier } from "./identifiers.ts";
 import type { Measured } from "./labels.ts";
+import { LateIndexer } from "./late-indexer.ts";
+import type { ReadRecord } from "./late-indexer.ts";
 import { TaintedTexts } from "./minhash.ts";
 import { Pin } from "./pins.ts";
 import {
@@ -51,8 +53,15 @@ export class VaultAssessor {
   readonly #citations: CitationMemory;
   readonly #pin: Pin;
   readonly #workMax: number;
+  readonly #late: LateIndexer | undefined;
 
-  constructor(memory: VaultMemory, clock: () => number, workMax = INLINE_WORK_MAX) {
+  /** `readRecord`: where texts are read that are not indexed yet; without, others make them. */
+  constructor(
+    memory: VaultMemory,
+    clock: () => number,
+    workMax = INLINE_WORK_MAX,
+    readRecord?: ReadRecord,
+  ) {
     this.#catalogue = new Catalogue(memory.catalogue);
     this.#tainted = new TaintedTexts(memory.tainted);
     this.#scorer = new TextScorer(new GroundingReader(memory.grounding), this.#numbers.citation);
@@ -61,6 +70,7 @@ export class VaultAssessor {
     this.#pin = new Pin(memory.pins);
     this.#clock = clock;
     this.#workMax = workMax;
+    this.#late = LateIndexer.open(memory, readRecord);
   }
 
   /** One finding for what the request says of its content and sources, as `tenant` may see it. */
@@ -166,6 +176,7 @@ export class VaultAssessor {
   #score(context: VerifyContext, cited: readonly Cited[], texts: readonly CitedText[]) {
     const { content, question } = context;
     if (content === undefined || texts.length === 0) return undefined;
+    this.#late?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
     const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
     const ids = cited.map(idOf);
@@ -183,7 +194,8 @@ export class VaultAssessor {
     const { content } = context;
     const numbers = cited.map(({ number }) => number);
     const texts = content === undefined ? [] : this.#textsOf(cited);
-    const work = (content?.length ?? 0) * texts.length;
+    const late = this.#late?.workFor(texts) ?? 0;
+    const work = (content?.length ?? 0) * texts.length + late;
     const scored = work > this.#workMax ? undefined : this.#score(context, cited, texts);
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);

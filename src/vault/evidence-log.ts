@@ -1,7 +1,7 @@
 // What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, a
 // source's text included, so that a replay rebuilds records, chain, indexes and thresholds.
 // Canonical bytes of a record leave the text out: the digest stands for it.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { EVIDENCE_STATES, VISIBILITIES } from "../contract/evidence.ts";
 import type { EvidenceState, Visibility } from "../contract/evidence.ts";
@@ -67,12 +67,28 @@ export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
 export function decodeEvent(payload: Uint8Array): EvidenceEvent {
   const text = Buffer.from(payload.subarray(1)).toString("utf8");
   const event = JSON.parse(text) as EvidenceEvent & { v: number };
-  const isKnown =
-    event.v === VERSION &&
-    EVIDENCE_STATES.includes(event.state) &&
-    VISIBILITIES.includes(event.visibility);
-  if (!isKnown) throw unknownVersion();
+  if (!isKnown(event)) throw unknownVersion();
   return event;
+}
+
+function isKnown({ v, state, visibility }: EvidenceEvent & { v: number }): boolean {
+  return v === VERSION && EVIDENCE_STATES.includes(state) && VISIBILITIES.includes(visibility);
+}
+
+const TEXT_KEY = Buffer.from(',"text":"');
+
+/**
+ * The event of a payload with a text, but for that: an empty one stands in its place. Undefined
+ * where the whole has to be read.
+ */
+export function decodeWithoutText(payload: Uint8Array): EvidenceEvent | undefined {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  // A quote within a string is escaped: these bytes stand where the member begins, nowhere else.
+  const at = bytes.indexOf(TEXT_KEY);
+  if (bytes[0] !== TYPE_SOURCE || at < 0) return undefined;
+  const event = JSON.parse(`${bytes.toString("utf8", 1, at)}}`) as EvidenceEvent & { v: number };
+  const isWhole = isKnown(event) && "registrar" in event;
+  return isWhole ? { ...event, text: "" } : undefined;
 }
 
 function unknownVersion(): Error {
@@ -89,10 +105,7 @@ export function canonicalBytes(event: EvidenceEvent, previousHash: string): Buff
 
 /** chain_i = SHA-256(chain_{i-1} || canonical(record_i)), hex. */
 export function chainHash(previousHash: string, canonical: Buffer): string {
-  return createHash("sha256")
-    .update(Buffer.from(previousHash, "hex"))
-    .update(canonical)
-    .digest("hex");
+  return hash("sha256", Buffer.concat([Buffer.from(previousHash, "hex"), canonical]), "hex");
 }
 
 /** The chain before the first record. */

@@ -17,9 +17,14 @@ const DEPTH_MAX = 32;
 const LEAVES_MAX = 20_000;
 const JOINED_LENGTH_MAX = 12;
 
+/** Whether texts of this media type are read as JSON. */
+export function isJsonKind(mediaType: string): boolean {
+  return /[/+]json\b/.test(mediaType);
+}
+
 /** Flattens by media type; `application/json` that does not parse is taken as plain text. */
 export function flattenDocument(text: string, mediaType: string): FlatDocument {
-  if (/[/+]json\b/.test(mediaType)) {
+  if (isJsonKind(mediaType)) {
     try {
       return flattenJson(JSON.parse(text));
     } catch {

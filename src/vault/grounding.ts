@@ -191,6 +191,11 @@ export class IndexBuilder {
     if (document === 0) throw new RangeError("the grounding memory is full (4 GiB)");
     return document;
   }
+
+  /** Gives back an index that was never published; false to be asked again. */
+  discard(document: number): boolean {
+    return this.#scratch.exports.freeDocument(document) !== 0;
+  }
 }
 
 /** The one writer of a memory: tables first, then documents. */
@@ -239,15 +244,21 @@ export class GroundingWriter {
 
   /** Makes a built index visible; returns its number. Throws RangeError when there is none left. */
   publish(document: number): number {
+    const number = this.reserve();
+    this.#exports.publishDocument(number, document);
+    return number;
+  }
+
+  /** A number that names no index yet. Throws RangeError when there is none left. */
+  reserve(): number {
     const number = this.#freeNumbers.pop() ?? this.#numbers++;
     if (number >= DOCUMENTS_MAX) throw new RangeError("the directory of indexes is full");
-    this.#exports.publishDocument(number, document);
     return number;
   }
 
   /** Gives back an index that was never published; false to be asked again. */
   discard(document: number): boolean {
-    return this.#exports.freeDocument(document) !== 0;
+    return this.#builder.discard(document);
   }
 
   /** Gives back an index that nobody names and no reader can hold; false to be asked again. */

@@ -2,7 +2,10 @@
 // same on every thread; nothing is visible before the writer publishes it.
 import type { EvidenceState } from "../contract/evidence.ts";
 import { isTaint } from "./catalogue.ts";
-import { flattenDocument } from "./flatten.ts";
+import { decodeWithoutText } from "./evidence-log.ts";
+import type { EvidenceEvent } from "./evidence-log.ts";
+import { flattenDocument, isJsonKind } from "./flatten.ts";
+import type { TextPlace } from "./late-texts.ts";
 import { signatureOf } from "./minhash.ts";
 
 /**
@@ -43,6 +46,8 @@ export interface ReadyText {
   /** Address of an index that nobody sees yet; 0 for none. */
   readonly document: number;
   readonly isStructured: boolean;
+  /** Where the record of a text stands whose index is made later; `document` is 0 then. */
+  readonly late?: { readonly place: TextPlace; readonly bytes: number };
   /** Of a text that taints; undefined too where it is too short for one. */
   readonly signature: Uint32Array | undefined;
 }
@@ -68,4 +73,18 @@ export function makeReady(
     if (!(error instanceof RangeError)) throw error;
     return { document: 0, isStructured, signature: undefined };
   }
+}
+
+/**
+ * A recorded source whose text is left where it is, to be indexed later. Undefined for what has to
+ * be read now: a text that taints, one whose structure shows only when it is read, none at all.
+ */
+export function leaveForLater(
+  payload: Uint8Array,
+  place: TextPlace,
+): { event: EvidenceEvent; ready: ReadyText } | undefined {
+  const event = decodeWithoutText(payload);
+  if (event?.state !== "active" || isJsonKind(event.kind)) return undefined;
+  const late = { place, bytes: payload.byteLength };
+  return { event, ready: { document: 0, isStructured: false, signature: undefined, late } };
 }

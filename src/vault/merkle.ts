@@ -1,14 +1,14 @@
 // A Merkle tree over the vault's records as in RFC 6962 §2.1: leaves are hashed behind 0x00, nodes
 // behind 0x01, so that no node can pass for a leaf. Appends keep all levels, so that the root and
 // a proof cost the depth of the tree and nothing is hashed twice.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 const LEAF = Buffer.of(0);
 const NODE = Buffer.of(1);
 
-function sha256(prefix: Buffer, left: Uint8Array, right?: Uint8Array): Buffer {
-  const hash = createHash("sha256").update(prefix).update(left);
-  return (right === undefined ? hash : hash.update(right)).digest();
+/** In one call: a start hashes every record thrice, and a hash object costs more than its bytes. */
+function sha256(...parts: Uint8Array[]): Buffer {
+  return hash("sha256", Buffer.concat(parts), "buffer");
 }
 
 /** Hash of a leaf's bytes. */
@@ -34,7 +34,7 @@ export class MerkleTree {
 
   /** The tree head; of an empty tree the hash of nothing. */
   root(): Buffer {
-    if (this.size === 0) return createHash("sha256").digest();
+    if (this.size === 0) return sha256();
     return this.#rootOf(0, this.size);
   }
 
@@ -76,20 +76,20 @@ export function isIncluded(
   if (index >= size) return false;
   let node = index;
   let last = size - 1;
-  let hash: Uint8Array = leaf;
+  let found: Uint8Array = leaf;
   for (const sibling of path) {
     if (last === 0) return false;
     if (node % 2 === 1 || node === last) {
-      hash = sha256(NODE, sibling, hash);
+      found = sha256(NODE, sibling, found);
       while (node % 2 === 0 && node !== 0) {
         node >>>= 1;
         last >>>= 1;
       }
     } else {
-      hash = sha256(NODE, hash, sibling);
+      found = sha256(NODE, found, sibling);
     }
     node >>>= 1;
     last >>>= 1;
   }
-  return last === 0 && Buffer.from(hash).equals(root);
+  return last === 0 && Buffer.from(found).equals(root);
 }

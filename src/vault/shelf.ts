@@ -6,6 +6,7 @@ import type { EvidenceEvent } from "./evidence-log.ts";
 import { GroundingWriter } from "./grounding.ts";
 import { makeReady } from "./indexing.ts";
 import type { ReadyText, TextToIndex } from "./indexing.ts";
+import { LateTexts } from "./late-texts.ts";
 import { TaintedTexts } from "./minhash.ts";
 import { Retirement } from "./pins.ts";
 import type { VaultMemory } from "./vault-memory.ts";
@@ -21,6 +22,7 @@ export class Shelf {
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
   readonly #retirement: Retirement;
+  readonly #late: LateTexts;
 
   constructor(memory: VaultMemory) {
     this.#writer = new GroundingWriter(memory.grounding);
@@ -28,6 +30,7 @@ export class Shelf {
     this.#catalogue = new Catalogue(memory.catalogue);
     this.#tainted = new TaintedTexts(memory.tainted);
     this.#retirement = new Retirement(memory.pins);
+    this.#late = new LateTexts(memory.lateTexts, memory.grounding);
   }
 
   /** Sources that still fit. */
@@ -38,6 +41,11 @@ export class Shelf {
   /** Bytes of indexes, those included that wait to be used again. */
   get indexBytes(): number {
     return this.#writer.indexBytes;
+  }
+
+  /** Texts that are not indexed yet. */
+  get lateCount(): number {
+    return this.#late.left;
   }
 
   /** Makes a text ready in place. */
@@ -77,19 +85,27 @@ export class Shelf {
 
   /** Whether a text brings an index that the version on show has not. */
   #isBetter(ready: ReadyText | undefined, number: number): boolean {
-    if (ready === undefined || ready.document === 0) return false;
+    if (ready === undefined || (ready.document === 0 && ready.late === undefined)) return false;
     return this.#catalogue.documentOf(number) < 0;
   }
 
   #publish(ready: ReadyText | undefined): number {
-    if (ready === undefined || ready.document === 0) return -1;
     try {
-      return this.#writer.publish(ready.document);
+      if (ready?.late !== undefined) return this.#reserve(ready.late);
+      return ready === undefined || ready.document === 0
+        ? -1
+        : this.#writer.publish(ready.document);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.discard(ready);
       return -1;
     }
+  }
+
+  #reserve({ place, bytes }: NonNullable<ReadyText["late"]>): number {
+    const number = this.#writer.reserve();
+    this.#late.add(number, place, bytes);
+    return number;
   }
 
   #taint(event: EvidenceEvent, ready: ReadyText | undefined): void {
@@ -107,7 +123,7 @@ export class Shelf {
     const isTaintOver = isSameContent && isTaint(this.#catalogue.stateOf(number));
     if (isTaintOver) this.#catalogue.setState(number, "revoked");
     const document = this.#catalogue.documentOf(number);
-    if (document >= 0) this.#retirement.add(() => this.#writer.release(document));
+    this.#release(document);
     this.#retirement.add(() => {
       this.#catalogue.free(number);
       return true;
@@ -116,7 +132,12 @@ export class Shelf {
 
   /** Of a source that stays: readers read its document before its state. */
   #withdraw(number: number): void {
-    const document = this.#catalogue.dropDocument(number);
-    if (document >= 0) this.#retirement.add(() => this.#writer.release(document));
+    this.#release(this.#catalogue.dropDocument(number));
+  }
+
+  #release(document: number): void {
+    if (document < 0) return;
+    this.#late.strike(document);
+    this.#retirement.add(() => this.#writer.release(document));
   }
 }

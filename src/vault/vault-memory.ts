@@ -3,6 +3,7 @@ import { createCatalogueMemory } from "./catalogue.ts";
 import type { CatalogueMemory } from "./catalogue.ts";
 import { createCitationMemory } from "./citation-memory.ts";
 import { createGroundingMemory } from "./grounding-module.ts";
+import { createLateTextMemory } from "./late-texts.ts";
 import { createMinHashMemory } from "./minhash.ts";
 import type { MinHashMemory } from "./minhash.ts";
 import { createPinMemory } from "./pins.ts";
@@ -15,9 +16,13 @@ export interface VaultMemory {
   readonly citations: SharedArrayBuffer;
   readonly thresholds: SharedArrayBuffer;
   readonly pins: SharedArrayBuffer;
+  readonly lateTexts: SharedArrayBuffer;
+  /** Where the records of late texts are read; empty without a journal on disk. */
+  readonly journal: string;
 }
 
-export function createVaultMemory(): VaultMemory {
+/** New and empty; `journal` is the directory of the journal that fills it. */
+export function createVaultMemory(journal = ""): VaultMemory {
   return {
     grounding: createGroundingMemory(),
     catalogue: createCatalogueMemory(),
@@ -25,5 +30,7 @@ export function createVaultMemory(): VaultMemory {
     citations: createCitationMemory(),
     thresholds: createThresholdMemory(),
     pins: createPinMemory(),
+    lateTexts: createLateTextMemory(),
+    journal,
   };
 }

@@ -25,10 +25,11 @@ import {
 } from "./evidence-log.ts";
 import type { EvidenceEvent } from "./evidence-log.ts";
 import { numbersModel, readNumbers } from "./grounding-tables.ts";
-import { INDEX_INLINE_UNITS_MAX, inParts } from "./indexing.ts";
+import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./indexing.ts";
 import type { IndexLater, ReadyText, TextToIndex } from "./indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./labels.ts";
 import type { Measured } from "./labels.ts";
+import type { TextPlace } from "./late-texts.ts";
 import { leafHash, MerkleTree } from "./merkle.ts";
 import { eventOf, isRepeat, isSameContent, keepsText, nameOf, recordOf } from "./records.ts";
 import type { Held } from "./records.ts";
@@ -99,8 +100,21 @@ export class Vault implements EvidenceVault {
     return this.#shelf.indexBytes;
   }
 
-  /** Applies one event of the journal, at start. Throws when it is of an unknown version. */
-  replay(payload: Uint8Array): void {
+  /** Texts of the journal that are not indexed yet. */
+  get lateCount(): number {
+    return this.#shelf.lateCount;
+  }
+
+  /**
+   * Applies one event of the journal, at start; with the `place` of its record its text is indexed
+   * later (late-texts.ts). Throws when it is of an unknown version.
+   */
+  replay(payload: Uint8Array, place?: TextPlace): void {
+    const left = place && leaveForLater(payload, place);
+    if (left !== undefined) {
+      this.#apply(left.event, left.ready);
+      return;
+    }
     const labels = decodeLabels(payload);
     if (labels !== undefined) {
       this.#labels.apply(labels);

@@ -15,7 +15,7 @@ const SWAP_MS_MAX = 30_000;
 const NO_SWAP = `no other table ${SWAP_MS_MAX} ms after a revocation`;
 /** A kill that waits for the swap follows it within so long. */
 const SWAP_REACH_MS = 20;
-/** Of four rounds one revokes two keys, one kills the next start as well, one waits for the swap. */
+/** Of four rounds one revokes two keys, one kills the next start too, one waits for the swap. */
 const KINDS = 4;
 const TWO_KEYS = 1;
 const START_KILL = 2;
