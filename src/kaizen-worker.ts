@@ -67,12 +67,9 @@ interface Attacks {
  */
 function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
   const { writer, reader, cast } = replayed;
-  const credibility = () => ({
-    isInForce: reader.areStandingsInForce,
-    believed: standings?.believed ?? 0,
-  });
+  const isInForce = () => reader.areStandingsInForce;
+  if (cast.frauds.length < 2) return { credibility: { isInForce: isInForce(), believed: 0 } };
   const standings = attackStandings(task);
-  if (cast.frauds.length < 2) return { credibility: credibility() };
   const twins = new Map<ScorecardRows, ScorecardRows>();
   const stage: AttackStage = {
     fold: (outcome) => {
@@ -99,7 +96,8 @@ function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
     { before: twins.get(before)!, after: twins.get(after)! },
   ]);
   const handshake = Object.fromEntries(entries) as AttackRows;
-  return { rows: { check, handshake }, credibility: credibility() };
+  const believed = standings?.believed ?? 0;
+  return { rows: { check, handshake }, credibility: { isInForce: isInForce(), believed } };
 }
 
 function attackStandings({ journal, uptoLsn, champion, seeds }: KaizenTask) {
