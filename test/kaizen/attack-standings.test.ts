@@ -6,9 +6,12 @@ import { readStandingHistory } from "../../src/credibility-history.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { AttackStandings } from "../../src/kaizen/attack-standings.ts";
 import { GATE_POLICY } from "../../src/kaizen/gate.ts";
+import type { RunRecord } from "../../src/kaizen/kaizen.ts";
 import { parseSeedRules } from "../../src/kaizen/seeds.ts";
 import { standingBatch, standingPolicy } from "../../src/kaizen/standings.ts";
 import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { endAll, runCommand } from "../cli/process.ts";
+import { startServer } from "../crash/server.ts";
 import { ASKED, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 
@@ -19,6 +22,7 @@ afterEach(async () => {
   await stage?.kaizen.close();
   await stage?.ledger.close();
   stage = undefined;
+  await endAll();
 });
 
 describe("gate G9 in a run", () => {
@@ -97,4 +101,32 @@ it("writes nothing where the seeds name nobody", async () => {
   const attack = new AttackStandings(history, parseSeedRules("agent://nobody/*"), CONFIG);
   expect(attack.batch()).toBeUndefined();
   expect(attack.believed).toBe(0);
+});
+
+it("takes the seeds from the setting, in the server and by command", async () => {
+  stage = await openStage();
+  const { dataDir, ledger } = stage;
+  await ledger.appendBatch(outcomesOf(1, 2000, Date.now()));
+  await ledger.close();
+  stage = undefined;
+  // Who vouches for the attackers believes them: the mark that these very seeds were asked.
+  const named = { TRUSTRANK_SEEDS: "agent://voice/*,agent://attack/*" };
+  const believed = ({ findings }: RunRecord) =>
+    findings!.sides.map(
+      ({ gates }) => gates.find(({ id }) => id === "G9")!.numbers["invented_believed"]! > 0,
+    );
+  const byCommand = async (environment: Record<string, string>) => {
+    const flags = ["--dry-run", "--holdout-days", "120", "--json", "--data-dir", dataDir];
+    const { code, stdout, stderr } = await runCommand(["kaizen", "run", ...flags], environment);
+    expect(code, stderr).toBe(0);
+    return believed(JSON.parse(stdout) as RunRecord);
+  };
+  expect(await byCommand(named)).toEqual([true, true]);
+  expect(await byCommand({ ...named, TRUSTRANK_CREDIBILITY: "off" })).toEqual([false, false]);
+  const environment = { ...named, TRUSTRANK_KAIZEN: "off" };
+  const server = await startServer(dataDir, { environment });
+  const asked = JSON.stringify({ dry_run: true, holdout_days: 120 });
+  const { body } = await server.post("/v1/kaizen/run", asked);
+  expect(believed(body as RunRecord)).toEqual([true, true]);
+  await server.kill("SIGTERM");
 });
