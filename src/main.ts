@@ -180,21 +180,20 @@ async function openLearning(
   closers: Closer[],
 ) {
   const { ledger, engine } = evidence;
+  const shared = { journal: paths.journal, ledger, clock: Date.now, log };
+  const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
   const kaizen = await openKaizen(
-    { dataDir: paths.root, journal: paths.journal, ledger, clock: Date.now, log },
+    { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
     config.isKaizenScheduled,
     store,
   );
   closers.push(() => kaizen.close());
   const credibility = await openCredibility({
-    journal: paths.journal,
-    ledger,
+    ...shared,
     engine,
-    isWanted: config.isCredibilityWanted ?? SHIPPED.credibility,
-    rules: config.seeds,
+    isWanted,
+    rules: seeds,
     config: SHIPPED,
-    clock: Date.now,
-    log,
   });
   closers.push(() => credibility.close());
   return { kaizen, credibility };
