@@ -19,6 +19,7 @@ import { openLedgerCore } from "../src/ledger/ledger-core.ts";
 import { OutcomeBatch } from "../src/ledger/outcome-batch.ts";
 import { startService } from "../src/main.ts";
 import { encodeEvent } from "../src/vault/evidence-log.ts";
+import { itemOf } from "./vault/_setup.ts";
 
 const ADMIN_KEY = "evidence-indexing-test-key-0123456789abcd";
 const SOURCES = 3000;
@@ -31,6 +32,7 @@ interface Line {
   members: Record<string, unknown> | undefined;
 }
 
+const BY = { tenant: "operator", keyId: "test", isAdmin: true };
 const lines: Line[] = [];
 const note = (event: string, members?: Record<string, unknown>) => lines.push({ event, members });
 const log = { info: note, warn: note, error: note };
@@ -92,22 +94,31 @@ it("compares texts with sources that are not indexed yet, and with all of them l
   expect(vault.lateCount).toBe(SOURCES);
   const codeOf = async (context: VerifyContext) =>
     (await assessor.assess(context, "operator")).reasonCode;
-  expect(await codeOf(trueOf(2990))).toBe("");
-  expect(await codeOf(falseOf(2989))).toBe("CITATION_MISMATCH");
+  expect(await codeOf(trueOf(2999))).toBe("");
+  expect(await codeOf(falseOf(2998))).toBe("CITATION_MISMATCH");
   expect(vault.lateCount).toBe(SOURCES - 2);
 
   lines.length = 0;
   const stop = startIndexing(vault.memory, log);
-  // Asked while others are at the same texts.
+  // Asked, and replaced, while others are at the same texts.
+  const replaced: number[] = [];
   for (let page = 0; vault.lateCount > 0; page = (page + 13) % SOURCES) {
-    if (page === LONG) continue;
+    if (page === LONG || replaced.includes(page)) continue;
     expect(await codeOf(falseOf(page))).toBe("CITATION_MISMATCH");
-    await new Promise((resolve) => setImmediate(resolve));
+    const other = SOURCES - 10 - replaced.length;
+    if (page % 3 > 0 || replaced.length > 500) continue;
+    replaced.push(other);
+    await vault.register([itemOf(`page/${other}`, strangeOf(other))], BY);
   }
   await stop();
+  expect(replaced.length).toBeGreaterThan(10);
+  for (const page of replaced) {
+    expect(await codeOf(trueOf(page))).toBe("CITATION_MISMATCH");
+    expect(await codeOf(falseOf(page))).not.toBe("CITATION_MISMATCH");
+  }
   expect(lines.map(({ event }) => event)).toEqual(["evidence_indexed"]);
   expect(lines[0]!.members).toMatchObject({ count: SOURCES - 2 });
-  for (const page of [0, LONG, 1500, SOURCES - 1]) {
+  for (const page of [0, LONG, 1500, SOURCES - 3]) {
     expect(await codeOf(trueOf(page))).toBe("");
     expect(await codeOf(falseOf(page))).toBe("CITATION_MISMATCH");
   }

@@ -3,8 +3,8 @@
 // and whoever needs one before makes it on the spot. Nobody waits, no answer is other than later.
 //
 // INVARIANT: an index is in its place before its text is struck from the list (one compare-and-swap
-// each, so that of two builders one wins). The writer strikes a text before it asks for pins: who
-// builds is pinned (pins.ts), so that a number is never used again under a builder.
+// each, so that of two builders one wins). Who builds is pinned (pins.ts): the writer strikes a text
+// once nobody can know its source, and uses the number again once no builder is left from before.
 import { DOCUMENTS_MAX, GROUNDING_DIRECTORY } from "../../assembly/grounding/layout.ts";
 
 /*
@@ -59,7 +59,7 @@ export class LateTexts {
     this.#header[END_AT] = Math.max(this.#header[END_AT]!, number + 1);
   }
 
-  /** Writer, when a source is taken out of sight and by whoever has made its index: not listed. */
+  /** Writer, when a source is gone, and whoever has made its index: it is listed no more. */
   strike(number: number): void {
     const bytes = Atomics.load(this.#bytes, number);
     if (bytes === 0) return;

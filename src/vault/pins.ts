@@ -71,7 +71,11 @@ export class Retirement {
   sweep(): void {
     if (this.#waiting.length === 0) return;
     const oldest = this.#oldestPin();
-    this.#waiting = this.#waiting.filter(({ epoch, release }) => oldest < epoch || !release());
+    const waiting = this.#waiting;
+    // A release may add what has to wait in its turn.
+    this.#waiting = [];
+    const left = waiting.filter(({ epoch, release }) => oldest < epoch || !release());
+    this.#waiting = [...left, ...this.#waiting];
   }
 
   #oldestPin(): number {

@@ -137,7 +137,17 @@ export class Shelf {
 
   #release(document: number): void {
     if (document < 0) return;
-    this.#late.strike(document);
-    this.#retirement.add(() => this.#writer.release(document));
+    const release = () => this.#retirement.add(() => this.#writer.release(document));
+    if (this.#late.bytesOf(document) === 0) {
+      release();
+      return;
+    }
+    // Readers of this version may index it yet. Once they are gone nobody begins to any more, and
+    // once those are gone that have begun its number is free.
+    this.#retirement.add(() => {
+      this.#late.strike(document);
+      release();
+      return true;
+    });
   }
 }

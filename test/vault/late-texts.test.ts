@@ -11,6 +11,7 @@ import type { EvidenceEvent } from "../../src/vault/evidence-log.ts";
 import { LateIndexer } from "../../src/vault/late-indexer.ts";
 import type { ReadRecord } from "../../src/vault/late-indexer.ts";
 import type { TextPlace } from "../../src/vault/late-texts.ts";
+import { Pin } from "../../src/vault/pins.ts";
 import { ACME, BRIDGE, itemOf, NOW, openVault } from "./_setup.ts";
 
 const TRUE_CLAIM = "The engineer John Bradfield led the project.";
@@ -129,6 +130,31 @@ describe("texts that are indexed later", () => {
     expect(codeOf("Oak trees lose brown foliage when October nights grow cold.", "new")).toBe(
       "CITATION_MISMATCH",
     );
+  });
+
+  it("keeps the text of a version for as long as a reader may be at it", async () => {
+    const payloads = await writeHistory();
+    const { vault } = replayed(payloads, true);
+    const pin = new Pin(vault.memory.pins);
+    const indexer = LateIndexer.open(vault.memory, readerOf(payloads))!;
+    const { texts } = indexer;
+    pin.enter();
+    // The first source has the first number.
+    await vault.register([itemOf("bridge", LEAVES)], ACME);
+    expect(texts.bytesOf(0)).toBeGreaterThan(0);
+    expect(indexer.make(0)).toBeUndefined();
+    expect(texts.isIndexed(0)).toBe(true);
+    pin.leave();
+    // Any change looks what can be used again.
+    await vault.revoke("digest", ACME);
+    expect(texts.isIndexed(0)).toBe(false);
+
+    pin.enter();
+    await vault.register([itemOf("leaves", BRIDGE)], ACME);
+    expect(vault.lateCount).toBe(4);
+    pin.leave();
+    await vault.revoke("shop", ACME);
+    expect(vault.lateCount).toBe(3);
   });
 
   it("tells what cannot be read, and holds it against nobody", async () => {
