@@ -67,7 +67,7 @@ export class LateIndexer {
   #build(document: number, place: TextPlace, read: ReadRecord): void {
     const { text, kind } = decodeEvent(read(place));
     const builder = this.#builder;
-    if (text === undefined || builder === undefined || this.texts.isIndexed(document)) return;
+    if (text === undefined || builder === undefined) return;
     const flat = flattenDocument(text, kind);
     const made = builder.build(flat.text, flat.leaves);
     if (this.texts.publish(document, made)) return;

@@ -157,6 +157,26 @@ describe("texts that are indexed later", () => {
     expect(vault.lateCount).toBe(3);
   });
 
+  it("throws away the second of two indexes of one text, and uses its memory again", async () => {
+    const payloads = await writeHistory();
+    const { vault, assessor } = replayed(payloads, true, readerOf(payloads));
+    const quick = LateIndexer.open(vault.memory, readerOf(payloads))!;
+    // Another thread is done with the text while this one reads it.
+    const slow = LateIndexer.open(vault.memory, (place) => {
+      quick.make(0);
+      return readerOf(payloads)(place);
+    })!;
+    expect(slow.make(0)).toBeUndefined();
+    expect(vault.lateCount).toBe(4);
+    const bytes = vault.indexBytes;
+    await vault.register([itemOf("same", BRIDGE)], ACME);
+    expect(vault.indexBytes).toBe(bytes);
+    const codeOf = (content: string, id: string) =>
+      assessor.assess({ content, cited_sources: [id] }, "acme").reasonCode;
+    expect(codeOf(TRUE_CLAIM, "bridge")).toBe("");
+    expect(codeOf(STRANGE, "same")).toBe("CITATION_MISMATCH");
+  });
+
   it("tells what cannot be read, and holds it against nobody", async () => {
     const payloads = await writeHistory();
     const { vault, assessor } = replayed(payloads, true, () => {
