@@ -27,6 +27,10 @@ const SOURCES = 3000;
 const LONG = 7;
 const dataDir = mkdtempSync(join(tmpdir(), "trustrank-indexing-"));
 
+interface BatchItem {
+  result: { provenance_data: { sources: { status: string }[] } };
+}
+
 interface Line {
   event: string;
   members: Record<string, unknown> | undefined;
@@ -146,18 +150,14 @@ it("opens the port at once and is right from the first answer on", async () => {
   );
   const service = await startService(config, log, () => undefined);
   const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
+  const post = async (route: string, body: object) => {
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await fetch(service.url + route, init)).json();
+  };
+  const asked = { agent_id: "agent://acme/writer", action: "report.publish", tool_level: "L2" };
   const provenanceOf = async (context: VerifyContext) => {
-    const response = await fetch(`${service.url}/v1/trust/verify`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({
-        agent_id: "agent://acme/writer",
-        action: "report.publish",
-        tool_level: "L2",
-        context,
-      }),
-    });
-    const { provenance_data } = (await response.json()) as { provenance_data: unknown };
+    const answer = await post("/v1/trust/verify", { ...asked, context });
+    const { provenance_data } = answer as { provenance_data: unknown };
     return provenance_data;
   };
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
@@ -165,6 +165,11 @@ it("opens the port at once and is right from the first answer on", async () => {
     sources: [{ id: "page/2998", status: "CITATION_MISMATCH" }],
   });
   expect(await provenanceOf(trueOf(2997))).toMatchObject({ source_verified: true });
+  // By threads of the pool, which read and index for themselves.
+  const items = Array.from({ length: 600 }, (_, at) => ({ ...asked, context: falseOf(at + 900) }));
+  const batch = (await post("/v1/trust/verify/batch", { items })) as { items: BatchItem[] };
+  const found = batch.items.map(({ result }) => result.provenance_data.sources[0]?.status);
+  expect(new Set(found)).toEqual(new Set(["CITATION_MISMATCH"]));
   const gauge = async () => {
     const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
     return Number(/^trustrank_evidence_unindexed (\d+)$/m.exec(text)?.[1]);
