@@ -3,8 +3,9 @@
 // and whoever needs one before makes it on the spot. Nobody waits, no answer is other than later.
 //
 // INVARIANT: an index is in its place before its text is struck from the list (one
-// compare-and-swap each, so that of two builders one wins). Who builds is pinned (pins.ts): the writer strikes a text
-// once nobody can know its source, and uses the number again once no builder is left from before.
+// compare-and-swap each, so that of two builders one wins). Who builds is pinned (pins.ts): the
+// writer strikes a text once nobody can know its source, and uses the number again once no builder
+// is left from before.
 import { DOCUMENTS_MAX, GROUNDING_DIRECTORY } from "../../assembly/grounding/layout.ts";
 
 /*
