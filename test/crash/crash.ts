@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { endAll } from "../cli/process.ts";
 import { crashRun, REFOLD_HISTORY, refoldKills, tableOf } from "./run.ts";
 
 const { values } = parseArgs({
@@ -21,10 +22,12 @@ const seed = Number(values.seed);
 process.stdout.write(`seed ${seed}\n`);
 const progress = (line: string) => process.stderr.write(`${line}\n`);
 const refolds = Number(values.refolds);
-const outcomes =
+const run = async () =>
   values.only === "refolds"
     ? [await refoldKills(folder, { rounds: refolds, history: REFOLD_HISTORY }, seed, progress)]
-    : await crashRun(folder, { rounds: Number(values.rounds), refolds, seed }, progress);
+    : crashRun(folder, { rounds: Number(values.rounds), refolds, seed }, progress);
+// A harness that fails itself must not leave its servers behind.
+const outcomes = await run().finally(endAll);
 process.stdout.write(tableOf(outcomes));
 const isBroken = outcomes.some(({ faults }) => faults.length > 0);
 if (isBroken) process.stdout.write(`the data directories are kept in ${folder}\n`);
