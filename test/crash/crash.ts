@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { endAll } from "../cli/process.ts";
+import type { Outcome } from "./damage.ts";
 import { crashRun, REFOLD_HISTORY, refoldKills, tableOf } from "./run.ts";
 
 const { values } = parseArgs({
@@ -26,8 +27,13 @@ const run = async () =>
   values.only === "refolds"
     ? [await refoldKills(folder, { rounds: refolds, history: REFOLD_HISTORY }, seed, progress)]
     : crashRun(folder, { rounds: Number(values.rounds), refolds, seed }, progress);
-// A harness that fails itself must not leave its servers behind.
-const outcomes = await run().finally(endAll);
+let outcomes: Outcome[];
+try {
+  outcomes = await run();
+} finally {
+  // A harness that fails itself must not leave its servers behind.
+  await endAll();
+}
 process.stdout.write(tableOf(outcomes));
 const isBroken = outcomes.some(({ faults }) => faults.length > 0);
 if (isBroken) process.stdout.write(`the data directories are kept in ${folder}\n`);
