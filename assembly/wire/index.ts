@@ -1,7 +1,25 @@
 // The scan of a plain verify request (SPEC §2.2): one pass over a JSON body that has only the
 // members a gateway sends, ASCII, without escapes, sixteen bytes at a time. Accepts or declines,
 // never reports: what it declines, sound or broken, the general parser reads. Numbers come out:
-// where each text starts and ends.
+// where each text starts and ends, and where it is kept.
+import { keep } from "./keep.ts";
+import {
+  ACTION,
+  AGENT_ID,
+  CITED_SO,
+  CONTENT_,
+  CONTEXT,
+  DURATION,
+  HASH,
+  SESSION_,
+  SEVEN_BYTES,
+  SHA256,
+  STAKES_NAME,
+  TOOL_LEVE,
+  URCE,
+  _SEC,
+} from "./names.ts";
+import { endOfPlain, isAction, isHex } from "./text.ts";
 import {
   ACTION_END,
   ACTION_START,
@@ -10,6 +28,9 @@ import {
   BODY_BASE,
   HASH_LENGTH,
   HASH_START,
+  KEPT_ACTION,
+  KEPT_AGENT,
+  KEPT_SOURCES,
   LEVEL,
   PADDING_BYTES,
   RESULT_BASE,
@@ -32,22 +53,6 @@ const AGENT_LENGTH_MAX: u32 = 512;
 const ACTION_LENGTH_MAX: u32 = 256;
 const SOURCE_LENGTH_MAX: u32 = 512;
 const DIGITS_MAX: u32 = 9;
-
-/** Names as they lie in memory, up to eight bytes a load, the closing quote where it fits. */
-const AGENT_ID: u64 = 0x64695f746e656761; // agent_id
-const ACTION: u64 = 0x00226e6f69746361; // action"
-const STAKES_NAME: u64 = 0x00227365_6b617473; // stakes"
-const CONTEXT: u64 = 0x22747865746e6f63; // context"
-const TOOL_LEVE: u64 = 0x6576656c5f6c6f6f; // ool_leve
-const SEVEN_BYTES: u64 = 0x00ffffffffffffff;
-const CONTENT_: u64 = 0x5f746e65746e6f63; // content_
-const HASH: u32 = 0x68736168; // hash
-const CITED_SO: u64 = 0x6f735f6465746963; // cited_so
-const URCE: u32 = 0x65637275; // urce
-const SESSION_: u64 = 0x5f6e6f6973736573; // session_
-const DURATION: u64 = 0x6e6f697461727564; // duration
-const _SEC: u32 = 0x6365735f; // _sec
-const SHA256: u64 = 0x3a36353261687322; // "sha256:
 
 const HAS_AGENT: u32 = 1;
 const HAS_ACTION: u32 = 2;
@@ -84,21 +89,6 @@ function take(code: u32): bool {
   return true;
 }
 
-/** The address of the first byte that is a quote or may not stand in a plain string. */
-function endOfPlain(from: u32): u32 {
-  let to = from;
-  while (true) {
-    const bytes = v128.load(to);
-    const unusual = v128.or(
-      v128.or(i8x16.lt_s(bytes, i8x16.splat(0x20)), i8x16.eq(bytes, i8x16.splat(0x7f))),
-      v128.or(i8x16.eq(bytes, i8x16.splat(0x22)), i8x16.eq(bytes, i8x16.splat(0x5c))),
-    );
-    const mask = i8x16.bitmask(unusual);
-    if (mask != 0) return to + <u32>ctz<i32>(mask);
-    to += 16;
-  }
-}
-
 /** A plain string of 1 to `lengthMax` characters; its bounds go to `word` and the next. */
 function takeString(word: u32, lengthMax: u32): bool {
   if (!take(QUOTE)) return false;
@@ -112,24 +102,9 @@ function takeString(word: u32, lengthMax: u32): bool {
   return true;
 }
 
-/** SPEC §2.2: `<domain>.<operation>`, two segments or more of `[A-Za-z0-9_-]`. */
 function takeAction(): bool {
   if (!takeString(ACTION_START, ACTION_LENGTH_MAX)) return false;
-  const end = BODY_BASE + result(ACTION_END);
-  let segment: u32 = BODY_BASE + result(ACTION_START);
-  let dots = 0;
-  for (let index = segment; index < <u32>end; index++) {
-    const code: u32 = load<u8>(index);
-    if (code == 0x2e) {
-      if (index == segment) return false;
-      dots++;
-      segment = index + 1;
-    } else {
-      const isLetter = (code | 0x20) - 0x61 < 26;
-      if (!isLetter && code - 0x30 >= 10 && code != 0x5f && code != 0x2d) return false;
-    }
-  }
-  return dots > 0 && segment < <u32>end;
+  return isAction(BODY_BASE + result(ACTION_START), BODY_BASE + result(ACTION_END));
 }
 
 /** `"L0"` to `"L3"`. */
@@ -164,13 +139,7 @@ function takeDigits(): i32 {
 function takeHash(): bool {
   if (next() != QUOTE || at + HASH_LENGTH + 1 >= stop || load<u64>(at) != SHA256) return false;
   const end = at + 1 + HASH_LENGTH;
-  for (let index = at + 8; index < end; index += 16) {
-    const bytes = v128.load(index);
-    const digits = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x30)), i8x16.splat(10));
-    const letters = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(6));
-    if (!i8x16.all_true(v128.or(digits, letters))) return false;
-  }
-  if (load<u8>(end) != QUOTE) return false;
+  if (!isHex(at + 8, end) || load<u8>(end) != QUOTE) return false;
   setResult(HASH_START, at + 1 - BODY_BASE);
   at = end + 1;
   return true;
@@ -258,6 +227,20 @@ function takeMember(): u32 {
   return takeName(10) && takeLevel() ? HAS_LEVEL : 0;
 }
 
+function keepText(to: u32, bounds: u32): void {
+  setResult(to, keep(BODY_BASE + result(bounds), BODY_BASE + result(bounds + 1)));
+}
+
+/** Only of what was accepted: the caller keeps a string for each text that is kept here. */
+function keepTexts(): void {
+  keepText(KEPT_AGENT, AGENT_START);
+  keepText(KEPT_ACTION, ACTION_START);
+  const count = result(SOURCE_COUNT);
+  for (let index: i32 = 0; index < count; index++) {
+    keepText(KEPT_SOURCES + index, SOURCES + 2 * index);
+  }
+}
+
 /** Scans the `length` bytes at BODY_BASE. True: accepted, the result region is filled. */
 export function scan(length: u32): bool {
   at = BODY_BASE;
@@ -281,5 +264,7 @@ export function scan(length: u32): bool {
   }
   next();
   // A zero byte within the body is not its end.
-  return (seen & REQUIRED) == REQUIRED && at == stop;
+  if ((seen & REQUIRED) != REQUIRED || at != stop) return false;
+  keepTexts();
+  return true;
 }

@@ -1,5 +1,5 @@
-// Memory of the request scanner: private to each thread, a page for both regions. Imported by the
-// module and by its caller, so that an offset is written once.
+// Memory of the request scanner, private to each thread: results, body and the texts met lately.
+// Imported by the module and by its caller, so that an offset is written once.
 
 /** Results, as 32-bit words. Starts and ends are byte offsets into the body. */
 export const RESULT_BASE = 1024;
@@ -18,7 +18,16 @@ export const SOURCE_COUNT = 8;
 /** Start and end of each. */
 export const SOURCES = 10;
 export const SOURCES_MAX = 64;
-export const RESULT_WORDS = SOURCES + 2 * SOURCES_MAX;
+/**
+ * Where each text is kept: of agent, action and the sources in this order. A slot that holds it
+ * already; `REPLACED - slot` when it has just taken the place of another; NOT_KEPT.
+ */
+export const KEPT_AGENT = SOURCES + 2 * SOURCES_MAX;
+export const KEPT_ACTION = KEPT_AGENT + 1;
+export const KEPT_SOURCES = KEPT_AGENT + 2;
+export const NOT_KEPT = -1;
+export const REPLACED = -2;
+export const RESULT_WORDS = KEPT_SOURCES + SOURCES_MAX;
 
 /** The body; longer ones are for the general parser. */
 export const BODY_BASE = 4096;
@@ -27,3 +36,11 @@ export const BODY_BYTES_MAX = 16_384;
 export const PADDING_BYTES = 32;
 
 export const HASH_LENGTH = 71;
+
+/** Texts met lately, one per slot: its length, then the text with zeros behind it. */
+export const KEPT_BASE = 65_536;
+export const KEPT_SLOTS = 1024;
+export const KEPT_STRIDE = 128;
+export const KEPT_TEXT = 8;
+/** A longer text is not kept. */
+export const KEPT_BYTES_MAX = KEPT_STRIDE - KEPT_TEXT;

@@ -11,6 +11,24 @@ const RANDOM_BYTES = 10;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
+const ID_BYTES = 36;
+/** Where the two bytes that count begin in the text. */
+const LOW_AT = 32;
+const HEX_DIGITS = Buffer.from("0123456789abcdef", "latin1");
+/** The id made last on this thread, and its text as bytes. */
+let lastId = "";
+let lastBytes = new Uint8Array(ID_BYTES);
+
+/**
+ * Writes an id, ASCII, into `bytes` at `at` and returns its length. The one made last, which is
+ * nearly always the one asked for, is at hand as bytes: its string is laid out flat for nobody.
+ */
+export function writeId(id: string, bytes: Buffer, at: number): number {
+  if (id !== lastId) return bytes.write(id, at, "latin1");
+  bytes.set(lastBytes, at);
+  return ID_BYTES;
+}
+
 /**
  * Makes UUIDv7 strings that grow: the random bits are drawn anew each millisecond and counted up
  * within it (RFC 9562 §6.2, method 2), so that of all but the last two bytes the text is kept.
@@ -25,6 +43,7 @@ export class RequestIds {
   #low = 0;
   #fixed = "";
   #high = 0;
+  readonly #bytes = new Uint8Array(ID_BYTES);
 
   constructor(now: () => number) {
     this.#now = now;
@@ -37,7 +56,9 @@ export class RequestIds {
     if (nowMs > this.#nowMs) this.#draw(nowMs);
     else if (this.#low === 0xffff) this.#carry();
     else this.#low += 1;
-    return this.#prefix + HEX[this.#low >>> 8]! + HEX[this.#low & 0xff]!;
+    lastId = this.#prefix + HEX[this.#low >>> 8]! + HEX[this.#low & 0xff]!;
+    this.#setBytes();
+    return lastId;
   }
 
   /** The caller's id when it is safe to echo, else a new one. */
@@ -71,10 +92,20 @@ export class RequestIds {
     this.#setPrefix();
   }
 
+  #setBytes(): void {
+    const [bytes, low] = [this.#bytes, this.#low];
+    bytes[LOW_AT] = HEX_DIGITS[low >>> 12]!;
+    bytes[LOW_AT + 1] = HEX_DIGITS[(low >>> 8) & 0xf]!;
+    bytes[LOW_AT + 2] = HEX_DIGITS[(low >>> 4) & 0xf]!;
+    bytes[LOW_AT + 3] = HEX_DIGITS[low & 0xf]!;
+    lastBytes = bytes;
+  }
+
   #setPrefix(): void {
     const text = this.#fixed + this.#high.toString(16).padStart(4, "0");
     // In one piece: it is part of every id of its millisecond.
     this.#prefix = Buffer.from(text).toString();
+    this.#bytes.set(Buffer.from(text));
   }
 }
 

@@ -1,22 +1,26 @@
 // The fast way into a verify request (SPEC §2.2): the bytes go into this thread's private module,
-// one call says where each member stands, and the texts are cut out of one string. Anything but
-// the plain body that a gateway sends, sound or broken, is left to contract/parse-json.ts and
-// parse-requests.ts: this path accepts or declines, it never reports a fault.
+// one call says where each member stands and which texts were met before: these have a string, the
+// others are cut out of the body's. Anything but the plain body that a gateway sends, sound or
+// broken, is left to contract/parse-json.ts and parse-requests.ts: this path accepts or declines
+// and never reports a fault.
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
 // test/http/verify-scan.test.ts holds it on generated and damaged bodies.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
-  ACTION_END,
   ACTION_START,
-  AGENT_END,
   AGENT_START,
   BODY_BASE,
   BODY_BYTES_MAX,
   HASH_LENGTH,
   HASH_START,
+  KEPT_ACTION,
+  KEPT_AGENT,
+  KEPT_SLOTS,
+  KEPT_SOURCES,
   LEVEL,
+  REPLACED,
   RESULT_BASE,
   RESULT_WORDS,
   SESSION,
@@ -33,6 +37,7 @@ interface ScanExports {
   scan(length: number): number;
 }
 
+const EMPTY = Buffer.alloc(0);
 const MODULE_PATH = fileURLToPath(new URL("../../build/wire.wasm", import.meta.url));
 
 /** The module, instantiated for this thread. Throws when the build is missing. */
@@ -45,6 +50,11 @@ class VerifyScanner {
   readonly #exports: ScanExports;
   readonly #input: Uint8Array;
   readonly #words: Int32Array;
+  /** By slot: the string of a text met twice. Once made it is hashed and laid out flat for good. */
+  readonly #kept: (string | undefined)[] = Array.from({ length: KEPT_SLOTS });
+  /** The body under way, and as a string once a text has to be cut out of it. */
+  #body: Buffer = EMPTY;
+  #text = "";
 
   constructor(exports: ScanExports) {
     const { memory } = exports;
@@ -59,38 +69,55 @@ class VerifyScanner {
     this.#input.set(body);
     if (this.#exports.scan(length) !== 1) return undefined;
     const words = this.#words;
-    // What was accepted is ASCII.
-    const text = body.toString("latin1");
+    this.#body = body;
     const request: VerifyRequest = {
-      agent_id: text.substring(words[AGENT_START]!, words[AGENT_END]),
-      action: text.substring(words[ACTION_START]!, words[ACTION_END]),
+      agent_id: this.#textAt(AGENT_START, KEPT_AGENT),
+      action: this.#textAt(ACTION_START, KEPT_ACTION),
       tool_level: TOOL_LEVELS[words[LEVEL]!]!,
-      context: contextOf(text, words),
+      context: this.#context(),
     };
     const stakes = words[STAKES]!;
     if (stakes >= 0) request.stakes = stakes;
+    this.#body = EMPTY;
+    this.#text = "";
     return request;
   }
-}
 
-function contextOf(text: string, words: Int32Array): VerifyContext {
-  const context: VerifyContext = {};
-  const hash = words[HASH_START]!;
-  if (hash >= 0) context.content_hash = text.substring(hash, hash + HASH_LENGTH);
-  const sourceCount = words[SOURCE_COUNT]!;
-  if (sourceCount >= 0) context.cited_sources = sourcesOf(text, words, sourceCount);
-  const seconds = words[SESSION]!;
-  if (seconds >= 0) context.session_duration_sec = seconds;
-  return context;
-}
-
-function sourcesOf(text: string, words: Int32Array, count: number): string[] {
-  const sources: string[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const at = SOURCES + 2 * index;
-    sources.push(text.substring(words[at]!, words[at + 1]));
+  /** Texts are asked for in the order in which the module kept them: a slot may change hands. */
+  #context(): VerifyContext {
+    const words = this.#words;
+    const context: VerifyContext = {};
+    const count = words[SOURCE_COUNT]!;
+    if (count >= 0) {
+      const sources: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        sources.push(this.#textAt(SOURCES + 2 * index, KEPT_SOURCES + index));
+      }
+      context.cited_sources = sources;
+    }
+    const hash = words[HASH_START]!;
+    if (hash >= 0) context.content_hash = this.#cut(hash, hash + HASH_LENGTH);
+    const seconds = words[SESSION]!;
+    if (seconds >= 0) context.session_duration_sec = seconds;
+    return context;
   }
-  return sources;
+
+  #textAt(bounds: number, keptAt: number): string {
+    const slot = this.#words[keptAt]!;
+    const [start, end] = [this.#words[bounds]!, this.#words[bounds + 1]!];
+    if (slot >= 0) return (this.#kept[slot] ??= this.#body.toString("latin1", start, end));
+    // A text met for the first time is mostly one of many: it gets its string when it comes again.
+    if (slot <= REPLACED) this.#kept[REPLACED - slot] = undefined;
+    if (this.#text === "") this.#text = this.#body.toString("latin1");
+    return this.#text.substring(start, end);
+  }
+
+  /** What differs from request to request. What was accepted is ASCII. */
+  #cut(start: number, end: number): string {
+    return this.#text === ""
+      ? this.#body.toString("latin1", start, end)
+      : this.#text.substring(start, end);
+  }
 }
 
 const scanner = new VerifyScanner(instantiateScan());

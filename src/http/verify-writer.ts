@@ -5,6 +5,7 @@
 import type { VerifyResponse } from "../contract/messages.ts";
 import type { Regime, RiskLevel, Tier } from "../contract/vocabulary.ts";
 import { num } from "./json-text.ts";
+import { writeId } from "./request-id.ts";
 import { timeMembers, wrapAll } from "./verdict-writer.ts";
 
 type Trust = VerifyResponse["trust_evaluation"];
@@ -27,7 +28,7 @@ let at = out.write(START, "latin1");
 export function verifyBytes(response: VerifyResponse): Uint8Array {
   const { sources } = response.provenance_data;
   // Tokens of 128 characters at most: the pieces before the first unbounded one fit.
-  at = START.length + out.write(response.request_id, START.length, "latin1");
+  at = START.length + writeId(response.request_id, out, START.length);
   putTrust(response.trust_evaluation);
   put(provenancePiece(response.provenance_data));
   if (sources !== undefined) putSources(sources);
@@ -47,7 +48,7 @@ export function headBytes(lines: string, requestId: string): Uint8Array {
     head.write(lines, "latin1");
     headLines = lines;
   }
-  const length = lines.length + head.write(requestId, lines.length, "latin1");
+  const length = lines.length + writeId(requestId, head, lines.length);
   return (headViews[length] ??= new Uint8Array(head.buffer, 0, length));
 }
 

@@ -79,12 +79,8 @@ export class VaultAssessor {
     if (content === undefined && content_hash === undefined && cited_sources === undefined) {
       return FINDINGS.notAssessed;
     }
-    const digest = content === undefined ? content_hash?.slice(7) : sha256Hex(content);
-    if (
-      content !== undefined &&
-      content_hash !== undefined &&
-      content_hash !== `sha256:${digest}`
-    ) {
+    const own = content === undefined ? undefined : sha256Hex(content);
+    if (own !== undefined && content_hash !== undefined && content_hash !== `sha256:${own}`) {
       return FINDINGS.hashMismatch;
     }
     const isEmpty = this.#catalogue.size === 0;
@@ -95,7 +91,7 @@ export class VaultAssessor {
     }
     this.#pin.enter();
     try {
-      return this.#assessPinned(context, tenant, digest);
+      return this.#assessPinned(context, tenant, own ?? content_hash?.slice(7));
     } finally {
       this.#pin.leave();
     }

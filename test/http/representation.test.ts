@@ -5,7 +5,7 @@ import type { VerifyResponse } from "../../src/contract/messages.ts";
 import * as words from "../../src/contract/vocabulary.ts";
 import { csvOf } from "../../src/http/csv.ts";
 import { bodyFormat, replyFormat } from "../../src/http/negotiation.ts";
-import { parseTraceparent, RequestIds } from "../../src/http/request-id.ts";
+import { parseTraceparent, RequestIds, writeId } from "../../src/http/request-id.ts";
 import { writeCheck, writeHandshake } from "../../src/http/verdict-writer.ts";
 import { verifyBytes } from "../../src/http/verify-writer.ts";
 import { START_MS } from "./_setup.ts";
@@ -37,6 +37,25 @@ describe("request ids", () => {
       last = id;
     }
     expect(outOfOrder).toEqual([]);
+  });
+
+  it("are written as their text, whether made last, before, by another or by the caller", () => {
+    let nowMs = START_MS;
+    const [mine, others] = [new RequestIds(() => nowMs), new RequestIds(() => nowMs)];
+    const written = (id: string) => {
+      const bytes = Buffer.alloc(200, 0x2e);
+      const length = writeId(id, bytes, 3);
+      return bytes.toString("latin1", 3, 3 + length);
+    };
+    const made: string[] = [];
+    for (let count = 0; count < 400; count += 1) {
+      if (count % 100 === 99) nowMs += 1;
+      made.push(count % 3 === 0 ? others.next() : mine.next());
+      expect(written(made.at(-1)!)).toBe(made.at(-1));
+      expect(written(made[count >> 1]!)).toBe(made[count >> 1]);
+    }
+    expect(written(mine.take("the-caller.s-own"))).toBe("the-caller.s-own");
+    expect(written("")).toBe("");
   });
 
   it("take a traceparent only as the standard writes it", () => {

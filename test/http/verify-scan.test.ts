@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "../../src/contract/parse-json.ts";
 import { parseVerifyRequest } from "../../src/contract/parse-requests.ts";
-import { BODY_BYTES_MAX } from "../../assembly/wire/layout.ts";
+import { BODY_BYTES_MAX, KEPT_BYTES_MAX, KEPT_SLOTS } from "../../assembly/wire/layout.ts";
 import { scanVerify } from "../../src/http/verify-scan.ts";
 import { parsePlainVerify } from "../reference/verify-plain.ts";
 
@@ -122,4 +122,33 @@ test("on damaged bodies the two never disagree", () => {
     { numRuns: 5000 },
   );
   expect(accepted).toBeGreaterThan(100);
+});
+
+test("texts that were met before stay what they are, whoever takes their place", () => {
+  // Three times as many texts as are kept, met again and again, twice in one body too.
+  const name = fc.nat(3 * KEPT_SLOTS).map((n) => `doc:${n}`);
+  const body = fc.record({ agent: name, action: name, sources: fc.array(name, { maxLength: 6 }) });
+  fc.assert(
+    fc.property(fc.array(body, { minLength: 50, maxLength: 200 }), (bodies) => {
+      for (const { agent, action, sources } of [...bodies, ...bodies]) {
+        const action_ = `a.${action.slice(4)}`;
+        const context = { cited_sources: [...sources, agent, ...sources] };
+        const request = { agent_id: agent, action: action_, tool_level: "L1", context };
+        expect(expectAgreement(JSON.stringify(request))).toBe(true);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("texts alike but for their end, around the length that is kept", () => {
+  for (const length of [1, 7, 8, 9, 15, 16, 17, KEPT_BYTES_MAX - 1, KEPT_BYTES_MAX, 121, 512]) {
+    for (const text of ["x".repeat(length), `${"x".repeat(length - 1)}y`, "x".repeat(length)]) {
+      const context = { cited_sources: [text, text] };
+      const request = { ...PLAIN, agent_id: text, context };
+      for (let times = 0; times < 3; times += 1) {
+        expect(expectAgreement(JSON.stringify(request))).toBe(true);
+      }
+    }
+  }
 });
