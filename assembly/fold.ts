@@ -76,7 +76,7 @@ export function foldOutcome(
   const reporterRow = rowAddress(reporter);
   openRow(subjectRow);
   if (reporter != subject) openRow(reporterRow);
-  bookVoice(config, subject, reporter, cell, seconds);
+  bookVoice(config, subjectRow, reporterRow, timeMs);
   foldRows(config, subjectRow, reporterRow, <f64>failure, weight, stakes, timeMs);
   if (reporter != subject) closeRow(reporterRow);
   closeRow(subjectRow);

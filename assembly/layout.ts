@@ -119,7 +119,7 @@ export const INDEX_LOAD_PERCENT = 75;
 
 // Pair map entry, 24 bytes: what one reporter (or pool of reporters) has said of one subject.
 //   0 | key u64: (subject row + 1) << 32 | reporter row, or a pool number |
-//   8 | successes: mass f32 | at u32 s |
+//   8 | successes: mass f32 | at u32 s | the mass's sign bit: both have praised each other
 //  16 | failures:  mass f32 | at u32 s |
 export const PAIR_STRIDE = 24;
 export const PAIR_SUCCESS = 8;

@@ -11,9 +11,12 @@ import {
   PAIR_LOAD_PERCENT,
   PAIR_LOG2_MIN,
   PAIR_STRIDE,
+  PAIR_SUCCESS,
 } from "./layout.ts";
 import { allocate, release } from "./memory.ts";
 import { halving, reversion } from "./numeric.ts";
+
+const PRAISE_RETURNED: u32 = 0x80000000;
 
 function keyOf(subject: u32, source: u32): u64 {
   return ((<u64>(subject + 1)) << 32) | <u64>source;
@@ -67,10 +70,15 @@ export function findOrAddPair(subject: u32, source: u32): u32 {
   return entry;
 }
 
+/** Mass of a cell: never negative, its sign bit is the mark of returned praise. */
+function massOf(packed: u64): f64 {
+  return <f64>reinterpret<f32>(<u32>packed & ~PRAISE_RETURNED);
+}
+
 /** Mass of one sign (`cell` is PAIR_SUCCESS or PAIR_FAILURE) as of `seconds`. */
 export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64 {
   const packed = atomic.load<u64>(entry + cell);
-  const mass = <f64>reinterpret<f32>(<u32>packed);
+  const mass = massOf(packed);
   const at = <u32>(packed >> 32);
   if (mass == 0.0 || seconds <= at) return mass;
   return mass * reversion(<f64>(seconds - at) / 86400.0, tauDays);
@@ -79,7 +87,7 @@ export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64
 /** Decayed count of one sign on a half-life, for the reciprocity features. */
 export function pairEcho(entry: u32, cell: u32, seconds: u32, halfLife: f64): f64 {
   const packed = atomic.load<u64>(entry + cell);
-  const mass = <f64>reinterpret<f32>(<u32>packed);
+  const mass = massOf(packed);
   const at = <u32>(packed >> 32);
   if (mass == 0.0 || seconds <= at) return mass;
   return mass * halving(<f64>(seconds - at) / 86400.0, halfLife);
@@ -87,9 +95,21 @@ export function pairEcho(entry: u32, cell: u32, seconds: u32, halfLife: f64): f6
 
 /** Writer: stores a mass and its time. Time never moves back. */
 export function setPairMass(entry: u32, cell: u32, mass: f64, seconds: u32): void {
-  const at = <u32>(load<u64>(entry + cell) >> 32);
-  const time: u64 = <u64>max(at, seconds);
-  atomic.store<u64>(entry + cell, (time << 32) | <u64>reinterpret<u32>(<f32>mass));
+  const packed = load<u64>(entry + cell);
+  const time: u64 = <u64>max(<u32>(packed >> 32), seconds);
+  const mark = <u32>packed & PRAISE_RETURNED;
+  atomic.store<u64>(entry + cell, (time << 32) | <u64>(reinterpret<u32>(<f32>mass) | mark));
+}
+
+/** Whether both of a pair have praised each other, as marked in either entry. */
+export function isPraiseReturned(entry: u32): bool {
+  return (<u32>load<u64>(entry + PAIR_SUCCESS) & PRAISE_RETURNED) != 0;
+}
+
+/** Writer: marks that. */
+export function markPraiseReturned(entry: u32): void {
+  const packed = load<u64>(entry + PAIR_SUCCESS);
+  atomic.store<u64>(entry + PAIR_SUCCESS, packed | <u64>PRAISE_RETURNED);
 }
 
 function buildPairs(log2: u32): bool {

@@ -53,7 +53,7 @@ import {
   WORD_REASON_POINTS,
   WORD_SUBJECT_VARIANCE,
 } from "./layout.ts";
-import { breadthMissing, isCircle } from "./voices.ts";
+import { breadthMissing, isCircle, isNarrow } from "./voices.ts";
 
 const REASONS_MAX: u32 = 4;
 /** Points of the reasons already chosen, beside LEG_REASONS: the unused end of the leg result. */
@@ -114,9 +114,8 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   if (!hasFailed) thin += history;
   else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
   const flags = <u32>get(out, LEG_FLAGS);
-  const missing = breadthMissing(flags);
-  if (missing > 1.0) {
-    const narrow = narrowCost(config, model, missing, out);
+  if (isNarrow(flags)) {
+    const narrow = narrowCost(config, model, breadthMissing(flags), out);
     const code = isCircle(flags) ? REASON_RING_PATTERN : REASON_CONCENTRATED_REPORTERS;
     if (narrow >= least) offer(out, code, narrow);
     // What the file is thin of because few fill it is said as that, and not twice.

@@ -20,25 +20,85 @@ import {
   WORD_PAIR_TAU,
 } from "./layout.ts";
 import { word } from "./config.ts";
-import { reversion } from "./numeric.ts";
-import { findPair, pairMap, pairMass } from "./pairs.ts";
+import { DAY_MS, reversion } from "./numeric.ts";
+import { findPair, isPraiseReturned, markPraiseReturned, pairMap, pairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
 
 /** Reporters, each as heavy as the other, that make a record broad: two can err or agree alike. */
-const VOICES_ENOUGH: f64 = 3.0;
-/** What a reporter that the agent praised too lacks of a voice: one relation, told at both ends. */
-const MUTUAL_DISCOUNT: f64 = 0.5;
+const VOICES_ENOUGH: u32 = 3;
+/** A reporter that the agent praised too is this part of a voice: one relation, told at both ends. */
+const MUTUAL_PART: u32 = 2;
+/** Entries of the pair map keep whole seconds: less than this is no time. */
+const FADE_NONE_MS: f64 = 1000.0;
 
 // What the pair cap did with the outcome being folded (only one ever is), as of its own time.
 let pairBefore: f64 = 0.0;
 let pairRoom: f64 = 0.0;
-let pairAt: u32 = 0;
+let pairAtMs: f64 = 0.0;
 /** Mass of the other sign, as of the subject's newest outcome. */
 let pairOther: f64 = 0.0;
+let isReturned: bool = false;
+/** What the subject's praise weighs in its reporter's record, once: when it is first returned. */
+let praise: f64 = 0.0;
 
-/** What is left after the seconds between two times. */
-function fade(config: u32, from: u32, to: u32): f64 {
-  return to > from ? reversion(<f64>(to - from) / 86400.0, word(config, WORD_PAIR_TAU)) : 1.0;
+/** What is left of a mass between two times: exp(-days / tau), in less time than that takes. */
+function fade(config: u32, fromMs: f64, toMs: f64): f64 {
+  const elapsed = toMs - fromMs;
+  if (elapsed < FADE_NONE_MS) return 1.0;
+  const days = elapsed * (1.0 / DAY_MS);
+  const tau = word(config, WORD_PAIR_TAU);
+  if (days >= tau) return reversion(days, tau);
+  // Of an eighth, and three times squared.
+  const x = (days * 0.125) / tau;
+  const high = 1.0 / 6.0 - x * (1.0 / 24.0) + x * x * (1.0 / 120.0);
+  const eighth = 1.0 - x + x * x * (0.5 - x * high);
+  const quarter = eighth * eighth;
+  const half = quarter * quarter;
+  return half * half;
+}
+
+/**
+ * Notes that a pair whose mass of one sign was `before` is about to be given `room`, for
+ * `bookVoice`: entries may move before that.
+ */
+export function noteRoom(
+  config: u32,
+  subject: u32,
+  reporter: u32,
+  entry: u32,
+  cell: u32,
+  seconds: u32,
+  before: f64,
+  room: f64,
+): void {
+  pairBefore = before;
+  pairRoom = room;
+  pairAtMs = <f64>max(seconds, <u32>(load<u64>(entry + cell) >> 32)) * 1000.0;
+  pairOther = 0.0;
+  isReturned = false;
+  praise = 0.0;
+  if (room <= 0.0) return;
+  const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
+  if (<u32>load<u64>(entry + other) != 0) {
+    const newest = max(seconds, rowSeconds(rowAddress(subject)));
+    pairOther = pairMass(entry, other, newest, word(config, WORD_PAIR_TAU));
+  }
+  if (cell != PAIR_SUCCESS) return;
+  if (before == 0.0) meetPraise(config, subject, reporter, entry);
+  isReturned = isPraiseReturned(entry);
+}
+
+/** At the first praise of a subject: whether it has praised its reporter before. */
+function meetPraise(config: u32, subject: u32, reporter: u32, entry: u32): void {
+  const row = rowAddress(reporter);
+  if (load<u32>(row, ROW_OUTCOMES) == 0) return;
+  if (load<u32>(rowAddress(subject), ROW_REPORTED) == 0) return;
+  const told = findPair(pairMap(), reporter, subject);
+  if (told == 0) return;
+  praise = pairMass(told, PAIR_SUCCESS, rowSeconds(row), word(config, WORD_PAIR_TAU));
+  if (praise == 0.0) return;
+  markPraiseReturned(told);
+  markPraiseReturned(entry);
 }
 
 /** Time, in seconds, that the masses of a row hold at. */
@@ -46,96 +106,83 @@ function rowSeconds(row: u32): u32 {
   return <u32>(load<f64>(row, ROW_SUBJECT_TIME) / 1000.0);
 }
 
-/** Notes that a pair whose mass of one sign was `before` is given `room`, for `bookVoice`. */
-export function noteRoom(
-  config: u32,
-  subject: u32,
-  entry: u32,
-  cell: u32,
-  seconds: u32,
-  before: f64,
-  room: f64,
-): void {
-  const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
-  const newest = max(seconds, rowSeconds(rowAddress(subject)));
-  pairBefore = before;
-  pairRoom = room;
-  pairAt = max(seconds, <u32>(load<u64>(entry + cell) >> 32));
-  pairOther = pairMass(entry, other, newest, word(config, WORD_PAIR_TAU));
+function concentrationOf(flags: u32): u32 {
+  return (flags >> CONCENTRATION_SHIFT) & CONCENTRATION_MAX;
 }
 
-/** One of the three shares, 0 to 1. */
-function share(flags: u32, most: u32, shift: u32): f64 {
-  return <f64>((flags >> shift) & most) / <f64>most;
+function singleOf(flags: u32): u32 {
+  return (flags >> SINGLE_SHIFT) & SINGLE_MAX;
 }
 
+function mutualOf(flags: u32): u32 {
+  return (flags >> MUTUAL_SHIFT) & MUTUAL_MAX;
+}
+
+/** A share in whole steps: added to 2^52, a number's last bits are its rounded whole part. */
 function packed(value: f64, most: u32, shift: u32): u32 {
-  return (<u32>(min(1.0, value) * <f64>most + 0.5)) << shift;
+  const steps = <u32>reinterpret<u64>(value * <f64>most + 4503599627370496.0);
+  return min(steps, most) << shift;
 }
 
-/** Books the outcome that `noteRoom` told of. Both rows are open, their times not yet moved. */
-export function bookVoice(config: u32, subject: u32, reporter: u32, cell: u32, seconds: u32): void {
-  const row = rowAddress(subject);
-  const last = rowSeconds(row);
-  const kept = <f64>load<f32>(row, ROW_VOICES) * fade(config, last, seconds);
-  const late = fade(config, pairAt, max(last, seconds));
+/** Books the outcome that `noteRoom` told of. Both rows are open, the subject's time not moved. */
+export function bookVoice(config: u32, row: u32, reporterRow: u32, timeMs: f64): void {
+  const lastMs = load<f64>(row, ROW_SUBJECT_TIME);
+  const kept = <f64>load<f32>(row, ROW_VOICES) * fade(config, lastMs, timeMs);
+  const late = fade(config, pairAtMs, max(lastMs, timeMs));
   const added = pairRoom * late;
   const total = kept + added;
   store<f32>(row, <f32>total, ROW_VOICES);
   if (added <= 0.0) return;
   const flags = load<u32>(row, ROW_FLAGS);
   const before = pairBefore * late + pairOther;
-  let squares = share(flags, CONCENTRATION_MAX, CONCENTRATION_SHIFT) * kept * kept;
-  const singles = share(flags, SINGLE_MAX, SINGLE_SHIFT) * squares + added * added;
+  let squares = <f64>concentrationOf(flags) * (1.0 / <f64>CONCENTRATION_MAX) * kept * kept;
+  const single = <f64>singleOf(flags) * (1.0 / <f64>SINGLE_MAX) * squares + added * added;
   squares += added * (2.0 * before + added);
-  let mutual = share(flags, MUTUAL_MAX, MUTUAL_SHIFT) * kept;
-  if (cell == PAIR_SUCCESS && meetPraise(config, subject, reporter)) mutual += added;
+  let mutual = <f64>mutualOf(flags) * (1.0 / <f64>MUTUAL_MAX) * kept;
+  if (isReturned) mutual += added;
+  const part = 1.0 / total;
   const pattern =
-    packed(squares / (total * total), CONCENTRATION_MAX, CONCENTRATION_SHIFT) |
-    packed(singles / squares, SINGLE_MAX, SINGLE_SHIFT) |
-    packed(mutual / total, MUTUAL_MAX, MUTUAL_SHIFT);
+    packed(squares * part * part, CONCENTRATION_MAX, CONCENTRATION_SHIFT) |
+    packed(single / squares, SINGLE_MAX, SINGLE_SHIFT) |
+    packed(mutual * part, MUTUAL_MAX, MUTUAL_SHIFT);
   store<u32>(row, (flags & ((1 << CONCENTRATION_SHIFT) - 1)) | pattern, ROW_FLAGS);
+  if (praise > 0.0) returnPraise(reporterRow);
 }
 
-/**
- * Whether the subject has praised its reporter. The reporter's first praise of the subject turns
- * what it had from there into praise of an agent that it praised itself.
- */
-function meetPraise(config: u32, subject: u32, reporter: u32): bool {
-  const row = rowAddress(reporter);
-  if (subject == reporter || load<u32>(row, ROW_OUTCOMES) == 0) return false;
-  if (load<u32>(rowAddress(subject), ROW_REPORTED) == 0) return false;
-  const entry = findPair(pairMap(), reporter, subject);
-  if (entry == 0) return false;
-  const at = rowSeconds(row);
-  const praise = pairMass(entry, PAIR_SUCCESS, at, word(config, WORD_PAIR_TAU));
-  if (praise == 0.0) return false;
-  if (pairBefore == 0.0) {
-    const flags = load<u32>(row, ROW_FLAGS);
-    const total = <f64>load<f32>(row, ROW_VOICES);
-    const mutual = share(flags, MUTUAL_MAX, MUTUAL_SHIFT) + praise / total;
-    const others = flags & ~((<u32>MUTUAL_MAX) << MUTUAL_SHIFT);
-    store<u32>(row, others | packed(mutual, MUTUAL_MAX, MUTUAL_SHIFT), ROW_FLAGS);
-  }
-  return true;
+/** What the reporter had from its subject is praise from an agent that it has praised, from now. */
+function returnPraise(row: u32): void {
+  const flags = load<u32>(row, ROW_FLAGS);
+  const had = <f64>mutualOf(flags) / <f64>MUTUAL_MAX;
+  const mutual = had + praise / <f64>load<f32>(row, ROW_VOICES);
+  const others = flags & ~((<u32>MUTUAL_MAX) << MUTUAL_SHIFT);
+  store<u32>(row, others | packed(mutual, MUTUAL_MAX, MUTUAL_SHIFT), ROW_FLAGS);
 }
 
 /** Whether most of the record is praise from agents that the subject praised too. */
 export function isCircle(flags: u32): bool {
-  return ((flags >> MUTUAL_SHIFT) & MUTUAL_MAX) * 2 >= <u32>MUTUAL_MAX;
+  return mutualOf(flags) * 2 >= <u32>MUTUAL_MAX;
 }
 
 /**
- * How many times as much the record would weigh had the same outcomes come from reporters of their
- * own, up to those that are enough: 1 where no reporter repeats itself, or enough of them speak.
+ * Whether too few voices repeat themselves in the record. In whole numbers: this stands in the way
+ * of every answer.
+ */
+export function isNarrow(flags: u32): bool {
+  const concentration = concentrationOf(flags);
+  const heard = MUTUAL_PART * MUTUAL_MAX - mutualOf(flags);
+  const enough = heard * CONCENTRATION_MAX;
+  if (VOICES_ENOUGH * MUTUAL_PART * MUTUAL_MAX * concentration <= enough) return false;
+  return singleOf(flags) != SINGLE_MAX;
+}
+
+/**
+ * How many times as much a narrow record would weigh had the same outcomes come from reporters of
+ * their own, up to those that are enough; above 1.
  */
 export function breadthMissing(flags: u32): f64 {
-  const single = (flags >> SINGLE_SHIFT) & SINGLE_MAX;
-  const concentration = share(flags, CONCENTRATION_MAX, CONCENTRATION_SHIFT);
-  if (single == SINGLE_MAX || concentration == 0.0) return 1.0;
-  const heard = 1.0 - MUTUAL_DISCOUNT * share(flags, MUTUAL_MAX, MUTUAL_SHIFT);
-  const missing = VOICES_ENOUGH * concentration;
-  if (missing <= heard) return 1.0;
-  const least = missing / heard;
+  const heard = <f64>(MUTUAL_PART * MUTUAL_MAX - mutualOf(flags)) / <f64>(MUTUAL_PART * MUTUAL_MAX);
+  const concentration = <f64>concentrationOf(flags) / <f64>CONCENTRATION_MAX;
+  const least = (<f64>VOICES_ENOUGH * concentration) / heard;
+  const single = singleOf(flags);
   return single == 0 ? least : min(least, <f64>SINGLE_MAX / <f64>single);
 }

@@ -26,13 +26,21 @@ import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
 import { noteRoom } from "./voices.ts";
 
+// The logarithm of the stakes that count fully changes once in a while: a config, a batch.
+let highOf: f64 = 0.0;
+let highLog: f64 = 0.0;
+
 /** phi: concave in the stakes, so that one whale is bounded (scoring 2.2). */
 export function concave(config: u32, stakes: f64): f64 {
   const unit = word(config, WORD_STAKES_UNIT);
   const learnt = load<f64>(HEADER_BASE, HEADER_STAKES_HIGH);
   const upper = learnt > 0.0 ? learnt : word(config, WORD_STAKES_HIGH);
-  const high = Math.log(1.0 + upper / unit);
-  const value = Math.log(1.0 + max(0.0, stakes) / unit) / high;
+  const high = 1.0 + upper / unit;
+  if (high != highOf) {
+    highLog = Math.log(high);
+    highOf = high;
+  }
+  const value = Math.log(1.0 + max(0.0, stakes) / unit) / highLog;
   return min(1.0, max(word(config, WORD_STAKES_FLOOR), value));
 }
 
@@ -99,7 +107,7 @@ function takeRoom(
   const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
   // What is left bounds a weight that is itself larger than the cap.
   const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
-  if (isPair) noteRoom(config, subject, entry, cell, seconds, mass, room);
+  if (isPair) noteRoom(config, subject, source, entry, cell, seconds, mass, room);
   setPairMass(entry, cell, mass + room, seconds);
   return room;
 }
