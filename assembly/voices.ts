@@ -26,7 +26,7 @@ import { rowAddress } from "./table.ts";
 
 /** Reporters, each as heavy as the other, that make a record broad: two can err or agree alike. */
 const VOICES_ENOUGH: u32 = 3;
-/** A reporter that the agent praised too is this part of a voice: one relation, told at both ends. */
+/** A reporter that the agent praised too is half a voice: one relation, told at both ends. */
 const MUTUAL_PART: u32 = 2;
 /** Entries of the pair map keep whole seconds: less than this is no time. */
 const FADE_NONE_MS: f64 = 1000.0;

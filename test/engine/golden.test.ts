@@ -94,7 +94,7 @@ test("the fold reproduces the golden vectors to six digits", () => {
   }
 });
 
-/** Day, who reports on whom, 1 failed; then concentration, single and mutual share of X's record. */
+/** Day, who reports on whom, 1 failed; then X's concentration, single and mutual share. */
 const VOICES = `
     0 A X 0  1          1         0
     0 A X 0  1          0.555556  0
@@ -114,7 +114,7 @@ test("who a record comes from, by hand", () => {
     writer.fold({ subject: subject!, reporter: reporter!, outcome, ...common, settledAtMs });
     reader.check("X", 1, settledAtMs);
     const flags = reader.legWords[layout.LEG_FLAGS]!;
-    const kept = (shift: number, most: number) => (Math.floor(flags / 2 ** shift) & most) / most;
+    const kept = (shift: number, most: number) => ((flags >>> shift) & most) / most;
     // Within the step that each share is kept in.
     const near = (share: number, most: number) => expect(Math.abs(share)).toBeLessThan(1 / most);
     const { CONCENTRATION_SHIFT: c, SINGLE_SHIFT: s, MUTUAL_SHIFT: m } = layout;
