@@ -92,7 +92,7 @@ function putString(text: string): void {
 const KEPT_MAX = 512;
 
 /** Keeps the piece of `text` under `key`; what is said once in a thousand times is lost again. */
-function keep(pieces: Map<string, Uint8Array>, key: string, text: string): Uint8Array {
+function keep(pieces: Map<string, Uint8Array | undefined>, key: string, text: string): Uint8Array {
   if (pieces.size >= KEPT_MAX) pieces.clear();
   const piece = Buffer.from(text);
   // A key cut out of a request would keep all of its body alive.
@@ -157,26 +157,44 @@ function provenancePiece({ is_hallucinated, source_verified, reason }: Provenanc
   return keep(pieces, reason, text);
 }
 
-const FIRST_SOURCE = Buffer.from(',"sources":[{"id":');
-const NEXT_SOURCE = Buffer.from(',{"id":');
+const SOURCES = Buffer.from(',"sources":');
 const NO_SOURCES = Buffer.from(',"sources":[]');
 const END_OF_SOURCES = Buffer.from("]");
+const OPEN_ARRAY = 0x5b;
+const NAME = Buffer.from(',{"id":');
+/** Sources by identifier, as far as their status; undefined when met once, and kept as they came. */
+const namePieces = new Map<string, Uint8Array | undefined>();
 const statusPieces = new Map<string, Uint8Array>();
-let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: NEXT_SOURCE };
+let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: NO_SOURCES };
 
 function statusPiece(status: string): Uint8Array {
   return statusPieces.get(status) ?? keep(statusPieces, status, `,"status":"${status}"}`);
 }
 
+/** Of what is cited only once, laying out a piece would cost more than it ever saves. */
+function putName(id: string): void {
+  const known = namePieces.get(id);
+  if (known !== undefined) return put(known);
+  put(NAME);
+  putString(id);
+  if (namePieces.has(id)) keep(namePieces, id, `,{"id":${JSON.stringify(id)}`);
+  else {
+    if (namePieces.size >= KEPT_MAX) namePieces.clear();
+    namePieces.set(id, undefined);
+  }
+}
+
 function putSources(sources: NonNullable<Provenance["sources"]>): void {
   if (sources.length === 0) return put(NO_SOURCES);
-  for (let index = 0; index < sources.length; index += 1) {
-    const { id, status } = sources[index]!;
-    put(index === 0 ? FIRST_SOURCE : NEXT_SOURCE);
-    putString(id);
+  put(SOURCES);
+  const first = at;
+  for (const { id, status } of sources) {
+    putName(id);
     if (status !== lastStatus.status) lastStatus = { status, piece: statusPiece(status) };
     put(lastStatus.piece);
   }
+  // Every element begins with a comma; the first one's place is the bracket's.
+  out[first] = OPEN_ARRAY;
   put(END_OF_SOURCES);
 }
 
@@ -184,7 +202,7 @@ const policyPieces = new Map<string, Map<string, Uint8Array>>();
 let lastPolicy: { verdict: string; label: string; piece: Uint8Array } = {
   verdict: "",
   label: "",
-  piece: NEXT_SOURCE,
+  piece: NO_SOURCES,
 };
 
 /** The verdict with its label, up to the list of codes. Labels are few and ours. */
