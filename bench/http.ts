@@ -10,8 +10,8 @@ import { ADMIN_KEY, startFloor, startService } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 /** Short and many: the speed of a shared machine changes within seconds, for all sides alike. */
-const ROUNDS = 12;
-const SLICES_PER_SIDE = 4;
+const ROUNDS = 24;
+const SLICES_PER_SIDE = 8;
 const CONNECTIONS = 50;
 const PIPELINING = 10;
 /**

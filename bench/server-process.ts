@@ -9,7 +9,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const NODE_FLAGS = ["--disable-warning=ExperimentalWarning"];
+/** As `npm start` has them; the floors have the same. */
+const NODE_FLAGS = ["--disable-warning=ExperimentalWarning", "--use-largepages=silent"];
 /** Clock ticks per second of /proc/<pid>/stat on every Linux we know. */
 const TICKS_PER_SECOND = 100;
 const START_TIMEOUT_MS = 180_000;

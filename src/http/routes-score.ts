@@ -14,7 +14,7 @@ import { VERDICTS } from "../contract/vocabulary.ts";
 import { bodyFormat, type Format, MEDIA_TYPES } from "./negotiation.ts";
 import { bodyReply } from "./reply.ts";
 import type { Route } from "./route.ts";
-import { FIRST_HEADER } from "./server-port.ts";
+import { statusLine } from "./status-lines.ts";
 import type { Reply } from "./server-port.ts";
 import { scoreVerifyBatch } from "./verify-documents.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
@@ -182,7 +182,7 @@ function explain(exchange: Exchange): Reply {
 /** A verdict may be kept until it expires (SPEC §8.3), by its caller alone. */
 function verdictReply<Response extends { expires_at: string }>(
   exchange: Exchange,
-  status: number,
+  status: 200 | 403,
   response: Response,
   write: (response: Response) => string,
 ): Reply {
@@ -198,33 +198,33 @@ function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): numb
 
 /** What replies of verdicts share: header lines in one piece, or as pairs for who wants those. */
 abstract class VerdictHead {
-  readonly status: number;
+  readonly status: 200 | 403;
   readonly #format: Format;
   readonly #ageSec: number;
   readonly #requestId: string;
 
-  constructor(status: number, exchange: Exchange, ageSec: number) {
+  constructor(status: 200 | 403, exchange: Exchange, ageSec: number) {
     this.status = status;
     this.#format = exchange.replyFormat;
     this.#ageSec = ageSec;
     this.#requestId = exchange.requestId;
   }
 
-  get headerLines(): string | Uint8Array {
-    return headBytes(LINES[this.#format][this.#ageSec]!, this.#requestId);
+  get headLines(): Uint8Array {
+    return headBytes(linesOf(this.status, this.#format)[this.#ageSec]!, this.#requestId);
   }
 
   get headers(): readonly string[] {
     const id = this.#requestId;
     const age = cacheControl(this.#ageSec);
-    return [FIRST_HEADER, MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
+    return ["Content-Type", MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
   }
 }
 
 class VerdictReply extends VerdictHead implements Reply {
   readonly body: string | Uint8Array;
 
-  constructor(status: number, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
+  constructor(status: 200 | 403, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
     super(status, exchange, ageSec);
     this.body = body;
   }
@@ -251,14 +251,20 @@ class VerifyReply extends VerdictHead implements Reply {
 const AGE_SEC_MAX = VERDICT_TTL_MS / 1000;
 const cacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
 
-/** Header lines of a verdict but for its request id, by format and remaining seconds. */
-const LINES = { json: linesOf("json"), msgpack: linesOf("msgpack") };
+/** Status and header lines of a verdict but for its request id, by format and remaining seconds. */
+const LINES = { json: makeLines(200, "json"), msgpack: makeLines(200, "msgpack") };
+/** Of a refused handshake, the one verdict with another status. */
+const REFUSED_LINES = { json: makeLines(403, "json"), msgpack: makeLines(403, "msgpack") };
 
-function linesOf(format: Format): readonly string[] {
+function linesOf(status: number, format: Format): readonly string[] {
+  return (status === 200 ? LINES : REFUSED_LINES)[format];
+}
+
+function makeLines(status: 200 | 403, format: Format): readonly string[] {
+  const first = `${statusLine(status)}\r\nContent-Type: ${MEDIA_TYPES[format]}`;
   return Array.from(
     { length: AGE_SEC_MAX + 1 },
-    (_, ageSec) =>
-      `${MEDIA_TYPES[format]}\r\nCache-Control: ${cacheControl(ageSec)}\r\nX-Request-Id: `,
+    (_, ageSec) => `${first}\r\nCache-Control: ${cacheControl(ageSec)}\r\nX-Request-Id: `,
   );
 }
 

@@ -44,11 +44,11 @@ export interface Reply {
   /** Name, value, name, value; values hold no line breaks. */
   readonly headers: readonly string[];
   /**
-   * The same headers for an adapter that can write lines raw: the value of FIRST_HEADER and the
-   * lines after it. Only replies of the hot routes carry it; they make `headers` when asked. Bytes
-   * hold until the next reply of this thread is made.
+   * Status and the same headers for an adapter that can write lines raw: what follows `HTTP/1.1 `,
+   * but for the last line break. Only replies of the hot routes carry it; they make `headers` when
+   * asked. The bytes hold until the next reply of this thread is made.
    */
-  readonly headerLines?: string | Uint8Array;
+  readonly headLines?: Uint8Array;
   readonly body: string | Uint8Array;
   /**
    * The same body for an adapter that writes it before it does anything else: bytes that hold until
@@ -56,9 +56,6 @@ export interface Reply {
    */
   lentBody?(): Uint8Array;
 }
-
-/** The header that `headerLines` begins with. */
-export const FIRST_HEADER = "Content-Type";
 
 /** The application's answer to a head: what it wants before it can answer the request. */
 export interface Admission {

@@ -7,7 +7,6 @@ import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import {
   type Admission,
   CLOSE_GRACE_MS,
-  FIRST_HEADER,
   type HttpApplication,
   type HttpServer,
   type ListenOptions,
@@ -25,8 +24,6 @@ import {
 } from "./uws-binary.ts";
 
 const EMPTY = Buffer.alloc(0);
-/** Bytes cross into native code as they lie; a string is measured and copied first. */
-const FIRST_HEADER_BYTES = new TextEncoder().encode(FIRST_HEADER);
 const FAILURE: Reply = {
   status: 500,
   headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
@@ -258,17 +255,19 @@ class UwsCall implements Peer {
     if (this.#isOpen) this.#response.cork(() => this.#write(reply, isLast));
   }
 
-  /** All header lines cross into native code as one: their values hold no line breaks. */
+  /** All lines cross into native code as one, for their values hold no line breaks. */
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
     // Before the call is over: a reply that cannot be laid out is answered as a failure.
-    const { status, headerLines } = reply;
+    const { status, headLines } = reply;
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
     this.#leave();
     const response = this.#response;
-    if (status !== 200) response.writeStatus(statusLine(status));
-    if (headerLines !== undefined) response.writeHeader(FIRST_HEADER_BYTES, headerLines);
-    else writeLines(response, reply.headers);
+    if (headLines !== undefined) response.writeStatus(headLines);
+    else {
+      if (status !== 200) response.writeStatus(statusLine(status));
+      writeLines(response, reply.headers);
+    }
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
     else response.end(body, isLast);
   }

@@ -162,7 +162,7 @@ const NO_SOURCES = Buffer.from(',"sources":[]');
 const END_OF_SOURCES = Buffer.from("]");
 const OPEN_ARRAY = 0x5b;
 const NAME = Buffer.from(',{"id":');
-/** Sources by identifier, as far as their status; undefined when met once, and kept as they came. */
+/** Sources by identifier, up to their status; undefined when met once, the name kept as it came. */
 const namePieces = new Map<string, Uint8Array | undefined>();
 const statusPieces = new Map<string, Uint8Array>();
 let lastStatus: { status: string; piece: Uint8Array } = { status: "", piece: NO_SOURCES };
