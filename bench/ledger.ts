@@ -207,6 +207,22 @@ async function probe(url: string, seconds: number): Promise<Probe> {
   return JSON.parse(stdout) as Probe;
 }
 
+const SETTLE_POLL_MS = 200;
+const SETTLE_MS_MAX = 120_000;
+
+/** Until the rows of what the closed loops recorded are stored: they are no part of the open loop. */
+async function settled(url: URL): Promise<void> {
+  const until = performance.now() + SETTLE_MS_MAX;
+  for (;;) {
+    const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+    const text = await (await fetch(new URL("/metrics", url), { headers })).text();
+    const gauge = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+    if (gauge("trustrank_store_position") >= gauge("trustrank_journal_position")) return;
+    if (performance.now() > until) throw new Error("the store does not catch up");
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_POLL_MS));
+  }
+}
+
 /** Verify alone and beside outcomes at the offered rate, by turns. */
 async function offered(url: URL, scale: Scale) {
   const [idle, busy]: Probe[][] = [[], []];
@@ -265,6 +281,8 @@ async function main(): Promise<void> {
     const reporter = await registerReporter(service.url, ADMIN_KEY, REPORTER);
     if (reporter === undefined) throw new Error("the service keeps no reporter keys");
     const closed = await closedLoops(service, scale, reporter);
+    process.stderr.write("until the store has caught up\n");
+    await settled(url);
     const open = await offered(url, scale);
     const report = {
       ...closed,

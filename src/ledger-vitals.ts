@@ -12,9 +12,10 @@ interface Health {
 
 /**
  * Whether outcomes can be taken now, and why not. Damage in old segments is a warning: scores and
- * outcomes need none of them, only the next replay does.
+ * outcomes need none of them, only the next replay does. So is a store that does not follow: SQL
+ * and the decision log lag, and come out whole once it does. `storeFailure` says why, or is empty.
  */
-export function readiness(ledger: OpenLedger): Health {
+export function readiness(ledger: OpenLedger, storeFailure: string): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -22,6 +23,7 @@ export function readiness(ledger: OpenLedger): Health {
   const warnings = ledger.journal.damages.map(
     (damage) => `journal damaged: ${describeDamage(damage)}: ${DAMAGE_ADVICE}`,
   );
+  if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
   return { ready: reasons.length === 0, reasons, warnings };
 }
 

@@ -251,7 +251,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: { isReady: () => readiness(ledger) },
+    health: { isReady: () => readiness(ledger, store.status().failure) },
     version: versionOf(),
     vitals: () => ({
       configVersion: engine.activeConfigVersion,

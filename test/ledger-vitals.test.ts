@@ -16,10 +16,10 @@ function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
 }
 
 test("a reason for everything that keeps outcomes out", () => {
-  expect(readiness(ledgerLike())).toEqual({ ready: true, reasons: [], warnings: [] });
+  expect(readiness(ledgerLike(), "")).toEqual({ ready: true, reasons: [], warnings: [] });
   const low = { freeBytes: 1, ballastBytes: 0, isLow: true };
   const isHealthy = () => false;
-  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes)).reasons;
+  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes), "").reasons;
   expect(reasons({ disk: low, isHealthy })).toEqual(["disk nearly full"]);
   expect(reasons({ isHealthy })).toEqual(["journal not writable"]);
   expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
@@ -43,7 +43,7 @@ test("gauges of journal and disk; free space once it is known", () => {
 test("damage in the journal is a warning with its place and what to do, and a number", () => {
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
   const ledger = ledgerLike({ journal: { damages: [damage], verifiedMs: 1_700_000_000_500 } });
-  const { ready, reasons, warnings } = readiness(ledger);
+  const { ready, reasons, warnings } = readiness(ledger, "");
   expect({ ready, reasons }).toEqual({ ready: true, reasons: [] });
   expect(warnings).toEqual([
     expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
@@ -51,5 +51,13 @@ test("damage in the journal is a warning with its place and what to do, and a nu
   expect(ledgerGauges(ledger)).toMatchObject({
     journal_damages: 1,
     journal_verified_seconds: 1_700_000_000.5,
+  });
+});
+
+test("a store that does not follow the journal is a warning", () => {
+  const { ready, warnings } = readiness(ledgerLike(), "disk full");
+  expect({ ready, warnings }).toEqual({
+    ready: true,
+    warnings: ["store does not follow the journal: disk full"],
   });
 });
