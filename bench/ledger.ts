@@ -210,7 +210,7 @@ async function probe(url: string, seconds: number): Promise<Probe> {
 const SETTLE_POLL_MS = 200;
 const SETTLE_MS_MAX = 120_000;
 
-/** Until the rows of what the closed loops recorded are stored: they are no part of the open loop. */
+/** Until the rows of what the closed loops recorded are stored: no work of theirs is left over. */
 async function settled(url: URL): Promise<void> {
   const until = performance.now() + SETTLE_MS_MAX;
   for (;;) {
