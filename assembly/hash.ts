@@ -48,6 +48,8 @@ export function equalBytes(left: u32, right: u32, length: u32): bool {
     if (load<u64>(left + i) != load<u64>(right + i)) return false;
     i += 8;
   }
+  // The last eight bytes overlap what was compared; only shorter strings go byte by byte.
+  if (length >= 8) return load<u64>(left + length - 8) == load<u64>(right + length - 8);
   while (i < length) {
     if (load<u8>(left + i) != load<u8>(right + i)) return false;
     i += 1;
