@@ -2,6 +2,7 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { nodeFiles } from "./ledger/journal-files.ts";
 import { serveSnapshotWriter } from "./ledger/snapshot-writer.ts";
+import { yieldToOthers } from "./niceness.ts";
 
 interface ThreadData {
   port: MessagePort;
@@ -9,5 +10,6 @@ interface ThreadData {
   spareBytes: number;
 }
 
+yieldToOthers();
 const { port, directory, spareBytes } = workerData as ThreadData;
 serveSnapshotWriter(port, nodeFiles, directory, spareBytes);

@@ -9,9 +9,9 @@ import { formatUuid } from "./journal-uuid.ts";
 /** How long an identity is remembered, by the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
 /**
- * 64 bytes each, plus 8 of index: 144 MiB at most. At 10,000 signed outcomes a second it is more
- * than three minutes; what it must never be is less than the skew that clocks are allowed, or every
- * new signature had to be looked up in the store.
+ * 64 bytes each, plus 16 MiB of index: 144 MiB at most. At 10,000 signed outcomes a second it is
+ * more than three minutes; what it must never be is less than the skew that clocks are allowed, or
+ * every new signature had to be looked up in the store.
  */
 export const REPLAY_ENTRIES_MAX = 2_000_000;
 
@@ -30,6 +30,10 @@ const LSN_AT = 48;
 const RECORDED_AT = 56;
 const HASH_BYTES = 16;
 const ENTRIES_MIN = 1024;
+/** Entries lie in chunks of one MiB, so that the table grows without a pause to copy it. */
+const CHUNK_LOG2 = 14;
+const CHUNK_ENTRIES = 1 << CHUNK_LOG2;
+const CHUNK_BYTES = CHUNK_ENTRIES * ENTRY_BYTES;
 
 /**
  * Who says it (tenant and key) and what is said (the content): 16 bytes each, as Latin-1 text. A
@@ -72,14 +76,31 @@ function homeWord(hashed: string): number {
   return word;
 }
 
+/** Where a slot's entry begins in its chunk. */
+function offsetOf(slot: number): number {
+  return (slot & (CHUNK_ENTRIES - 1)) * ENTRY_BYTES;
+}
+
+/** Whether the hash stands at this offset. */
+function isAt(chunk: Buffer, offset: number, hashed: string): boolean {
+  for (let index = 0; index < HASH_BYTES; index++) {
+    if (chunk[offset + index] !== hashed.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
 /** The table. Positions must be given in ascending order. */
 export class ReplayTable {
   private readonly entriesMax: number;
   private readonly windowMs: number;
-  private entries = Buffer.alloc(ENTRIES_MIN * ENTRY_BYTES);
-  private capacity = ENTRIES_MIN;
-  /** Open addressing over ring slots; 0 is free, else slot + 1. Twice the entries, power of 2. */
-  private index = new Uint32Array(ENTRIES_MIN * 2);
+  /** By chunk of the ring; where nothing is remembered there is none. */
+  private readonly chunks: (Buffer | undefined)[] = [];
+  private readonly spare: Buffer[] = [];
+  /**
+   * Open addressing over ring slots; 0 is free, else slot + 1. A power of 2, at least twice the
+   * entries there can ever be: to hash them all anew would hold up every outcome for as long.
+   */
+  private readonly index: Uint32Array;
   private oldest = 0;
   private count = 0;
   private forgottenMs = 0;
@@ -87,6 +108,7 @@ export class ReplayTable {
   constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
     this.entriesMax = Math.max(entriesMax, ENTRIES_MIN);
     this.windowMs = windowMs;
+    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(this.entriesMax * 2)));
   }
 
   /** Whatever was recorded since is remembered; 0 while nothing was forgotten. */
@@ -102,26 +124,28 @@ export class ReplayTable {
   find(identity: ReplayIdentity): FirstReceipt | undefined {
     const slot = this.slotOf(identity.identity);
     if (slot < 0) return undefined;
-    const at = slot * ENTRY_BYTES;
+    const chunk = this.chunkOf(slot);
+    const at = offsetOf(slot);
     return {
-      lsn: this.entries.readDoubleLE(at + LSN_AT),
-      recordedAtMs: this.entries.readDoubleLE(at + RECORDED_AT),
-      outcomeId: formatUuid(this.entries.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
-      isSameContent: this.isAt(at + CONTENT_AT, identity.content),
+      lsn: chunk.readDoubleLE(at + LSN_AT),
+      recordedAtMs: chunk.readDoubleLE(at + RECORDED_AT),
+      outcomeId: formatUuid(chunk.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
+      isSameContent: isAt(chunk, at + CONTENT_AT, identity.content),
     };
   }
 
   /** Remembers an outcome that is durable. Evicts what is too old, and the oldest when full. */
   add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
     this.evictBefore(recordedAtMs - this.windowMs);
-    if (this.count === this.capacity) this.makeRoom();
-    const slot = (this.oldest + this.count) % this.capacity;
-    const at = slot * ENTRY_BYTES;
-    this.entries.write(identity.identity, at, "latin1");
-    this.entries.write(identity.content, at + CONTENT_AT, "latin1");
-    this.entries.set(outcomeId, at + ID_AT);
-    this.entries.writeDoubleLE(lsn, at + LSN_AT);
-    this.entries.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
+    if (this.count === this.entriesMax) this.evictOldest();
+    const slot = (this.oldest + this.count) % this.entriesMax;
+    const chunk = this.roomFor(slot);
+    const at = offsetOf(slot);
+    chunk.write(identity.identity, at, "latin1");
+    chunk.write(identity.content, at + CONTENT_AT, "latin1");
+    chunk.set(outcomeId, at + ID_AT);
+    chunk.writeDoubleLE(lsn, at + LSN_AT);
+    chunk.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
     this.count++;
     this.link(slot);
   }
@@ -133,71 +157,81 @@ export class ReplayTable {
 
   /** Writes the entries, oldest first, to the front of `target`. */
   copyEntries(target: Uint8Array): void {
-    const head = this.oldest * ENTRY_BYTES;
-    const end = Math.min(head + this.byteCount, this.entries.byteLength);
-    target.set(this.entries.subarray(head, end));
-    target.set(this.entries.subarray(0, this.byteCount - (end - head)), end - head);
+    let to = 0;
+    for (let done = 0; done < this.count;) {
+      const slot = (this.oldest + done) % this.entriesMax;
+      const count = Math.min(this.count - done, this.slotsFrom(slot));
+      const at = offsetOf(slot);
+      target.set(this.chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
+      to += count * ENTRY_BYTES;
+      done += count;
+    }
   }
 
   /** Fills an empty table with copied entries, the newest that fit. */
   restore(entries: Buffer): void {
     const all = Math.floor(entries.byteLength / ENTRY_BYTES);
     const count = Math.min(all, this.entriesMax);
-    while (this.capacity < count) this.capacity = Math.min(this.capacity * 2, this.entriesMax);
-    this.entries = Buffer.alloc(this.capacity * ENTRY_BYTES);
-    entries.copy(this.entries, 0, (all - count) * ENTRY_BYTES);
-    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(this.capacity * 2)));
+    let from = (all - count) * ENTRY_BYTES;
+    for (let slot = 0; slot < count; slot += CHUNK_ENTRIES) {
+      from += entries.copy(this.roomFor(slot), 0, from, from + CHUNK_BYTES);
+    }
     this.oldest = 0;
     this.count = count;
     for (let slot = 0; slot < count; slot++) this.link(slot);
     // A full table has forgotten, and up to where is not among the copied entries.
-    if (count === this.entriesMax) this.forgottenMs = this.entries.readDoubleLE(RECORDED_AT);
+    if (count === this.entriesMax) this.forgottenMs = this.chunkOf(0).readDoubleLE(RECORDED_AT);
+  }
+
+  /** The chunk of a slot in use. */
+  private chunkOf(slot: number): Buffer {
+    return this.chunks[slot >>> CHUNK_LOG2]!;
+  }
+
+  /** The chunk of a slot about to be used. */
+  private roomFor(slot: number): Buffer {
+    const number = slot >>> CHUNK_LOG2;
+    return (this.chunks[number] ??= this.spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
+  }
+
+  /** Slots from here to the end of the chunk or of the ring. */
+  private slotsFrom(slot: number): number {
+    const end = ((slot >>> CHUNK_LOG2) + 1) << CHUNK_LOG2;
+    return Math.min(end, this.entriesMax) - slot;
   }
 
   private evictBefore(recordedAtMs: number): void {
     while (this.count > 0) {
-      const at = this.oldest * ENTRY_BYTES + RECORDED_AT;
-      if (this.entries.readDoubleLE(at) >= recordedAtMs) return;
+      if (this.oldestMs() >= recordedAtMs) return;
       this.evictOldest();
     }
+  }
+
+  private oldestMs(): number {
+    return this.chunkOf(this.oldest).readDoubleLE(offsetOf(this.oldest) + RECORDED_AT);
   }
 
   private evictOldest(): void {
-    const recordedAt = this.oldest * ENTRY_BYTES + RECORDED_AT;
-    this.forgottenMs = Math.max(this.forgottenMs, this.entries.readDoubleLE(recordedAt) + 1);
+    this.forgottenMs = Math.max(this.forgottenMs, this.oldestMs() + 1);
     this.unlink(this.oldest);
-    this.oldest = (this.oldest + 1) % this.capacity;
+    const left = this.oldest >>> CHUNK_LOG2;
+    this.oldest = (this.oldest + 1) % this.entriesMax;
     this.count--;
+    const newest = (this.oldest + this.count - 1) % this.entriesMax;
+    const isLeft = this.oldest >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
+    if (isLeft || this.count === 0) this.release(left);
   }
 
-  private makeRoom(): void {
-    if (this.capacity >= this.entriesMax) {
-      this.evictOldest();
-      return;
-    }
-    const capacity = Math.min(this.capacity * 2, this.entriesMax);
-    const entries = Buffer.alloc(capacity * ENTRY_BYTES);
-    const head = this.oldest * ENTRY_BYTES;
-    this.entries.copy(entries, 0, head);
-    this.entries.copy(entries, this.entries.byteLength - head, 0, head);
-    this.entries = entries;
-    this.capacity = capacity;
-    this.oldest = 0;
-    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(capacity * 2)));
-    for (let slot = 0; slot < this.count; slot++) this.link(slot);
+  /** Keeps one for the next: the ring goes round at a steady size. */
+  private release(number: number): void {
+    const chunk = this.chunks[number]!;
+    this.chunks[number] = undefined;
+    if (this.spare.length === 0) this.spare.push(chunk);
   }
 
   /** The hash is SHA-256: its first word is as good an address as any. */
   private homeOf(slot: number): number {
-    return this.entries.readUInt32LE(slot * ENTRY_BYTES) & (this.index.length - 1);
-  }
-
-  /** Whether the hash stands at this offset. */
-  private isAt(offset: number, hashed: string): boolean {
-    for (let index = 0; index < HASH_BYTES; index++) {
-      if (this.entries[offset + index] !== hashed.charCodeAt(index)) return false;
-    }
-    return true;
+    return this.chunkOf(slot).readUInt32LE(offsetOf(slot)) & (this.index.length - 1);
   }
 
   private slotOf(identity: string): number {
@@ -206,7 +240,7 @@ export class ReplayTable {
     for (;;) {
       const slot = (this.index[place] as number) - 1;
       if (slot < 0) return -1;
-      if (this.isAt(slot * ENTRY_BYTES, identity)) return slot;
+      if (isAt(this.chunkOf(slot), offsetOf(slot), identity)) return slot;
       place = (place + 1) & mask;
     }
   }

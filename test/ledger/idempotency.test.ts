@@ -37,23 +37,47 @@ test("tenants do not share keys", () => {
   expect(left?.identity).not.toEqual(right?.identity);
 });
 
-test("agrees with a map under random load, cap 3,000, window 50,000 ms", () => {
+/** What `copyEntries` gives, and a table filled with it. */
+function copied(table: ReplayTable, cap: number): { bytes: Buffer; table: ReplayTable } {
+  const bytes = Buffer.alloc(table.byteCount);
+  table.copyEntries(bytes);
+  const copy = new ReplayTable(cap, 50_000);
+  copy.restore(bytes);
+  return { bytes, table: copy };
+}
+
+// Below a chunk of entries, and more than two of them: the ring ends within a chunk.
+test.each([3000, 40_000])("agrees with a map under random load, cap %i, window 50 s", (cap) => {
   const random = seededRandom(20260102);
-  const table = new ReplayTable(3000, 50_000);
+  const [adds, quiet] = [cap * 7, cap * 4];
+  const pace = 24_000 / cap;
+  let table = new ReplayTable(cap, 50_000);
   const model = new Map<number, { lsn: number; at: number }>();
   let nowMs = 0;
-  for (let lsn = 1; lsn <= 20_000; lsn++) {
-    nowMs += Math.floor(random() * (lsn > 12_000 ? 60 : 8));
-    const key = Math.floor(random() * 6000);
+  const wrong: string[] = [];
+  for (let lsn = 1; lsn <= adds; lsn++) {
+    // First the cap forgets, then the window; once all of it, and it begins again.
+    nowMs += random() * pace * (lsn > quiet ? 8 : 1);
+    if (lsn === cap * 6) nowMs += 100_000;
+    const key = Math.floor(random() * cap * 2);
     const known = table.find(identityOf(key, "x"));
     // The table forgets by age only when something is added; the model is as lazy.
-    expect(known?.lsn, `key ${key} at ${lsn}`).toBe(model.get(key)?.lsn);
+    if (known?.lsn !== model.get(key)?.lsn) wrong.push(`key ${key} at ${lsn}`);
     if (known === undefined) {
-      for (const [old, entry] of model) if (entry.at < nowMs - 50_000) model.delete(old);
-      if (model.size === 3000) model.delete(model.keys().next().value as number);
+      for (const [old, entry] of model) {
+        if (entry.at >= nowMs - 50_000) break;
+        model.delete(old);
+      }
+      if (model.size === cap) model.delete(model.keys().next().value as number);
       model.set(key, { lsn, at: nowMs });
       table.add(identityOf(key, "x"), lsn, nowMs, idBytes(lsn));
     }
-    expect(table.size).toBe(model.size);
+    if (table.size !== model.size) wrong.push(`${table.size} for ${model.size} at ${lsn}`);
+    if (lsn % (cap * 2) === cap) {
+      const copy = copied(table, cap);
+      expect(copied(copy.table, cap).bytes.equals(copy.bytes)).toBe(true);
+      table = copy.table;
+    }
   }
+  expect(wrong).toEqual([]);
 });
