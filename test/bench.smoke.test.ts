@@ -91,3 +91,9 @@ test("bench:vault-start", async () => {
   expect(report).toMatchObject({ sources: 500, is_compared: true });
   expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
 });
+
+test("bench:ed25519", async () => {
+  const report = await lastLine("bench/ed25519.ts", "--smoke");
+  expect(report["libsodium_us"]).toBeGreaterThan(0);
+  expect(report["openssl_us"]).toBeGreaterThan(0);
+});
