@@ -9,14 +9,12 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { tableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
-import { loadBureauKey } from "../src/ledger/bureau-key.ts";
 import { dataPaths } from "../src/ledger/data-directory.ts";
-import { nodeFiles } from "../src/ledger/journal-files.ts";
 import { type OpenLedger, startLedger } from "../src/ledger/ledger-client.ts";
-import { openLedgerCore } from "../src/ledger/ledger-core.ts";
 import type { OutcomeRecord } from "../src/ledger/ledger.ts";
 import { COMMIT_RECORDS_MAX, OutcomeBatch } from "../src/ledger/outcome-batch.ts";
 import { machine, startServiceOver } from "./server-process.ts";
+import { openJournal } from "./journal.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1);
 const REPORTERS = 5000;
@@ -50,15 +48,7 @@ function recordOf(index: number, agents: number, outcomes: number): OutcomeRecor
 
 /** Writes a journal as the ledger would, without folding it. */
 function writeHistory(dataDir: string, agents: number, outcomes: number, upTo: number): void {
-  const paths = dataPaths(dataDir);
-  const core = openLedgerCore({
-    files: nodeFiles,
-    directory: paths.journal,
-    key: loadBureauKey(paths.bureauKey),
-    epoch: 1,
-    fold: () => undefined,
-    nowMs: NOW_MS,
-  });
+  const core = openJournal(dataDir, NOW_MS);
   const batch = new OutcomeBatch();
   for (let index = 0; index < upTo; index++) {
     batch.add(recordOf(index, agents, outcomes));

@@ -7,15 +7,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { serveConfigOf } from "../src/config.ts";
-import { loadBureauKey } from "../src/ledger/bureau-key.ts";
-import { dataPaths } from "../src/ledger/data-directory.ts";
-import { nodeFiles } from "../src/ledger/journal-files.ts";
 import { FRAME_KINDS } from "../src/ledger/journal-format.ts";
-import { openLedgerCore } from "../src/ledger/ledger-core.ts";
 import { OutcomeBatch } from "../src/ledger/outcome-batch.ts";
 import { startService } from "../src/main.ts";
 import { encodeEvent } from "../src/vault/evidence-log.ts";
 import { machine } from "./server-process.ts";
+import { openJournal } from "./journal.ts";
 
 const ADMIN_KEY = "vault-start-bench-key-0123456789abcdefghij";
 const COMMIT_SOURCES = 200;
@@ -43,15 +40,7 @@ interface Answer {
 const idOf = (number: number) => `https://wiki.example.org/page/${number}`;
 
 function writeSources(dataDir: string, sources: number, units: number): void {
-  const paths = dataPaths(dataDir);
-  const core = openLedgerCore({
-    files: nodeFiles,
-    directory: paths.journal,
-    key: loadBureauKey(paths.bureauKey),
-    epoch: 1,
-    fold: () => undefined,
-    nowMs: Date.now(),
-  });
+  const core = openJournal(dataDir, Date.now());
   const batch = new OutcomeBatch();
   for (let number = 0; number < sources; number++) {
     const text = pageOf(number, units);

@@ -11,15 +11,12 @@ import type { VerifyContext } from "../src/contract/messages.ts";
 import { serveConfigOf } from "../src/config.ts";
 import { openEvidence } from "../src/evidence.ts";
 import { startIndexing } from "../src/evidence-indexing.ts";
-import { loadBureauKey } from "../src/ledger/bureau-key.ts";
-import { dataPaths } from "../src/ledger/data-directory.ts";
-import { nodeFiles } from "../src/ledger/journal-files.ts";
 import { FRAME_KINDS } from "../src/ledger/journal-format.ts";
-import { openLedgerCore } from "../src/ledger/ledger-core.ts";
 import { OutcomeBatch } from "../src/ledger/outcome-batch.ts";
 import { startService } from "../src/main.ts";
 import { encodeEvent } from "../src/vault/evidence-log.ts";
 import { itemOf } from "./vault/_setup.ts";
+import { openJournal } from "../bench/journal.ts";
 
 const ADMIN_KEY = "evidence-indexing-test-key-0123456789abcd";
 const SOURCES = 3000;
@@ -58,16 +55,8 @@ function pageOf(number: number): string {
 
 /** A journal as registrations leave it behind. */
 function writeSources(): void {
-  const paths = dataPaths(dataDir);
   const nowMs = Date.now();
-  const core = openLedgerCore({
-    files: nodeFiles,
-    directory: paths.journal,
-    key: loadBureauKey(paths.bureauKey),
-    epoch: 1,
-    fold: () => undefined,
-    nowMs,
-  });
+  const core = openJournal(dataDir, nowMs);
   const batch = new OutcomeBatch();
   for (let number = 0; number < SOURCES; number++) {
     const text = pageOf(number);

@@ -70,7 +70,7 @@ export function openSampleBureau(
 }
 
 /** For tests that only read: taking evidence is an error. */
-const closedLedger: Ledger = {
+export const closedLedger: Ledger = {
   append: () => Promise.reject(new Error("no evidence in this test")),
   appendBatch: () => Promise.reject(new Error("no evidence in this test")),
   pendingCount: 0,

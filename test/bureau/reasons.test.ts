@@ -7,18 +7,14 @@ import { improvementsFor } from "../../src/bureau/reasons.ts";
 import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../engine/_engine.ts";
 import { call } from "./harness.ts";
+import { closedLedger } from "./harness.ts";
 
 const ids = Array.from({ length: 5 }, (_, i) => `agent://t/${i}`);
 
 function bureauOver(engine: ReturnType<typeof openEngine>["reader"], nowMs: number) {
   return openBureau({
     engine,
-    ledger: {
-      append: () => Promise.reject(new Error("no evidence in this test")),
-      appendBatch: () => Promise.reject(new Error("no evidence in this test")),
-      pendingCount: 0,
-      close: () => Promise.resolve(),
-    },
+    ledger: closedLedger,
     clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),

@@ -9,6 +9,7 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
 import { INPUT_COUNT } from "../../src/store/decision-layout.ts";
+import { closedLedger } from "../bureau/harness.ts";
 
 export const NOW_MS = Date.UTC(2026, 4, 5, 6, 7, 8, 123);
 
@@ -47,12 +48,7 @@ export function openTable(
   }
   const bureau = openBureau({
     engine: openEngineReader(memory, 1),
-    ledger: {
-      append: () => Promise.reject(new Error("no evidence in this test")),
-      appendBatch: () => Promise.reject(new Error("no evidence in this test")),
-      pendingCount: 0,
-      close: () => Promise.resolve(),
-    },
+    ledger: closedLedger,
     clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),
