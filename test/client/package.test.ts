@@ -259,8 +259,9 @@ describe("the command", () => {
     expect(await client.verifyBatch(items, { timeoutMs: 20_000 })).toHaveLength(500);
     const sql = "SELECT count(*) AS n FROM outcomes";
     const query = ["query", sql, "--data-dir", "data", "--key", apiKey, "--json"];
-    const { stdout } = await run(command, query, { cwd: folder, env });
-    expect(stdout).toContain(String(sample));
+    // The store follows the journal: its rows may come a moment after the port.
+    const counted = async () => (await run(command, query, { cwd: folder, env })).stdout;
+    await expect.poll(counted, { timeout: 20_000, interval: 100 }).toContain(String(sample));
     server.kill("SIGTERM");
     expect([await ended, said]).toEqual([0, "SIGTERM: draining\n"]);
     const { stdout: checked } = await run(command, ["doctor", "--data-dir", "data"], {
