@@ -42,7 +42,7 @@ import {
 } from "./layout.ts";
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
-import { bookVoice } from "./voices.ts";
+import { bookVoice } from "./reporter-concentration.ts";
 import { capWeight, concave, credibilityOf } from "./weight.ts";
 
 /** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */

@@ -105,7 +105,7 @@ export const FLAG_SIGNS = 16; //      has a signing key: unsigned reports are a 
 export const FLAG_DISCOUNTED = 32; // most of what is reported of it comes from strangers
 /** The bits that a batch of standings writes; all others are left as they are. */
 export const STANDING_FLAGS = 57;
-// Above the flags, three shares of 0 to 1 that say who the record comes from (assembly/voices.ts).
+// Above the flags, three shares of 0 to 1 that say who the record comes from (assembly/reporter-concentration.ts).
 export const CONCENTRATION_SHIFT = 6; // 11 bits: sum of squares of the reporters' shares
 export const CONCENTRATION_MAX = 2047;
 export const SINGLE_SHIFT = 17; //        7 bits: part of it that no reporter repeated

@@ -53,7 +53,7 @@ import {
   WORD_REASON_POINTS,
   WORD_SUBJECT_VARIANCE,
 } from "./layout.ts";
-import { breadthMissing, isCircle, isNarrow } from "./voices.ts";
+import { breadthMissing, isCircle, isNarrow } from "./reporter-concentration.ts";
 
 const REASONS_MAX: u32 = 4;
 /** Points of the reasons already chosen, beside LEG_REASONS: the unused end of the leg result. */

@@ -24,7 +24,7 @@ import {
 } from "./layout.ts";
 import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
-import { noteRoom } from "./voices.ts";
+import { noteRoom } from "./reporter-concentration.ts";
 
 // The logarithm of the stakes that count fully changes once in a while: a config, a batch.
 let highOf: f64 = 0.0;

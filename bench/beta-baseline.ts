@@ -1,7 +1,7 @@
 // The baselines that eval:trust prints beside the engine, on the same rows: the constant training
 // rate, and decayed Beta reputation (Josang & Ismail) with an empirical prior, raw and calibrated.
-import { auc, calibrationError, logLoss } from "../src/kaizen/metrics.ts";
-import { fitLogistic } from "../src/kaizen/fit.ts";
+import { auc, calibrationError, logLoss } from "../src/kaizen/model/metrics.ts";
+import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { RatedOutcome } from "./ratings.ts";
 
 const PRIOR_WEIGHT = 2;

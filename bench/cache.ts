@@ -4,7 +4,7 @@
 // one JSON object on stdout.
 //   node bench/cache.ts [--smoke]
 import { TrustRankClient } from "../src/client/client.ts";
-import { TrustGateway } from "../src/client/gateway.ts";
+import { TrustGateway } from "../src/client/gateway/gateway.ts";
 import { VERDICT_TTL_MS } from "../src/contract/limits.ts";
 import type { CheckResponse } from "../src/contract/messages.ts";
 import type { Decision } from "../src/contract/vocabulary.ts";

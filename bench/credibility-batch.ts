@@ -3,10 +3,10 @@
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
-import { seedsOf } from "../src/kaizen/seeds.ts";
-import type { SeedRules } from "../src/kaizen/seeds.ts";
-import { standingBatch, standingPolicy } from "../src/kaizen/standings.ts";
-import type { StandingHistory, StandingPolicy } from "../src/kaizen/standings.ts";
+import { seedsOf } from "../src/kaizen/credibility/seeds.ts";
+import type { SeedRules } from "../src/kaizen/credibility/seeds.ts";
+import { standingBatch, standingPolicy } from "../src/kaizen/credibility/standings.ts";
+import type { StandingHistory, StandingPolicy } from "../src/kaizen/credibility/standings.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 

@@ -4,7 +4,7 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { type Ed25519Verify, openOpenssl, openSodium } from "../src/ed25519.ts";
+import { type Ed25519Verify, openOpenssl, openSodium } from "../src/platform/ed25519.ts";
 
 const MESSAGES = 500;
 /** About as long as the header and body of a signed outcome. */

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-import { auc } from "../src/kaizen/metrics.ts";
-import { readNumbers, readWeights } from "../src/vault/grounding-tables.ts";
+import { auc } from "../src/kaizen/model/metrics.ts";
+import { readNumbers, readWeights } from "../src/vault/grounding/tables.ts";
 import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./grounding-calibrate.ts";
 import type { Calibrated } from "./grounding-calibrate.ts";
 import { citationReport } from "./grounding-citations.ts";

@@ -4,13 +4,13 @@
 import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
-import { probeEngine } from "../src/kaizen-states.ts";
+import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
-import { show } from "../src/kaizen/gate.ts";
-import { rowAt } from "../src/kaizen/holdout.ts";
-import type { Evidence } from "../src/kaizen/holdout.ts";
+import { show } from "../src/kaizen/gates/gate.ts";
+import { rowAt } from "../src/kaizen/model/holdout.ts";
+import type { Evidence } from "../src/kaizen/model/holdout.ts";
 import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
-import { twoWayVariance } from "../src/kaizen/statistics.ts";
+import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { evidenceOf } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";

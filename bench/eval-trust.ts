@@ -17,7 +17,7 @@ import {
   logLoss,
   neymanPearsonThreshold,
   truePositiveRate,
-} from "../src/kaizen/metrics.ts";
+} from "../src/kaizen/model/metrics.ts";
 import {
   coefficientsOf,
   COLUMNS,
@@ -25,8 +25,8 @@ import {
   rowDeviation,
   rowLogit,
   withCoefficients,
-} from "../src/kaizen/scorecard.ts";
-import type { ScorecardRows } from "../src/kaizen/scorecard.ts";
+} from "../src/kaizen/model/scorecard.ts";
+import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";

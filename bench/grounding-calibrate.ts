@@ -1,10 +1,10 @@
 // Thresholds of the shipped kinds by split conformal, and what they keep of their promise on rows
 // that neither fit nor calibration saw.
 import { ONE } from "../assembly/grounding/layout.ts";
-import { cleanNeeded, conformalThreshold } from "../src/vault/conformal.ts";
-import type { GroundingNumbers } from "../src/vault/grounding-tables.ts";
-import { TEXT_KINDS } from "../src/vault/text-kinds.ts";
-import type { TextKind } from "../src/vault/text-kinds.ts";
+import { cleanNeeded, conformalThreshold } from "../src/vault/calibration/conformal.ts";
+import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
+import { TEXT_KINDS } from "../src/vault/calibration/text-kinds.ts";
+import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
 import type { Scored } from "./grounding-fit.ts";
 import { groupDigest, kindOfRow } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";

@@ -1,11 +1,11 @@
 // Citations of eval:grounding: the cited page against pages of other sources, by the best window
 // alone, and answers whose sentences cite several pages by markers, in order and in disorder.
 import { FEATURE_WINDOW, ONE } from "../assembly/grounding/layout.ts";
-import { auc } from "../src/kaizen/metrics.ts";
-import { readNumbers } from "../src/vault/grounding-tables.ts";
-import type { Cited } from "../src/vault/statuses.ts";
-import { isHardMismatch } from "../src/vault/statuses.ts";
-import { TextScorer } from "../src/vault/text-scorer.ts";
+import { auc } from "../src/kaizen/model/metrics.ts";
+import { readNumbers } from "../src/vault/grounding/tables.ts";
+import type { Cited } from "../src/vault/sources/statuses.ts";
+import { isHardMismatch } from "../src/vault/sources/statuses.ts";
+import { TextScorer } from "../src/vault/grounding/text-scorer.ts";
 import type { LabelledRow, RowBench } from "./grounding-rows.ts";
 
 /** Pages of other groups drawn for every true citation. */

@@ -13,12 +13,12 @@ import {
   ROW_END,
   ROW_START,
 } from "../assembly/grounding/layout.ts";
-import { flattenDocument } from "../src/vault/flatten.ts";
-import { GroundingReader, GroundingWriter } from "../src/vault/grounding.ts";
-import { createGroundingMemory } from "../src/vault/grounding-module.ts";
-import type { GroundingNumbers } from "../src/vault/grounding-tables.ts";
-import { textKindOf } from "../src/vault/text-kinds.ts";
-import type { TextKind } from "../src/vault/text-kinds.ts";
+import { flattenDocument } from "../src/vault/grounding/flatten.ts";
+import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
+import { createGroundingMemory } from "../src/vault/grounding/module.ts";
+import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
+import { textKindOf } from "../src/vault/calibration/text-kinds.ts";
+import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
 export interface LabelledRow {

@@ -5,9 +5,9 @@ import { generateKeyPairSync } from "node:crypto";
 import autocannon from "autocannon";
 
 import type { VerifyContext } from "../src/contract/messages.ts";
-import { bureauKeyFrom } from "../src/ledger/bureau-key.ts";
-import { VaultAssessor } from "../src/vault/assessor.ts";
-import { createVaultMemory } from "../src/vault/vault-memory.ts";
+import { bureauKeyFrom } from "../src/journal/signing-key.ts";
+import { VaultAssessor } from "../src/vault/assessment/assessor.ts";
+import { createVaultMemory } from "../src/vault/memory.ts";
 import { Vault } from "../src/vault/vault.ts";
 import { ADMIN_KEY, startService } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";

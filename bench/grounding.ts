@@ -4,8 +4,8 @@
 // out). One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 
-import { GroundingReader, GroundingWriter } from "../src/vault/grounding.ts";
-import { createGroundingMemory } from "../src/vault/grounding-module.ts";
+import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
+import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import { benchVault } from "./grounding-vault.ts";
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 // The floors bench:http compares with, each a server process of its own: `uws` reads the body and
 // sends it back without looking at it; `fastify` parses JSON and answers a constant verdict.
 import Fastify from "fastify";
-import { loadUws } from "../src/http/uws-binary.ts";
+import { loadUws } from "../src/http/server/uws-binary.ts";
 
 const HEADER_BYTES_MAX = 8192;
 

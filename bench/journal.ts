@@ -1,8 +1,8 @@
 // A journal as the ledger writes it, without folding what goes in: histories for benches and tests.
-import { loadBureauKey } from "../src/ledger/bureau-key.ts";
-import { dataPaths } from "../src/ledger/data-directory.ts";
-import { nodeFiles } from "../src/ledger/journal-files.ts";
-import { openLedgerCore } from "../src/ledger/ledger-core.ts";
+import { loadBureauKey } from "../src/journal/signing-key.ts";
+import { dataPaths } from "../src/journal/data-directory.ts";
+import { nodeFiles } from "../src/journal/files.ts";
+import { openLedgerCore } from "../src/ledger/core.ts";
 
 /** Opens the journal of a data directory; commit to it, and close it. */
 export function openJournal(dataDir: string, nowMs: number): ReturnType<typeof openLedgerCore> {

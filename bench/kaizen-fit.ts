@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { fitLogistic } from "../src/kaizen/fit.ts";
-import type { Design } from "../src/kaizen/fit.ts";
-import { seededRandom } from "../src/kaizen/random.ts";
-import { COLUMN_SIGNS, COLUMNS } from "../src/kaizen/scorecard.ts";
+import { fitLogistic } from "../src/kaizen/model/fit.ts";
+import type { Design } from "../src/kaizen/model/fit.ts";
+import { seededRandom } from "../src/kaizen/model/random.ts";
+import { COLUMN_SIGNS, COLUMNS } from "../src/kaizen/model/scorecard.ts";
 import { openDatabase } from "../src/store/duckdb.ts";
 import { fitBySql, loadDesign } from "./sql-fit.ts";
 

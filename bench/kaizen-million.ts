@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createEngineMemory } from "../src/engine/memory.ts";
-import { KaizenService } from "../src/kaizen-service.ts";
-import { seededRandom } from "../src/kaizen/random.ts";
-import { dataPaths } from "../src/ledger/data-directory.ts";
-import { startLedger } from "../src/ledger/ledger-client.ts";
-import type { OpenLedger } from "../src/ledger/ledger-client.ts";
-import type { OutcomeRecord } from "../src/ledger/ledger.ts";
+import { KaizenService } from "../src/kaizen/service/service.ts";
+import { seededRandom } from "../src/kaizen/model/random.ts";
+import { dataPaths } from "../src/journal/data-directory.ts";
+import { startLedger } from "../src/ledger/client.ts";
+import type { OpenLedger } from "../src/ledger/client.ts";
+import type { OutcomeRecord } from "../src/journal/records.ts";
 import { measureUnderLoad } from "./kaizen-load.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 // A rating stream as the evidence that kaizen tests on: every row scored once by the real engine,
 // agents numbered, everything in order of time.
 import type { ScoringConfig } from "../src/engine/config.ts";
-import type { Evidence } from "../src/kaizen/holdout.ts";
+import type { Evidence } from "../src/kaizen/model/holdout.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay } from "./replay.ts";
 

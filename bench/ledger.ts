@@ -8,9 +8,9 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { nodeFiles, readWhole } from "../src/ledger/journal-files.ts";
-import { FRAME_KINDS, HEADER_BYTES, segmentsOf } from "../src/ledger/journal-format.ts";
-import { FRAME_BYTES, frameKind, frameLength } from "../src/ledger/journal-format.ts";
+import { nodeFiles, readWhole } from "../src/journal/files.ts";
+import { FRAME_KINDS, HEADER_BYTES, segmentsOf } from "../src/journal/format.ts";
+import { FRAME_BYTES, frameKind, frameLength } from "../src/journal/format.ts";
 import { buildRequest, closedLoop, openLoop, quantile } from "./raw-client.ts";
 import type { BuiltRequest } from "./raw-client.ts";
 import { ADMIN_KEY, machine, type ServerProcess, startService } from "./server-process.ts";
@@ -29,7 +29,7 @@ const OFFERED_OUTCOMES = 5000;
 const OFFERED_VERIFIES = 1000;
 const AGENTS = 2000;
 const REPORTER = "agent://bench/settlement";
-const PROBE = fileURLToPath(new URL("ledger-probe.ts", import.meta.url));
+const PROBE = fileURLToPath(new URL("./ledger-probe.ts", import.meta.url));
 
 interface Scale {
   rounds: number;

@@ -7,7 +7,7 @@ import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
-import { appendRow, createRows } from "../src/kaizen/scorecard.ts";
+import { appendRow, createRows } from "../src/kaizen/model/scorecard.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";

@@ -9,10 +9,10 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { tableImage } from "../src/engine/image.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
-import { dataPaths } from "../src/ledger/data-directory.ts";
-import { type OpenLedger, startLedger } from "../src/ledger/ledger-client.ts";
-import type { OutcomeRecord } from "../src/ledger/ledger.ts";
-import { COMMIT_RECORDS_MAX, OutcomeBatch } from "../src/ledger/outcome-batch.ts";
+import { dataPaths } from "../src/journal/data-directory.ts";
+import { type OpenLedger, startLedger } from "../src/ledger/client.ts";
+import type { OutcomeRecord } from "../src/journal/records.ts";
+import { COMMIT_RECORDS_MAX, FrameBatch } from "../src/ledger/frame-batch.ts";
 import { machine, startServiceOver } from "./server-process.ts";
 import { openJournal } from "./journal.ts";
 
@@ -49,7 +49,7 @@ function recordOf(index: number, agents: number, outcomes: number): OutcomeRecor
 /** Writes a journal as the ledger would, without folding it. */
 function writeHistory(dataDir: string, agents: number, outcomes: number, upTo: number): void {
   const core = openJournal(dataDir, NOW_MS);
-  const batch = new OutcomeBatch();
+  const batch = new FrameBatch();
   for (let index = 0; index < upTo; index++) {
     batch.add(recordOf(index, agents, outcomes));
     if (batch.count === COMMIT_RECORDS_MAX || index === upTo - 1) {

@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { serveConfigOf } from "../src/config.ts";
-import { FRAME_KINDS } from "../src/ledger/journal-format.ts";
-import { OutcomeBatch } from "../src/ledger/outcome-batch.ts";
-import { startService } from "../src/main.ts";
-import { encodeEvent } from "../src/vault/evidence-log.ts";
+import { serveConfigOf } from "../src/service/config.ts";
+import { FRAME_KINDS } from "../src/journal/format.ts";
+import { FrameBatch } from "../src/ledger/frame-batch.ts";
+import { startService } from "../src/service/start.ts";
+import { encodeEvent } from "../src/vault/sources/events.ts";
 import { machine } from "./server-process.ts";
 import { openJournal } from "./journal.ts";
 
@@ -41,7 +41,7 @@ const idOf = (number: number) => `https://wiki.example.org/page/${number}`;
 
 function writeSources(dataDir: string, sources: number, units: number): void {
   const core = openJournal(dataDir, Date.now());
-  const batch = new OutcomeBatch();
+  const batch = new FrameBatch();
   for (let number = 0; number < sources; number++) {
     const text = pageOf(number, units);
     const event = {

@@ -1,6 +1,6 @@
 // The heap: a bump allocator that any thread may use, so that a reader can take its scratch without
 // asking the writer. Blocks, which hold indexes, come back when no reader can hold them any more
-// (src/vault/pins.ts) and are kept in lists by size behind a lock of a few instructions; whoever
+// (src/vault/sources/epochs.ts) and are kept in lists by size behind a lock of a few instructions; whoever
 // finds it taken does without rather than waits.
 import {
   BLOCK_CLASSES,

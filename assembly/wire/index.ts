@@ -2,7 +2,7 @@
 // members a gateway sends, ASCII, without escapes, sixteen bytes at a time. Accepts or declines,
 // never reports: what it declines, sound or broken, the general parser reads. Numbers come out:
 // where each text starts and ends, and where it is kept.
-import { keep } from "./keep.ts";
+import { keep } from "./intern.ts";
 import {
   ACTION,
   AGENT_ID,

@@ -157,5 +157,5 @@ export function sampleText(): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL("outcomes.ndjson", import.meta.url), sampleText());
+  writeFileSync(new URL("./outcomes.ndjson", import.meta.url), sampleText());
 }

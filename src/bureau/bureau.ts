@@ -15,7 +15,7 @@ import type {
   VerifyResponse,
 } from "../contract/messages.ts";
 
-import type { SignedBody } from "./signed-body.ts";
+import type { SignedBody } from "./reporters/signed-body.ts";
 
 /** What every call carries besides its message. */
 export interface CallContext {

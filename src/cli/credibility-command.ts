@@ -1,15 +1,15 @@
 // `trustrank kaizen credibility`: bring reporters' standings up to date, or see what they say.
 // Works on the files when no server holds them.
-import { credibilityOf } from "../config.ts";
-import { CredibilityService } from "../credibility-service.ts";
+import { credibilityOf } from "../service/config.ts";
+import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
-import { openEvidence } from "../evidence.ts";
-import type { CredibilityBatch, CredibilityStatus } from "../kaizen/standing-desk.ts";
-import { dataPaths } from "../ledger/data-directory.ts";
-import { makeLog } from "../log.ts";
+import { openCore } from "../service/core.ts";
+import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
+import { dataPaths } from "../journal/data-directory.ts";
+import { makeLog } from "../platform/log.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "../service/failure.ts";
 import { note, print, printJson } from "./output.ts";
 
 interface Answer {
@@ -42,7 +42,7 @@ export async function runCredibility(
 async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
   const log = makeLog((line) => process.stderr.write(line), Date.now);
   let isBroken = false;
-  const evidence = await openEvidence({
+  const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => (isBroken = true),

@@ -1,8 +1,8 @@
 // Where a command works: on the files of the data directory, when no server holds it, or through
 // the server that does. Says which on stderr when it is the server.
-import type { ServerAccess } from "../config.ts";
-import { claimDataDirectory, DataDirectoryInUse, findServer } from "../ledger/data-directory.ts";
-import { CommandFailure } from "./failure.ts";
+import type { ServerAccess } from "../service/config.ts";
+import { claimDataDirectory, DataDirectoryInUse, findServer } from "../journal/data-directory.ts";
+import { CommandFailure } from "../service/failure.ts";
 import { note } from "./output.ts";
 import { ServerClient } from "./server-client.ts";
 

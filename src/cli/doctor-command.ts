@@ -3,17 +3,17 @@
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createPrivateKey } from "node:crypto";
 
-import { openKeyring } from "../http/keys.ts";
-import { loadBureauKey } from "../ledger/bureau-key.ts";
-import { claimDataDirectory, dataPaths, findServer } from "../ledger/data-directory.ts";
-import type { DataPaths } from "../ledger/data-directory.ts";
+import { openKeyring } from "../http/access/keyring.ts";
+import { loadBureauKey } from "../journal/signing-key.ts";
+import { claimDataDirectory, dataPaths, findServer } from "../journal/data-directory.ts";
+import type { DataPaths } from "../journal/data-directory.ts";
 import { diskRoom } from "../ledger/disk-reserve.ts";
-import { nodeFiles } from "../ledger/journal-files.ts";
-import { repairJournal } from "../ledger/journal-repair.ts";
-import type { RepairReport } from "../ledger/journal-repair.ts";
-import { removeSnapshots } from "../ledger/snapshot-files.ts";
-import { verifyJournal } from "../ledger/journal-verify.ts";
-import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { repairJournal } from "../journal/repair.ts";
+import type { RepairReport } from "../journal/repair.ts";
+import { removeSnapshots } from "../ledger/snapshot/files.ts";
+import { verifyJournal } from "../journal/verify.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { print, printJson } from "./output.ts";
 
 interface Finding {

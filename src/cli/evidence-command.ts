@@ -3,13 +3,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
-import { EVIDENCE_BODY_BYTES_MAX } from "../contract/evidence.ts";
-import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/evidence.ts";
-import { openEvidence } from "../evidence.ts";
+import { EVIDENCE_BODY_BYTES_MAX } from "../contract/sources.ts";
+import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/sources.ts";
+import { openCore } from "../service/core.ts";
 import type { Vault } from "../vault/vault.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "../service/failure.ts";
 import { formatTable, note, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 
@@ -133,7 +133,7 @@ function withVault(access: DataAccess, work: (register: Register) => Promise<voi
 
 /** Runs `work` on the vault of a data directory that this process holds. */
 export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): Promise<T> {
-  const evidence = await openEvidence({
+  const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: (exitCode) => {

@@ -1,15 +1,15 @@
 // `trustrank evidence label` and `evidence thresholds`: what people found of texts goes in, where
 // texts of each kind are doubted comes out.
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/evidence-labels.ts";
-import { parseTextLabels } from "../contract/evidence-labels.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
+import { parseTextLabels } from "../contract/text-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { inVault, OPERATOR } from "./evidence-command.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "../service/failure.ts";
 import { formatTable, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
-import { readLines } from "./read-lines.ts";
+import { readLines } from "../service/import/read-lines.ts";
 
 const BATCH_ITEMS = 200;
 /** Of one request: escapes may double a text. */

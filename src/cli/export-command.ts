@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { EXPORT_VIEWS } from "../store/store.ts";
 import type { ExportView } from "../store/store.ts";
-import { startStore } from "../store/store-client.ts";
+import { startStore } from "../store/client.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { note, print, printJson } from "./output.ts";

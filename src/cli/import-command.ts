@@ -1,12 +1,13 @@
 // `trustrank import FILE`: a history into the ledger, through the running server when there is one,
 // else through a ledger of this process alone.
-import { describeBadLine, importOutcomeFile, requireReadable } from "./import-outcomes.ts";
-import type { ImportOptions, ImportSink, ImportSummary } from "./import-outcomes.ts";
-import { bureauSink, serverSink } from "./import-sinks.ts";
-import { openEvidence } from "../evidence.ts";
+import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
+import type { ImportOptions, ImportSink, ImportSummary } from "../service/import/pipeline.ts";
+import { serverSink } from "./server-sink.ts";
+import { bureauSink } from "../service/import/bureau-sink.ts";
+import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure, EXIT_SYNC_FAILED } from "./failure.ts";
+import { CommandFailure, EXIT_SYNC_FAILED } from "../service/failure.ts";
 import { note, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 
@@ -39,7 +40,7 @@ export async function runImport(
 
 async function importIntoFiles(dataDir: string, options: ImportOptions): Promise<ImportSummary> {
   let fatalCode = 0;
-  const evidence = await openEvidence({
+  const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: (exitCode) => {

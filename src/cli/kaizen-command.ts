@@ -1,16 +1,16 @@
 // `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works
 // on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
-import { credibilityOf } from "../config.ts";
+import { credibilityOf } from "../service/config.ts";
 import { defaultConfig } from "../engine/config.ts";
-import { KaizenService } from "../kaizen-service.ts";
+import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
-import { dataPaths } from "../ledger/data-directory.ts";
-import { makeLog } from "../log.ts";
-import { openEvidence } from "../evidence.ts";
+import { dataPaths } from "../journal/data-directory.ts";
+import { makeLog } from "../platform/log.ts";
+import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "../service/failure.ts";
 import { formatTable, note, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
 import type { ServerClient } from "./server-client.ts";
@@ -34,7 +34,7 @@ type Status = KaizenStatus & { runs: RunSummary[] };
 async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
   const log = makeLog((line) => process.stderr.write(line), Date.now);
   let isBroken = false;
-  const evidence = await openEvidence({
+  const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => (isBroken = true),

@@ -4,11 +4,11 @@ import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../contract/limits.ts";
 import type { KeyDescription } from "../contract/messages.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import type { Scope } from "../contract/vocabulary.ts";
-import { openKeyring } from "../http/keys.ts";
-import type { NewKey } from "../http/keys.ts";
+import { openKeyring } from "../http/access/keyring.ts";
+import type { NewKey } from "../http/access/keyring.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { CommandFailure, EXIT_USAGE } from "./failure.ts";
+import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
 import { formatTable, note, print, printJson } from "./output.ts";
 
 const DEFAULT_SCOPES: readonly Scope[] = ["score:read", "outcomes:write"];

@@ -1,6 +1,6 @@
 // `trustrank query "SELECT ..."`: SQL over the outcome store, opened here or asked of the server.
 import type { QueryResult } from "../store/store.ts";
-import { startStore } from "../store/store-client.ts";
+import { startStore } from "../store/client.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv, formatTable, note, print, printJson } from "./output.ts";

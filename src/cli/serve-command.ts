@@ -1,11 +1,11 @@
 // `trustrank serve`: starts the service, greets whoever started it, and turns signals and failures
 // into an orderly end with an exit code a supervisor can read.
-import { InvalidSetting } from "../config.ts";
-import type { ServeConfig } from "../config.ts";
-import { makeLog } from "../log.ts";
-import { startService } from "../main.ts";
-import type { Service } from "../main.ts";
-import { CommandFailure, EXIT_FAILED } from "./failure.ts";
+import { InvalidSetting } from "../service/config.ts";
+import type { ServeConfig } from "../service/config.ts";
+import { makeLog } from "../platform/log.ts";
+import { startService } from "../service/start.ts";
+import type { Service } from "../service/start.ts";
+import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { note, print, printJson } from "./output.ts";
 
 /** An end that takes longer than this is cut off. */

@@ -1,8 +1,8 @@
 // Talks to a running server on behalf of a command, when the server holds the data directory. Every
 // problem the server answers becomes one sentence and exit code 1.
-import type { ServerAccess } from "../config.ts";
+import type { ServerAccess } from "../service/config.ts";
 import type { Problem } from "../contract/messages.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure } from "../service/failure.ts";
 
 const TIMEOUT_MS = 60_000;
 

@@ -8,27 +8,27 @@ import {
   InvalidSetting,
   serveConfigOf,
   serverAccessOf,
-} from "../config.ts";
+} from "../service/config.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
-import { parseSince } from "../contract/parse-decisions.ts";
-import { DataDirectoryInUse } from "../ledger/data-directory.ts";
-import { JournalBroken, JournalDamaged } from "../ledger/journal-faults.ts";
-import { RepairRefused } from "../ledger/journal-repair.ts";
-import { versionOf } from "../main.ts";
+import { parseSince } from "../contract/parse/decisions.ts";
+import { DataDirectoryInUse } from "../journal/data-directory.ts";
+import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { RepairRefused } from "../journal/repair.ts";
+import { versionOf } from "../service/start.ts";
 import { runCredibility } from "./credibility-command.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
-import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "./failure.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
 import { runExport } from "./export-command.ts";
 import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
 import { note } from "./output.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
-import { IMPORT_FORMATS } from "./read-outcomes.ts";
+import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
 import { runServe } from "./serve-command.ts";
 
 interface AccessFlags {

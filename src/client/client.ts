@@ -20,8 +20,8 @@ import {
   type OutcomeResult,
   readOutcomeBatch,
   type SignedOutcome,
-} from "./outcome-batch.ts";
-import { type ProvenanceInput, provenanceRecord } from "./provenance.ts";
+} from "./reporting/outcome-batch.ts";
+import { type ProvenanceInput, provenanceRecord } from "./reporting/provenance.ts";
 import {
   type BatchItem,
   readCheck,
@@ -33,8 +33,8 @@ import {
 } from "./read-reply.ts";
 import { type FetchLike, globalFetch, monotonicClock } from "./runtime.ts";
 import { reachOfCheck, ScoreCache, type ScoreCacheOptions } from "./score-cache.ts";
-import { type KeyRegistration, registerKey } from "./reporter-key.ts";
-import type { OutcomeSigner } from "./sign.ts";
+import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
+import type { OutcomeSigner } from "./reporting/sign.ts";
 import { type CallOptions, Transport } from "./transport.ts";
 
 /** SPEC §2.7. */

@@ -10,7 +10,7 @@ export {
   type HandshakeApprovalOptions,
   type ToolCall,
   type ToolDecision,
-} from "./approval.ts";
+} from "./gates/approval.ts";
 export {
   type CheckVerdict,
   type ConnectDecision,
@@ -20,27 +20,27 @@ export {
 } from "./client.ts";
 export { useTrustRank } from "./default-client.ts";
 export { TrustGateError, TrustRankError } from "./errors.ts";
-export { mutualHandshakeApproval, trustRankApproval } from "./eve-rails.ts";
-export { type FailPolicy, failPolicy } from "./fail-policy.ts";
+export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";
+export { type FailPolicy, failPolicy } from "./gateway/fail-policy.ts";
 export {
   type GatewayCheck,
   type GatewayRequest,
   TrustGateway,
   type TrustGatewayOptions,
-} from "./gateway.ts";
+} from "./gateway/gateway.ts";
 export type { OutageAlert } from "./outage-alert.ts";
-export type { OutcomeResult, SignedOutcome } from "./outcome-batch.ts";
-export { outcomeHook, type OutcomeHookOptions } from "./outcome-hook.ts";
-export { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
-export { outcomeReport, type OutcomeReportOptions } from "./outcome-report.ts";
-export { type AnswerProvenance, protectRoute, type ProtectOptions } from "./protect.ts";
+export type { OutcomeResult, SignedOutcome } from "./reporting/outcome-batch.ts";
+export { outcomeHook, type OutcomeHookOptions } from "./reporting/outcome-hook.ts";
+export { type OutcomeDrop, OutcomeQueue } from "./reporting/outcome-queue.ts";
+export { outcomeReport, type OutcomeReportOptions } from "./reporting/outcome-report.ts";
+export { type AnswerProvenance, protectRoute, type ProtectOptions } from "./gateway/protect.ts";
 export {
   contentHash,
   type ProvenanceDrop,
   type ProvenanceInput,
   ProvenanceQueue,
-} from "./provenance.ts";
-export type { KeyRegistration } from "./reporter-key.ts";
+} from "./reporting/provenance.ts";
+export type { KeyRegistration } from "./reporting/reporter-key.ts";
 export { answerHeaders, type GatewayAnswer, type GatewayLog } from "./ruling.ts";
 export {
   createOutcomeSigner,
@@ -50,6 +50,6 @@ export {
   type PrivateKeyJwk,
   signOutcome,
   type SigningKeyPair,
-} from "./sign.ts";
-export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./trust-gate.ts";
-export { withTrustRank, type WithTrustRankOptions } from "./with-trust-rank.ts";
+} from "./reporting/sign.ts";
+export { trustGate, type TrustGateOptions, TrustGateUnavailableError } from "./gates/trust-gate.ts";
+export { withTrustRank, type WithTrustRankOptions } from "./gates/with-trust-rank.ts";

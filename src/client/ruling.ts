@@ -3,8 +3,8 @@
 import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
-import type { FailPolicy } from "./fail-policy.ts";
-import { isSensitive } from "./fail-policy.ts";
+import type { FailPolicy } from "./gateway/fail-policy.ts";
+import { isSensitive } from "./gateway/fail-policy.ts";
 import { isOpen } from "./read-reply.ts";
 
 /** What becomes of a request, and why. */

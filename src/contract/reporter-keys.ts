@@ -7,7 +7,7 @@ import {
   invalidRequest,
   note,
   typeFault,
-} from "./field-rules.ts";
+} from "./parse/field-rules.ts";
 import { KEY_OVERLAP_MS_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
 import { isEpochMs, parseDateTime } from "./timestamps.ts";
 

@@ -21,7 +21,7 @@ import {
   STATUS_OK,
 } from "../../assembly/layout.ts";
 import type { ScoringConfig } from "./config.ts";
-import { packConfig } from "./config-words.ts";
+import { packConfig } from "./config-layout.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";

@@ -5,16 +5,16 @@ import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
-import type { Keyring } from "./keys.ts";
+import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics.ts";
-import { replyFormat } from "./negotiation.ts";
-import { RateLimiter } from "./rate-limits.ts";
-import { faultReply } from "./reply.ts";
-import { RequestIds } from "./request-id.ts";
+import { replyFormat } from "./codec/negotiation.ts";
+import { RateLimiter } from "./access/rate-limits.ts";
+import { faultReply } from "./codec/reply.ts";
+import { RequestIds } from "./codec/request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
-import type { HttpApplication, Peer, Reply, RequestHead } from "./server-port.ts";
+import type { HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { HttpDependencies, HttpLogger, Services } from "./services.ts";
-import { UsageMeter } from "./usage.ts";
+import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
 const PENDING_MAX = 10_000;

@@ -3,11 +3,11 @@
 import type { CallContext } from "../bureau/bureau.ts";
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/messages.ts";
-import { parseJson } from "../contract/parse-json.ts";
-import { parseMsgpack } from "./msgpack.ts";
-import { bodyFormat, type Format } from "./negotiation.ts";
-import { bodyReply, documentReply } from "./reply.ts";
-import type { Admission, Peer, Reply, RequestHead } from "./server-port.ts";
+import { parseJson } from "../contract/parse/json.ts";
+import { parseMsgpack } from "./codec/msgpack.ts";
+import { bodyFormat, type Format } from "./codec/negotiation.ts";
+import { bodyReply, documentReply } from "./codec/reply.ts";
+import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { Services } from "./services.ts";
 
 /** Stands for nobody on routes that need no key. */

@@ -2,8 +2,8 @@
 // read. A handler turns an Exchange into a Reply and throws ServiceFault when it cannot.
 import type { Scope } from "../contract/vocabulary.ts";
 import type { Exchange } from "./exchange.ts";
-import type { RateClass } from "./rate-limits.ts";
-import type { Reply } from "./server-port.ts";
+import type { RateClass } from "./access/rate-limits.ts";
+import type { Reply } from "./server/port.ts";
 
 /** `none`: open to all. `key`: any valid key. Else the scope the key must hold (or `admin`). */
 export type Access = Scope | "none" | "key";

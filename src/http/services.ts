@@ -1,22 +1,22 @@
 // What the HTTP room is given by the composition root, and what its handlers may use of it.
 import type { Bureau } from "../bureau/bureau.ts";
-import type { ReporterDesk } from "../bureau/reporter-desk.ts";
-import type { EvidenceVault } from "../contract/evidence.ts";
+import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import type { EvidenceVault } from "../contract/sources.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
-import type { Credibility } from "../kaizen/standing-desk.ts";
-import type { DenialBook } from "./denials.ts";
+import type { Credibility } from "../kaizen/credibility/credibility.ts";
+import type { RefusalCounts } from "./access/refusals.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Keyring } from "./keys.ts";
+import type { Keyring } from "./access/keyring.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
-import type { RateBuckets, RateLimiter, RateLimits } from "./rate-limits.ts";
-import type { RequestIds } from "./request-id.ts";
+import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
+import type { RequestIds } from "./codec/request-id.ts";
 import type { Route } from "./route.ts";
-import type { Reply } from "./server-port.ts";
+import type { Reply } from "./server/port.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
-import type { UsageMeter } from "./usage.ts";
-import type { VerifyBatchResult, VerifyBatchTask } from "./verify-documents.ts";
+import type { UsageMeter } from "./access/usage.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
 /** Where the room reports what a client must not see. */
 export interface HttpLogger {
@@ -65,9 +65,9 @@ export interface HttpDependencies {
   /** Reporters' credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
   /** Reporters' keys and signatures; without it their routes answer `not_found`. */
-  reporters?: ReporterDesk;
+  reporters?: ReporterKeys;
   /** Told of refused authorisations, for the audit trail. */
-  denials?: DenialBook;
+  denials?: RefusalCounts;
   /** The evidence vault, where there is one. */
   vault?: EvidenceVault;
 }

@@ -1,7 +1,7 @@
 // What a thread that serves has counted, for the thread that is asked for the whole.
 import type { MetricCounts } from "./metrics.ts";
 import type { Services } from "./services.ts";
-import type { UsageAccount } from "./usage.ts";
+import type { UsageAccount } from "./access/usage.ts";
 
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {

@@ -1,24 +1,24 @@
 // One challenge of a champion scorecard: split by time, fit towards the champion, test on rows no
 // test has seen, answer with every gate. Pure: the same evidence and policy give the same answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
-import type { Fit } from "./fit.ts";
-import { GATE_POLICY } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
-import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates-loss.ts";
+import type { Fit } from "./model/fit.ts";
+import { GATE_POLICY } from "./gates/gate.ts";
+import type { GatePolicy, GateResult } from "./gates/gate.ts";
+import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
 import {
   calibrationGate,
   driftGate,
   falsePositiveGate,
   refuseThreshold,
   stabilityGate,
-} from "./gates-safety.ts";
-import { cappedWeights, forecast } from "./holdout.ts";
-import type { Evidence, Holdout } from "./holdout.ts";
-import { logLossOf } from "./metrics.ts";
-import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./scorecard.ts";
-import { slicesOf } from "./slices.ts";
-import { monotoneGate } from "./states.ts";
-import type { StateFindings } from "./states.ts";
+} from "./gates/safety.ts";
+import { cappedWeights, forecast } from "./model/holdout.ts";
+import type { Evidence, Holdout } from "./model/holdout.ts";
+import { logLossOf } from "./model/metrics.ts";
+import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
+import { slicesOf } from "./model/slices.ts";
+import { monotoneGate } from "./gates/random-states.ts";
+import type { StateFindings } from "./gates/random-states.ts";
 
 /** How strongly a fit is pulled towards the champion; chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;

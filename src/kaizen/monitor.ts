@@ -2,10 +2,10 @@
 // taken back when the new weights are worse beyond chance, however often one looks (kaizen 6.4,
 // 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
-import { show } from "./gate.ts";
-import { forecast, refusalsOf, rowAt } from "./holdout.ts";
-import type { Evidence } from "./holdout.ts";
-import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./statistics.ts";
+import { show } from "./gates/gate.ts";
+import { forecast, refusalsOf, rowAt } from "./model/holdout.ts";
+import type { Evidence } from "./model/holdout.ts";
+import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./model/statistics.ts";
 
 /** Days that a promotion is watched by the sequential boundary. */
 export const WATCH_DAYS = 28;

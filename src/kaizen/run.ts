@@ -2,19 +2,19 @@
 // that a person and a program can read. Pure: the same journal and champion give the same record.
 import { createHash } from "node:crypto";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
-import { attackGate } from "./attacks.ts";
-import type { AttackCredibility, AttackRows } from "./attacks.ts";
-import { pigeonholeBootstrap } from "./bootstrap.ts";
-import type { Bootstrap } from "./bootstrap.ts";
+import { attackGate } from "./gates/attacks.ts";
+import type { AttackCredibility, AttackRows } from "./gates/attacks.ts";
+import { pigeonholeBootstrap } from "./model/bootstrap.ts";
+import type { Bootstrap } from "./model/bootstrap.ts";
 import { challenge } from "./challenge.ts";
-import { GATE_POLICY } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
-import { rowAt } from "./holdout.ts";
-import type { Evidence } from "./holdout.ts";
-import { figuresOf } from "./figures.ts";
-import type { Figures } from "./figures.ts";
-import { scorecardColumns } from "./scorecard.ts";
-import type { StateFindings } from "./states.ts";
+import { GATE_POLICY } from "./gates/gate.ts";
+import type { GatePolicy, GateResult } from "./gates/gate.ts";
+import { rowAt } from "./model/holdout.ts";
+import type { Evidence } from "./model/holdout.ts";
+import { figuresOf } from "./model/figures.ts";
+import type { Figures } from "./model/figures.ts";
+import { scorecardColumns } from "./model/scorecard.ts";
+import type { StateFindings } from "./gates/random-states.ts";
 
 export const SIDES = ["check", "handshake"] as const;
 export type Side = (typeof SIDES)[number];

@@ -4,13 +4,9 @@
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
-import {
-  type AppendMessage,
-  NUMBERS_PER_RECEIPT,
-  type ReceiptsMessage,
-} from "./ledger-messages.ts";
-import { type AwaitedOutcome, receiptOf } from "./ledger-receipt.ts";
-import { OutcomeBatch } from "./outcome-batch.ts";
+import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./messages.ts";
+import { type AwaitedOutcome, receiptOf } from "./receipts.ts";
+import { FrameBatch } from "./frame-batch.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 
 /** Outcomes accepted and not yet acknowledged: by count and by bytes. */
@@ -43,7 +39,7 @@ export class AppendQueue {
   /** In order of append; `#answered` of them at the front are done. */
   #waiting: Waiting[] = [];
   #answered = 0;
-  #batch = new OutcomeBatch();
+  #batch = new FrameBatch();
   #isFlushDue = false;
   /** Messages not yet answered, in order. */
   #sent: Sent[] = [];
@@ -68,7 +64,7 @@ export class AppendQueue {
   /** Rejects with what `receiptOf` throws, `overloaded`, or why the ledger has ended. */
   add(
     { outcomeId, signature }: AwaitedOutcome,
-    add: (batch: OutcomeBatch) => void,
+    add: (batch: FrameBatch) => void,
   ): Promise<OutcomeReceipt> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusal();

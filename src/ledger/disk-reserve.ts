@@ -2,7 +2,7 @@
 // something meets the end of the disk, and a watermark below which outcomes are refused while what
 // must still be written (revocations, an orderly end, the store's own files) finds room.
 import { randomFillSync } from "node:crypto";
-import { errnoOf, type FileLayer, writeFully } from "./journal-files.ts";
+import { errnoOf, type FileLayer, writeFully } from "../journal/files.ts";
 
 /** Ballast and watermark, each of so many bytes, unless the operator says otherwise. */
 export const DISK_RESERVE_BYTES = 64 * 1024 * 1024;

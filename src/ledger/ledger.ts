@@ -1,59 +1,7 @@
 // The ledger seen from the bureau: the one way evidence enters. Nothing is acknowledged before it
 // is durable; nothing durable is lost or counted twice.
 import type { OutcomeReceipt } from "../contract/messages.ts";
-import type { Signature } from "../contract/vocabulary.ts";
-
-interface Signer {
-  /** RFC 7638 thumbprint of the key that signed. */
-  kid: string;
-  /** The signed id, a lower-case UUID. */
-  jti: string;
-}
-
-/** What a reporter signed, and how to check it again: on its own, or as one row of a batch. */
-export type OutcomeProof =
-  | (Signer & { kind: "own"; protectedText: string; signature: Uint8Array })
-  | (Signer & { kind: "batch"; evidenceId: string; index: number });
-
-/** A batch under one signature; its rows name it by `evidenceId`. */
-export interface BatchEvidence extends Signer {
-  evidenceId: string;
-  protectedText: string;
-  signature: Uint8Array;
-  recordedAtMs: number;
-  /** The exact received bytes. */
-  body: Uint8Array;
-}
-
-/** One outcome as the journal keeps it: parsed members plus the exact bytes received. */
-export interface OutcomeRecord {
-  /** UUIDv7, ours. */
-  outcomeId: string;
-  /** Replay identity, scoped by tenant or key; empty when the caller gave none. */
-  idempotencyKey: string;
-  subject: string;
-  reporter: string;
-  outcome: 0 | 1;
-  stakes: number;
-  gradeIndex: number;
-  signature: Signature;
-  settledAtMs: number;
-  /** The sender named `settledAtMs`; else it is the time of recording. */
-  isTimeGiven?: boolean;
-  recordedAtMs: number;
-  /** False: stored, not folded (the tool failed, not the agent). */
-  isAgentFault: boolean;
-  tenant: string;
-  action: string;
-  /** The verdict this settles, or empty. */
-  requestId: string;
-  /** Where it came from: `api`, `import:<file>` or `ratings:<file>` (RATINGS_SOURCE). */
-  source: string;
-  /** The exact received bytes; empty where the members above or a signed batch hold them. */
-  body: Uint8Array;
-  /** The reporter's signature, for `signature: "reporter"`. */
-  proof?: OutcomeProof;
-}
+import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 
 /** Frames back to back, alone in their buffer, and how many. */
 export interface EncodedFrames {

@@ -1,13 +1,13 @@
 // Folds the journal again from its start into an empty table, leaving out what a revocation has
 // excluded, while the old table goes on serving and counting. The new one takes over when it has
 // seen every record: readers see the old state or the new one, never half of either.
-import type { Exclusions } from "./exclusions.ts";
-import { FRAME_KINDS, frameKind } from "./journal-format.ts";
-import { decodeFold, emptyFold } from "./journal-outcome.ts";
-import type { JournalReader } from "./journal-reader.ts";
-import { decodeStandings } from "./journal-standings.ts";
-import { KeyStandings } from "./key-standings.ts";
-import { type FoldTarget, payloadOf } from "./ledger-state.ts";
+import type { Exclusions } from "../journal/exclusions.ts";
+import { FRAME_KINDS, frameKind } from "../journal/format.ts";
+import { decodeFold, emptyFold } from "../journal/outcome.ts";
+import type { JournalReader } from "../journal/reader.ts";
+import { decodeStandings } from "../journal/standings.ts";
+import { RevokedAgents } from "./revoked-agents.ts";
+import { type FoldTarget, payloadOf } from "./state.ts";
 
 /** An empty agent table that nobody reads yet. */
 export interface FreshTable extends FoldTarget {
@@ -19,7 +19,7 @@ export class Refold {
   readonly #reader: JournalReader;
   readonly #table: FreshTable;
   readonly #exclusions: Exclusions;
-  readonly #standings = new KeyStandings();
+  readonly #standings = new RevokedAgents();
   readonly #folded = emptyFold();
   #lsn = 0;
 

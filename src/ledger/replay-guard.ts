@@ -1,17 +1,17 @@
 // The records of one commit on their way past the replay guard: which identities each has, which
 // of them were recorded before, and what that makes of the record. An outcome has up to two: the
 // id its sender gave, and what its reporter signed (kid and jti). Either one is enough to know it.
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./journal-format.ts";
-import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./idempotency.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../journal/format.ts";
+import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./replay-table.ts";
 import {
   outcomeBody,
   outcomeIdBytes,
   outcomeProofBytes,
   outcomeReplayParts,
-} from "./journal-outcome.ts";
-import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "./journal-proof.ts";
-import type { FrameRun } from "./journal-writer.ts";
-import { formatUuid } from "./journal-uuid.ts";
+} from "../journal/outcome.ts";
+import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
+import type { FrameRun } from "../journal/writer.ts";
+import { formatUuid } from "../journal/uuid.ts";
 
 /** What became of one record. */
 export const VERDICT_RECORDED = 0;

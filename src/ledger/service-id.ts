@@ -3,8 +3,8 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { AUDIENCE_LENGTH_MAX } from "../contract/limits.ts";
-import type { DataPaths } from "./data-directory.ts";
-import { nodeFiles, replaceFile } from "./journal-files.ts";
+import type { DataPaths } from "../journal/data-directory.ts";
+import { nodeFiles, replaceFile } from "../journal/files.ts";
 
 const FILE = "service-id";
 const SERVICE_ID = /^[\x21-\x7e]+$/;

@@ -4,12 +4,12 @@
 //
 // House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on
 // each of them); DDL is followed by a CHECKPOINT.
-import { decisionTables } from "./decision-rows.ts";
+import { decisionTables } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
-import { eventTables } from "./event-rows.ts";
-import { journalTables } from "./journal-rows.ts";
-import { outcomeTables } from "./outcome-views.ts";
-import { viewStatements } from "./views.ts";
+import { eventTables } from "./rows/events.ts";
+import { journalTables } from "./rows/journal.ts";
+import { outcomeTables } from "./rows/outcome-views.ts";
+import { viewStatements } from "./query/views.ts";
 
 /**
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows

@@ -9,11 +9,11 @@ import type {
   EvidenceRegistrar,
   EvidenceVault,
   SignedRoot,
-} from "../contract/evidence.ts";
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/evidence-labels.ts";
+} from "../contract/sources.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { VerifyContext } from "../contract/messages.ts";
-import { SOURCES_MAX } from "./catalogue.ts";
+import { SOURCES_MAX } from "./sources/catalogue.ts";
 import {
   canonicalBytes,
   CHAIN_START,
@@ -22,27 +22,34 @@ import {
   decodeLabels,
   encodeEvent,
   encodeLabels,
-} from "./evidence-log.ts";
-import type { EvidenceEvent } from "./evidence-log.ts";
-import { numbersModel, readNumbers } from "./grounding-tables.ts";
-import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./indexing.ts";
-import type { IndexLater, ReadyText, TextToIndex } from "./indexing.ts";
-import { LabelBook, labelEventOf, labelledItems } from "./labels.ts";
-import type { Measured } from "./labels.ts";
-import type { TextPlace } from "./late-texts.ts";
-import { leafHash, MerkleTree } from "./merkle.ts";
-import { eventOf, isRepeat, isSameContent, keepsText, nameOf, recordOf } from "./records.ts";
-import type { Held } from "./records.ts";
-import { Shelf } from "./shelf.ts";
-import { RootSeal } from "./signed-root.ts";
-import type { RootSigner } from "./signed-root.ts";
-import { TenantThresholds } from "./thresholds.ts";
-import type { VaultMemory } from "./vault-memory.ts";
+} from "./sources/events.ts";
+import type { SourceEvent } from "./sources/events.ts";
+import { numbersModel, readNumbers } from "./grounding/tables.ts";
+import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./grounding/indexing.ts";
+import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
+import type { Measured } from "./calibration/labels.ts";
+import type { TextPlace } from "./grounding/index-backlog.ts";
+import { leafHash, MerkleTree } from "./sources/merkle.ts";
+import {
+  eventOf,
+  isRepeat,
+  isSameContent,
+  keepsText,
+  nameOf,
+  recordOf,
+} from "./sources/records.ts";
+import type { Held } from "./sources/records.ts";
+import { SourcePublisher } from "./publisher.ts";
+import { RootSeal } from "./sources/signed-root.ts";
+import type { RootSigner } from "./sources/signed-root.ts";
+import { TenantThresholds } from "./calibration/thresholds.ts";
+import type { VaultMemory } from "./memory.ts";
 
-export type { VaultMemory } from "./vault-memory.ts";
+export type { VaultMemory } from "./memory.ts";
 
 /** Where events become durable; resolves once they are, in order of the calls. */
-export interface EvidenceJournal {
+export interface SourceJournal {
   appendEvidence(payload: Uint8Array): Promise<unknown>;
 }
 
@@ -55,7 +62,7 @@ export type MeasureTexts = (
 export interface VaultOptions {
   /** New and empty: the vault is its one writer. */
   readonly memory: VaultMemory;
-  readonly journal: EvidenceJournal;
+  readonly journal: SourceJournal;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly signer: RootSigner;
@@ -72,7 +79,7 @@ const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 export class Vault implements EvidenceVault {
   readonly memory: VaultMemory;
   readonly #options: VaultOptions;
-  readonly #shelf: Shelf;
+  readonly #shelf: SourcePublisher;
   readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
   /** By place in the chain; a record that a later one replaced is gone. */
@@ -85,7 +92,7 @@ export class Vault implements EvidenceVault {
     const { memory } = options;
     this.memory = memory;
     this.#options = options;
-    this.#shelf = new Shelf(memory);
+    this.#shelf = new SourcePublisher(memory);
     const thresholds = new TenantThresholds(memory.thresholds);
     this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
     this.#seal = new RootSeal(options.signer, options.clock);
@@ -101,8 +108,8 @@ export class Vault implements EvidenceVault {
   }
 
   /** Texts of the journal that are not indexed yet. */
-  get lateCount(): number {
-    return this.#shelf.lateCount;
+  get backlogCount(): number {
+    return this.#shelf.backlogCount;
   }
 
   /**
@@ -222,17 +229,17 @@ export class Vault implements EvidenceVault {
     return held;
   }
 
-  #heldBefore({ tenant, visibility, source_id }: EvidenceEvent): Held | undefined {
+  #heldBefore({ tenant, visibility, source_id }: SourceEvent): Held | undefined {
     return this.#held.get(nameOf(tenant, visibility, source_id));
   }
 
-  #isHeld(event: EvidenceEvent): boolean {
+  #isHeld(event: SourceEvent): boolean {
     const before = this.#heldBefore(event);
     return before !== undefined && isRepeat(before, event);
   }
 
   /** Texts made ready: in place while that is quick, else on another thread. */
-  async #makeReady(events: readonly EvidenceEvent[]): Promise<Map<EvidenceEvent, ReadyText>> {
+  async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
     const units = texts.reduce((sum, { text }) => sum + text.length, 0);
@@ -257,7 +264,7 @@ export class Vault implements EvidenceVault {
     return ready;
   }
 
-  async #append(event: EvidenceEvent, ready: ReadyText | undefined): Promise<Held> {
+  async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
     try {
       await this.#options.journal.appendEvidence(encodeEvent(event));
     } catch (error) {
@@ -267,7 +274,7 @@ export class Vault implements EvidenceVault {
     return this.#apply(event, ready);
   }
 
-  #apply(event: EvidenceEvent, ready: ReadyText | undefined): Held {
+  #apply(event: SourceEvent, ready: ReadyText | undefined): Held {
     const before = this.#heldBefore(event);
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
@@ -293,6 +300,6 @@ export class Vault implements EvidenceVault {
   }
 }
 
-function textOf({ text, kind, state }: EvidenceEvent): TextToIndex | undefined {
+function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefined {
   return text === undefined ? undefined : { text, kind, state };
 }

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
-import type { BureauEnvironment } from "../../src/bureau/desk.ts";
+import { openBureau } from "../../src/bureau/open.ts";
+import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { Principal } from "../../src/contract/messages.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Bureau, OutcomeContext } from "../../src/bureau/bureau.ts";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openBureau } from "../../src/bureau/open.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/messages.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
-import type { OpenLedger } from "../../src/ledger/ledger-client.ts";
+import { startLedger } from "../../src/ledger/client.ts";
+import type { OpenLedger } from "../../src/ledger/client.ts";
 import { call, principal } from "./harness.ts";
 
 const DAY_MS = 86_400_000;

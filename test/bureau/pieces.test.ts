@@ -4,12 +4,12 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { combineDecisions, joinReasons } from "../../src/bureau/legs.ts";
-import { OutcomeIds } from "../../src/bureau/outcome-ids.ts";
-import { withoutVault } from "../../src/bureau/provenance.ts";
-import { improvementsFor, writeReasons } from "../../src/bureau/reasons.ts";
-import { VerdictTimes } from "../../src/bureau/timestamp.ts";
-import { normalizeScore } from "../../src/bureau/verify.ts";
+import { combineDecisions, joinReasons } from "../../src/bureau/decisions/check-handshake.ts";
+import { OutcomeIds } from "../../src/bureau/outcomes/ids.ts";
+import { withoutVault } from "../../src/bureau/decisions/provenance.ts";
+import { improvementsFor, writeReasons } from "../../src/bureau/decisions/reasons.ts";
+import { VerdictTimes } from "../../src/bureau/decisions/verdict-times.ts";
+import { normalizeScore } from "../../src/bureau/decisions/verify.ts";
 import { DECISIONS, REASON_CODES } from "../../src/contract/vocabulary.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
 import type { Reading } from "../../src/engine/reading.ts";

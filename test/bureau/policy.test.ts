@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { decidePolicy, riskIndex } from "../../src/bureau/policy.ts";
+import { decidePolicy, riskIndex } from "../../src/bureau/decisions/policy.ts";
 import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../tables/read-table.ts";

@@ -2,8 +2,8 @@
 // one to four, each code with its sentence.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
-import { improvementsFor } from "../../src/bureau/reasons.ts";
+import { openBureau } from "../../src/bureau/open.ts";
+import { improvementsFor } from "../../src/bureau/decisions/reasons.ts";
 import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../engine/_engine.ts";
 import { call } from "./harness.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { generateSigningKey } from "../../src/client/sign.ts";
+import { generateSigningKey } from "../../src/client/reporting/sign.ts";
 import { connectToBoth, startThreads } from "./_threads.ts";
 import type { Connection, Service } from "./_threads.ts";
 import { endAll } from "./process.ts";

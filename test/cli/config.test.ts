@@ -2,7 +2,12 @@
 import { describe, expect, it } from "vitest";
 
 import { formatCsv, formatTable } from "../../src/cli/output.ts";
-import { dataDirOf, InvalidSetting, serveConfigOf, serverAccessOf } from "../../src/config.ts";
+import {
+  dataDirOf,
+  InvalidSetting,
+  serveConfigOf,
+  serverAccessOf,
+} from "../../src/service/config.ts";
 
 const flags = { sample: true };
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, it } from "vitest";
 
-import { importOutcomeFile } from "../../src/cli/import-outcomes.ts";
-import type { ImportOptions, ImportSink } from "../../src/cli/import-outcomes.ts";
+import { importOutcomeFile } from "../../src/service/import/pipeline.ts";
+import type { ImportOptions, ImportSink } from "../../src/service/import/pipeline.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_ID_LENGTH_MAX } from "../../src/contract/limits.ts";
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 

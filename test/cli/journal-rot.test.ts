@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { segmentsOf } from "../../src/ledger/journal-format.ts";
+import { loadBureauKey } from "../../src/journal/signing-key.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { segmentsOf } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { Connection } from "./_threads.ts";
 import { endAll, runCommand, startCommand } from "./process.ts";

@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, it } from "vitest";
 
-import { LINE_BYTES_MAX, readLines } from "../../src/cli/read-lines.ts";
-import { readOutcomes } from "../../src/cli/read-outcomes.ts";
-import type { ImportFormat } from "../../src/cli/read-outcomes.ts";
+import { LINE_BYTES_MAX, readLines } from "../../src/service/import/read-lines.ts";
+import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
+import type { ImportFormat } from "../../src/service/import/read-outcomes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-read-"));

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 import { sampleText } from "../../data/sample/generate.ts";
-import { readOutcomes } from "../../src/cli/read-outcomes.ts";
+import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 
 const path = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));

@@ -1,8 +1,8 @@
 // A tool worth gating, a policy over the real service and a write rail: what every adapter's test
 // needs, with counters of what ran, what was read and what was reported.
-import { type ApprovalPolicy, handshakeApproval } from "../../src/client/approval.ts";
+import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { type OutcomeReport, outcomeReport } from "../../src/client/outcome-report.ts";
+import { type OutcomeReport, outcomeReport } from "../../src/client/reporting/outcome-report.ts";
 import { type Service, startTestService } from "./_service.ts";
 
 export const agent = (name: string) => `agent://test/${name}`;

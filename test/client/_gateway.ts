@@ -1,7 +1,7 @@
 // TrustGateway on virtual time, for the suites that put it to faults and to repeats.
 import { vi } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { TrustGateway, type TrustGatewayOptions } from "../../src/client/gateway.ts";
+import { TrustGateway, type TrustGatewayOptions } from "../../src/client/gateway/gateway.ts";
 import type { OutageAlert } from "../../src/client/outage-alert.ts";
 import type { GatewayLog } from "../../src/client/ruling.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";

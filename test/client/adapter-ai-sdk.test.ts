@@ -2,10 +2,10 @@
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { aiSdkApproval, aiSdkOutcomes } from "../../src/client/ai-sdk.ts";
-import { type ApprovalPolicy, handshakeApproval } from "../../src/client/approval.ts";
+import { aiSdkApproval, aiSdkOutcomes } from "../../src/client/adapters/ai-sdk.ts";
+import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
-import type { OutcomeReport } from "../../src/client/outcome-report.ts";
+import type { OutcomeReport } from "../../src/client/reporting/outcome-report.ts";
 import { agent, Bank, schema, type Transfer } from "./_bank.ts";
 
 let bank: Bank;

@@ -5,7 +5,7 @@ import type { ChatResult } from "@langchain/core/outputs";
 import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
 import { createAgent, createMiddleware, tool } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { langChainMiddleware } from "../../src/client/langchain.ts";
+import { langChainMiddleware } from "../../src/client/adapters/langchain.ts";
 import { agent, Bank, schema, type Transfer } from "./_bank.ts";
 
 let bank: Bank;

@@ -7,7 +7,7 @@ import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import { mcpTokenVerifier, mcpTool } from "../../src/client/mcp.ts";
+import { mcpTokenVerifier, mcpTool } from "../../src/client/adapters/mcp.ts";
 import { agent, Bank, type Transfer } from "./_bank.ts";
 
 let bank: Bank;

@@ -13,7 +13,7 @@ import {
   openAiGuardrail,
   openAiNeedsApproval,
   openAiOutcomes,
-} from "../../src/client/openai-agents.ts";
+} from "../../src/client/adapters/openai-agents.ts";
 import { agent, Bank, schema, type Transfer } from "./_bank.ts";
 
 let bank: Bank;

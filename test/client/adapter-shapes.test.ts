@@ -1,9 +1,9 @@
 // Adapters where their framework does not run here (eve needs Node 24, Mastra more megabytes than a
 // test is worth): held to its documented shapes. `npm run check:frameworks` has the real ones.
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { EveApprovalPolicy } from "../../src/client/eve-rails.ts";
-import { langChainMiddleware } from "../../src/client/langchain.ts";
-import { mastraApproval, mastraHooks } from "../../src/client/mastra.ts";
+import type { EveApprovalPolicy } from "../../src/client/adapters/eve.ts";
+import { langChainMiddleware } from "../../src/client/adapters/langchain.ts";
+import { mastraApproval, mastraHooks } from "../../src/client/adapters/mastra.ts";
 import { agent, Bank } from "./_bank.ts";
 
 let bank: Bank;

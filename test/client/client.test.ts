@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useTrustRank } from "../../src/client/default-client.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
-import { withTrustRank } from "../../src/client/with-trust-rank.ts";
+import { withTrustRank } from "../../src/client/gates/with-trust-rank.ts";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import { checkReply, rejection, service as replying, verifyReply } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";

@@ -1,18 +1,18 @@
 // Every fault of the conformance kit, and a name that does not resolve, through everything that
 // asks for a verdict, on real sockets: an outage is an outage everywhere, and nothing runs for it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { checkApproval, handshakeApproval } from "../../src/client/approval.ts";
+import { checkApproval, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { type Fault, FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
 import { FAULTS } from "../../src/client/conformance/suite.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
-import { mutualHandshakeApproval, trustRankApproval } from "../../src/client/eve-rails.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
-import { mcpTokenVerifier, mcpTool } from "../../src/client/mcp.ts";
-import { outcomeReport } from "../../src/client/outcome-report.ts";
-import { protectRoute } from "../../src/client/protect.ts";
-import { trustGate, TrustGateUnavailableError } from "../../src/client/trust-gate.ts";
-import { withTrustRank } from "../../src/client/with-trust-rank.ts";
+import { mutualHandshakeApproval, trustRankApproval } from "../../src/client/adapters/eve.ts";
+import { TrustGateway } from "../../src/client/gateway/gateway.ts";
+import { mcpTokenVerifier, mcpTool } from "../../src/client/adapters/mcp.ts";
+import { outcomeReport } from "../../src/client/reporting/outcome-report.ts";
+import { protectRoute } from "../../src/client/gateway/protect.ts";
+import { trustGate, TrustGateUnavailableError } from "../../src/client/gates/trust-gate.ts";
+import { withTrustRank } from "../../src/client/gates/with-trust-rank.ts";
 import { rejection } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";
 

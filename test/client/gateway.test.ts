@@ -2,7 +2,7 @@
 // milliseconds, what is let through, and who is told.
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { failPolicy } from "../../src/client/fail-policy.ts";
+import { failPolicy } from "../../src/client/gateway/fail-policy.ts";
 import { answerHeaders } from "../../src/client/ruling.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";

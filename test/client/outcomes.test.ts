@@ -3,10 +3,10 @@
 import { flattenedVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { type ActionResultEvent, outcomeHook } from "../../src/client/outcome-hook.ts";
-import { type OutcomeDrop, OutcomeQueue } from "../../src/client/outcome-queue.ts";
+import { type ActionResultEvent, outcomeHook } from "../../src/client/reporting/outcome-hook.ts";
+import { type OutcomeDrop, OutcomeQueue } from "../../src/client/reporting/outcome-queue.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
-import { createOutcomeSigner } from "../../src/client/sign.ts";
+import { createOutcomeSigner } from "../../src/client/reporting/sign.ts";
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 import { type Service, startTestService } from "./_service.ts";
 

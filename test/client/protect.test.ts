@@ -2,8 +2,8 @@
 // not, and what is marked.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
-import { protectRoute } from "../../src/client/protect.ts";
+import { TrustGateway } from "../../src/client/gateway/gateway.ts";
+import { protectRoute } from "../../src/client/gateway/protect.ts";
 import { type Service, startTestService } from "./_service.ts";
 
 const agent = (name: string) => `agent://test/${name}`;

@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
-import { protectRoute } from "../../src/client/protect.ts";
-import { type ProvenanceDrop, ProvenanceQueue } from "../../src/client/provenance.ts";
+import { TrustGateway } from "../../src/client/gateway/gateway.ts";
+import { protectRoute } from "../../src/client/gateway/protect.ts";
+import { type ProvenanceDrop, ProvenanceQueue } from "../../src/client/reporting/provenance.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 import { type LiveService, startLiveService } from "./_live.ts";
 import { rejection, verifyReply } from "./_replies.ts";

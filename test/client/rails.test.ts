@@ -1,16 +1,20 @@
 // The rails over the real service: nothing reaches a tool or a route unless a verdict lets it,
 // and a policy that is asked again costs nothing and never turns milder.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { checkApproval, handshakeApproval, type ToolDecision } from "../../src/client/approval.ts";
+import {
+  checkApproval,
+  handshakeApproval,
+  type ToolDecision,
+} from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError } from "../../src/client/errors.ts";
 import {
   type EveApprovalStatus,
   mutualHandshakeApproval,
   trustRankApproval,
-} from "../../src/client/eve-rails.ts";
+} from "../../src/client/adapters/eve.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
-import { trustGate, TrustGateUnavailableError } from "../../src/client/trust-gate.ts";
+import { trustGate, TrustGateUnavailableError } from "../../src/client/gates/trust-gate.ts";
 import { DECISIONS, type Decision } from "../../src/contract/vocabulary.ts";
 import { checkReply, rejection, service as replying } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";

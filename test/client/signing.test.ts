@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustRankError } from "../../src/client/errors.ts";
-import { outcomeHook } from "../../src/client/outcome-hook.ts";
+import { outcomeHook } from "../../src/client/reporting/outcome-hook.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 import {
   createOutcomeSigner,
@@ -11,7 +11,7 @@ import {
   importSigningKey,
   type OutcomeSigner,
   signOutcome,
-} from "../../src/client/sign.ts";
+} from "../../src/client/reporting/sign.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../src/contract/limits.ts";
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 import { runCommand } from "../cli/process.ts";

@@ -3,9 +3,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { findJsonFault } from "../../src/contract/json-fault.ts";
+import { findJsonFault } from "../../src/contract/parse/json-fault.ts";
 import { JSON_DEPTH_MAX } from "../../src/contract/limits.ts";
-import { parseJson } from "../../src/contract/parse-json.ts";
+import { parseJson } from "../../src/contract/parse/json.ts";
 
 type Node =
   | { kind: "leaf"; value: string | number | boolean | null }

@@ -2,9 +2,9 @@
 // damaged ones, alone and in arrays.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseJson } from "../../src/contract/parse-json.ts";
-import { parsePlainOutcome, parsePlainOutcomes } from "../../src/contract/parse-outcome-plain.ts";
-import { parseOutcomeRequest } from "../../src/contract/parse-requests.ts";
+import { parseJson } from "../../src/contract/parse/json.ts";
+import { parsePlainOutcome, parsePlainOutcomes } from "../../src/contract/parse/outcome-fast.ts";
+import { parseOutcomeRequest } from "../../src/contract/parse/requests.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 
 const PLAIN = {

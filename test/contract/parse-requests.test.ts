@@ -3,14 +3,14 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import { FIELD_ERRORS_MAX } from "../../src/contract/limits.ts";
-import { parseKeyRequest, parseQueryRequest } from "../../src/contract/parse-admin.ts";
+import { parseKeyRequest, parseQueryRequest } from "../../src/contract/parse/admin.ts";
 import {
   parseCheckRequest,
   parseHandshakeRequest,
   parseOutcomeRequest,
   parseVerifyBatch,
   parseVerifyRequest,
-} from "../../src/contract/parse-requests.ts";
+} from "../../src/contract/parse/requests.ts";
 import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, VERIFY_BODY } from "../http/_setup.ts";
 
 type Parse = (value: unknown) => unknown;

@@ -4,17 +4,17 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../cli/process.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { JournalDamaged } from "../../src/journal/faults.ts";
 import {
   COMMIT_FRAME_BYTES,
   FRAME_BYTES,
   frameLength,
   HEADER_BYTES,
   segmentsOf,
-} from "../../src/ledger/journal-format.ts";
-import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
+} from "../../src/journal/format.ts";
+import { recoverJournal } from "../../src/journal/recovery.ts";
+import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { Evidence } from "./evidence.ts";
 import { launchServer, startServer } from "./server.ts";
 import type { Writers } from "./writers.ts";

@@ -16,7 +16,7 @@ import { type RefoldPlan, type RefoldReport, refoldRounds } from "./refolds.ts";
 import { clockJump, failedSync, frozen, fullDisk } from "./outside.ts";
 import { startServer } from "./server.ts";
 import { Writers } from "./writers.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
+import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 

@@ -4,8 +4,8 @@ import {
   generateSigningKey,
   type OutcomeSigner,
   type SigningKeyPair,
-} from "../../src/client/sign.ts";
-import { registerKey } from "../../src/client/reporter-key.ts";
+} from "../../src/client/reporting/sign.ts";
+import { registerKey } from "../../src/client/reporting/reporter-key.ts";
 import type { OutcomeReceipt } from "../../src/contract/messages.ts";
 import type { CrashServer } from "./server.ts";
 import { type Acknowledged, AGENTS, agentOf } from "./writers.ts";

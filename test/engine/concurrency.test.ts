@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { configDigest, configName, defaultConfig } from "../../src/engine/config.ts";
 import { openEngine, START_MS } from "./_engine.ts";
 
-const READER = new URL("_reader-thread.ts", import.meta.url);
+const READER = new URL("./_reader-thread.ts", import.meta.url);
 const AGENTS = 60_000;
 const SWAPS = 200;
 

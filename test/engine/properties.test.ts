@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DECISIONS, REASON_CODES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { assertConfig } from "../../src/engine/config-words.ts";
+import { assertConfig } from "../../src/engine/config-layout.ts";
 import { referenceDecision } from "../reference/score.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";
 

@@ -2,7 +2,13 @@
 // missing members, shadow keys, and what AuthZEN's own rules ask for.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { call, problemIn } from "../http/_client.ts";
-import { describeAdapters, openRoom, type Room, sendRaw, statusesOf } from "../http/_setup.ts";
+import {
+  describeAdapters,
+  openTestServer,
+  type TestServer,
+  sendRaw,
+  statusesOf,
+} from "../http/_setup.ts";
 
 const AUTHORIZE = "/v1/gateway/authorize";
 const told = (agent: string, level = "L2") => ({
@@ -11,9 +17,9 @@ const told = (agent: string, level = "L2") => ({
 });
 
 describeAdapters("gateway routes", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   beforeAll(async () => {
-    room = await openRoom(adapter);
+    room = await openTestServer(adapter);
   });
   afterAll(() => room.stop());
 
@@ -107,9 +113,9 @@ describeAdapters("gateway routes", (adapter) => {
 });
 
 describeAdapters("AuthZEN", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   beforeAll(async () => {
-    room = await openRoom(adapter);
+    room = await openTestServer(adapter);
   });
   afterAll(() => room.stop());
 

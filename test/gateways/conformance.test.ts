@@ -9,8 +9,8 @@ import {
   runConformance,
   type Subject,
 } from "../../src/client/conformance/suite.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
-import { protectRoute } from "../../src/client/protect.ts";
+import { TrustGateway } from "../../src/client/gateway/gateway.ts";
+import { protectRoute } from "../../src/client/gateway/protect.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
 

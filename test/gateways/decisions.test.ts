@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
-import { TrustGateway } from "../../src/client/gateway.ts";
+import { TrustGateway } from "../../src/client/gateway/gateway.ts";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";

@@ -1,8 +1,8 @@
 // One grounding memory per suite, with the shipped word lists and fixed numbers, and the reference
 // scorer beside it under the same numbers.
-import { GroundingReader, GroundingWriter } from "../../src/vault/grounding.ts";
-import { createGroundingMemory } from "../../src/vault/grounding-module.ts";
-import { readNumbers, readWeights } from "../../src/vault/grounding-tables.ts";
+import { GroundingReader, GroundingWriter } from "../../src/vault/grounding/grounding.ts";
+import { createGroundingMemory } from "../../src/vault/grounding/module.ts";
+import { readNumbers, readWeights } from "../../src/vault/grounding/tables.ts";
 import { ReferenceScorer } from "../reference/grounding.ts";
 
 /** A writer and a reader of a new memory under the shipped numbers. */

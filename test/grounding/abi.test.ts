@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
 import * as layout from "../../assembly/grounding/layout.ts";
-import { stripMarkup, flattenDocument } from "../../src/vault/flatten.ts";
+import { stripMarkup, flattenDocument } from "../../src/vault/grounding/flatten.ts";
 
 const bytes = readFileSync(new URL("../../build/grounding.wasm", import.meta.url));
 const module = new WebAssembly.Module(bytes);

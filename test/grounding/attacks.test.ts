@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import { ONE, RESULT_TOKENS, TOKENS_MAX } from "../../assembly/grounding/layout.ts";
-import { readNumbers } from "../../src/vault/grounding-tables.ts";
+import { readNumbers } from "../../src/vault/grounding/tables.ts";
 import { BRIDGE } from "../vault/_setup.ts";
 import { openGrounding } from "./_setup.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { GroundingReader } from "../../src/vault/grounding.ts";
+import { GroundingReader } from "../../src/vault/grounding/grounding.ts";
 import {
   FEATURES_COUNT,
   ROW_NUMBER,

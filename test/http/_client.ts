@@ -1,6 +1,6 @@
 // A small caller for the HTTP suites: JSON in, status, headers and parsed body out.
 import type { Problem } from "../../src/contract/messages.ts";
-import type { Room } from "./_setup.ts";
+import type { TestServer } from "./_setup.ts";
 
 export interface Answer {
   status: number;
@@ -22,7 +22,11 @@ export interface CallOptions {
 }
 
 /** Calls a route; `POST` with JSON when there is a body. */
-export async function call(room: Room, path: string, options: CallOptions = {}): Promise<Answer> {
+export async function call(
+  room: TestServer,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer> {
   const { key = room.key, body, bytes } = options;
   const payload = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
   const headers: Record<string, string> = {};

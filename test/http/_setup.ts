@@ -12,8 +12,8 @@ import {
   type HttpServerOptions,
   type RunningServer,
   startHttpServer,
-} from "../../src/http/http-server.ts";
-import { type Keyring, openKeyring } from "../../src/http/keys.ts";
+} from "../../src/http/start.ts";
+import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryBureau } from "./_bureau.ts";
 
@@ -91,7 +91,7 @@ export class RowStore implements Store {
   async close(): Promise<void> {}
 }
 
-export interface Room {
+export interface TestServer {
   server: RunningServer;
   bureau: MemoryBureau;
   keyring: Keyring;
@@ -106,10 +106,10 @@ export interface Room {
   stop(): Promise<void>;
 }
 
-export async function openRoom(
+export async function openTestServer(
   adapter: AdapterName,
   options: Partial<HttpServerOptions> = {},
-): Promise<Room> {
+): Promise<TestServer> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "trustrank-http-"));
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;
@@ -117,7 +117,7 @@ export async function openRoom(
   keyring.installAdminKey(ADMIN_SECRET);
   const bureau = new MemoryBureau(now);
   const readiness = { ready: true, reasons: [] as string[] };
-  const logged: Room["logged"] = [];
+  const logged: TestServer["logged"] = [];
   const log = (message: string, fields?: unknown) => void logged.push({ message, fields });
   const server = await startHttpServer({
     adapter,
@@ -133,7 +133,7 @@ export async function openRoom(
     vitals: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
     ...options,
   });
-  const makeKey: Room["makeKey"] = async (scopes, more = {}) => {
+  const makeKey: TestServer["makeKey"] = async (scopes, more = {}) => {
     const { key } = await keyring.create({ tenant: "acme", scopes, ...more });
     return key;
   };

@@ -5,17 +5,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openBureau } from "../../src/bureau/open.ts";
 import { thumbprint } from "../../src/contract/public-key.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader, type TableReader } from "../../src/engine/reader.ts";
-import { startHttpServer } from "../../src/http/http-server.ts";
-import { type Keyring, openKeyring } from "../../src/http/keys.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { openReporting } from "../../src/reporting.ts";
-import { startStore } from "../../src/store/store-client.ts";
+import { startHttpServer } from "../../src/http/start.ts";
+import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { openReporters } from "../../src/service/reporters.ts";
+import { startStore } from "../../src/store/client.ts";
 import { RowStore } from "./_setup.ts";
 
 export const SERVICE_ID = "trustrank:test";
@@ -149,7 +149,7 @@ export async function openService(
   const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
   const environment = { delay: () => Promise.resolve(), fillRandom, isReservedEnabled: false };
   const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
-  const reporting = openReporting({
+  const reporting = openReporters({
     paths: dataPaths(dataDir),
     ledger,
     serviceId: SERVICE_ID,

@@ -2,10 +2,16 @@
 // a problem that names the request and nothing secret.
 import { describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/vocabulary.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+import { ROUTES } from "../../src/http/routes/table.ts";
 import { call, type CallOptions, problemIn } from "./_client.ts";
 import { describeRooms } from "./_rooms.ts";
-import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, type Room, VERIFY_BODY } from "./_setup.ts";
+import {
+  CHECK_BODY,
+  HANDSHAKE_BODY,
+  OUTCOME_BODY,
+  type TestServer,
+  VERIFY_BODY,
+} from "./_setup.ts";
 
 const SAMPLES: Readonly<Record<string, object>> = {
   "/v1/trust/verify": VERIFY_BODY,
@@ -182,7 +188,7 @@ describeRooms("bad input", (room) => {
   });
 
   describe("keys and scopes", () => {
-    const bad: [string, (room: Room) => Record<string, string>][] = [
+    const bad: [string, (room: TestServer) => Record<string, string>][] = [
       ["no header", () => ({})],
       ["another scheme", (r) => ({ authorization: `Basic ${r.key}` })],
       ["no scheme", (r) => ({ authorization: r.key })],
@@ -239,7 +245,7 @@ function flip(text: string, at: number): string {
 }
 
 /** `fetch` would normalise the path. */
-async function fetchRaw(room: Room, path: string): Promise<number> {
+async function fetchRaw(room: TestServer, path: string): Promise<number> {
   const { request } = await import("node:http");
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${room.key}` };

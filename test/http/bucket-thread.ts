@@ -1,7 +1,7 @@
 // Takes tokens of one key from shared buckets until told how many times, and says how many it got.
 import { parentPort, workerData } from "node:worker_threads";
-import { RateLimiter } from "../../src/http/rate-limits.ts";
-import type { RateLimit } from "../../src/http/rate-limits.ts";
+import { RateLimiter } from "../../src/http/access/rate-limits.ts";
+import type { RateLimit } from "../../src/http/access/rate-limits.ts";
 
 export interface BucketTask {
   memory: SharedArrayBuffer;

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ReplayableLeg } from "../../src/contract/decisions.ts";
 import { call } from "./_client.ts";
-import { describeAdapters, openRoom, RowStore, type Room, START_MS } from "./_setup.ts";
+import { describeAdapters, openTestServer, RowStore, type TestServer, START_MS } from "./_setup.ts";
 
 function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): ReplayableLeg {
   return {
@@ -51,7 +51,7 @@ const PROVENANCE = {
 };
 
 describeAdapters("decision log", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   let store: RowStore;
 
   beforeEach(async () => {
@@ -62,7 +62,7 @@ describeAdapters("decision log", (adapter) => {
       legOf("r-1", { evaluated_at: new Date(START_MS - 1000).toISOString(), tier: "A" }),
       legOf("theirs", { tenant: "other" }),
     ];
-    room = await openRoom(adapter, { store });
+    room = await openTestServer(adapter, { store });
   });
   afterEach(() => room.stop());
 

@@ -1,18 +1,18 @@
 // What a thread notes of refused authorisations, over real HTTP and both servers.
 import { afterEach, expect, it } from "vitest";
-import { type DenialBatch, DenialBook } from "../../src/http/denials.ts";
-import { CHECK_BODY, describeAdapters, openRoom, type Room } from "./_setup.ts";
+import { type RefusalBatch, RefusalCounts } from "../../src/http/access/refusals.ts";
+import { CHECK_BODY, describeAdapters, openTestServer, type TestServer } from "./_setup.ts";
 
 const PATIENT = { timeout: 5000 };
 
-let room: Room | undefined;
+let room: TestServer | undefined;
 afterEach(() => room?.stop());
 
 describeAdapters("refused authorisations", (adapter) => {
   it("are counted by reason, address and key, and handed on within a moment", async () => {
-    const batches: DenialBatch[] = [];
-    const denials = new DenialBook((batch) => batches.push(batch), 20);
-    const opened = (room = await openRoom(adapter, { denials }));
+    const batches: RefusalBatch[] = [];
+    const denials = new RefusalCounts((batch) => batches.push(batch), 20);
+    const opened = (room = await openTestServer(adapter, { denials }));
     const expiresAtMs = opened.clock.nowMs + 1000;
     const expired = await opened.makeKey(["score:read"], { expiresAtMs });
     opened.clock.nowMs = expiresAtMs;
@@ -57,8 +57,8 @@ describeAdapters("refused authorisations", (adapter) => {
 });
 
 it("more sources than are told apart are a number", () => {
-  const batches: DenialBatch[] = [];
-  const book = new DenialBook((batch) => batches.push(batch), 60_000);
+  const batches: RefusalBatch[] = [];
+  const book = new RefusalCounts((batch) => batches.push(batch), 60_000);
   for (let each = 0; each < 1000; each++) {
     book.note(exchangeFrom(`192.0.${each >> 8}.${each & 0xff}`), "unauthenticated");
   }
@@ -71,7 +71,7 @@ it("more sources than are told apart are a number", () => {
 });
 
 /** As much of an exchange as is looked at. */
-function exchangeFrom(address: string): Parameters<DenialBook["note"]>[0] {
+function exchangeFrom(address: string): Parameters<RefusalCounts["note"]>[0] {
   return {
     head: {},
     services: { clock: () => 0, routes: [] },

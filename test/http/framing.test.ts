@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   ADAPTERS,
   CHECK_BODY,
-  openRoom,
-  type Room,
+  openTestServer,
+  type TestServer,
   sendRaw,
   statusesOf,
   VERIFY_BODY,
@@ -14,7 +14,7 @@ import {
 const BODY = JSON.stringify(CHECK_BODY);
 
 describe.each(ADAPTERS)("framing (%s)", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   /** A complete, valid request that must not run when it is smuggled. */
   let hidden: string;
 
@@ -32,7 +32,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   const verifyCount = () => room.bureau.calls.verify;
 
   beforeAll(async () => {
-    room = await openRoom(adapter);
+    room = await openTestServer(adapter);
     const body = JSON.stringify(VERIFY_BODY);
     hidden = post([`Content-Length: ${Buffer.byteLength(body)}`], body, "/v1/trust/verify");
   });
@@ -199,7 +199,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   });
 
   it("holds the memory of slow bodies to its budget", async () => {
-    const tight = await openRoom(adapter, { limits: { pendingBodiesMax: 2 } });
+    const tight = await openTestServer(adapter, { limits: { pendingBodiesMax: 2 } });
     const request = [
       "POST /v1/check HTTP/1.1",
       "Host: x",

@@ -54,7 +54,7 @@ describeRooms("damaged requests", (room) => {
   };
 
   it.each(["application/json", "application/msgpack"])("bytes of the body, as %s", async (type) => {
-    const { encodeMsgpack } = await import("../../src/http/msgpack.ts");
+    const { encodeMsgpack } = await import("../../src/http/codec/msgpack.ts");
     const encode = (body: object) =>
       type === "application/json" ? Buffer.from(JSON.stringify(body)) : encodeMsgpack(body);
     await fc.assert(

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeKey, parseKey } from "../../src/http/key-format.ts";
-import { openKeyring } from "../../src/http/keys.ts";
+import { makeKey, parseKey } from "../../src/http/access/key-format.ts";
+import { openKeyring } from "../../src/http/access/keyring.ts";
 
 const ADMIN = "0123456789abcdef0123456789abcdef";
 

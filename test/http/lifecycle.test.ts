@@ -1,15 +1,15 @@
 // Deadlines, load and the end: what was accepted is answered, what cannot be answered in time says
 // so, and a drained server leaves nothing behind.
 import { describe, expect, it } from "vitest";
-import { verifyBinary } from "../../src/http/uws-binary.ts";
-import { startHttpServer } from "../../src/http/http-server.ts";
+import { verifyBinary } from "../../src/http/server/uws-binary.ts";
+import { startHttpServer } from "../../src/http/start.ts";
 import { DurationEstimate } from "../../src/http/duration-estimate.ts";
 import { call, problemIn } from "./_client.ts";
 import {
   ADAPTERS,
   CHECK_BODY,
   describeAdapters,
-  openRoom,
+  openTestServer,
   OUTCOME_BODY,
   RowStore,
   sendRaw,
@@ -28,7 +28,7 @@ function gate(): { promise: Promise<void>; open: () => void } {
 
 describeAdapters("lifecycle", (adapter) => {
   it("answers 503 when an asynchronous answer misses the caller's deadline", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     const { promise, open } = gate();
     room.bureau.hold = promise;
     const headers = { "x-deadline-ms": "60" };
@@ -44,7 +44,7 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("answers 503 by itself when nobody else would ever answer", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     const body = { ...VERIFY_BODY, agent_id: "agent://test/never" };
     const answer = await call(room, "/v1/trust/verify", { body });
     expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
@@ -52,7 +52,7 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("refuses at once a deadline that recent answers would have missed", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     room.bureau.hold = new Promise((resolve) => setTimeout(resolve, 400));
     await call(room, "/v1/outcomes", { body: OUTCOME_BODY });
     room.bureau.calls.recordOutcome = 0;
@@ -64,7 +64,7 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("drains: answers what it accepted, closes connections, takes no new ones", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     const { promise, open } = gate();
     room.bureau.hold = promise;
     const accepted = Array.from({ length: 20 }, (_, index) =>
@@ -98,7 +98,7 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("drains under load: every request that got through is answered whole", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     const statuses: number[] = [];
     const load = Array.from({ length: 8 }, async () => {
       for (;;) {
@@ -122,7 +122,7 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("gives up waiting after the grace period", async () => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     room.bureau.hold = new Promise(() => undefined);
     const pending = call(room, "/v1/outcomes", { body: OUTCOME_BODY }).catch(() => "cut");
     await expect.poll(() => room.server.inflight).toBe(1);
@@ -132,8 +132,10 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("refuses a port that is taken", async () => {
-    const room = await openRoom(adapter);
-    await expect(openRoom(adapter, { port: room.server.port })).rejects.toThrow(/port|EADDRINUSE/);
+    const room = await openTestServer(adapter);
+    await expect(openTestServer(adapter, { port: room.server.port })).rejects.toThrow(
+      /port|EADDRINUSE/,
+    );
     expect((await call(room, "/healthz")).status).toBe(200);
     await room.stop();
   });
@@ -141,13 +143,13 @@ describeAdapters("lifecycle", (adapter) => {
 
 describe("the choice of adapter", () => {
   it.each(ADAPTERS)("serves with %s when asked to", async (adapter) => {
-    const room = await openRoom(adapter);
+    const room = await openTestServer(adapter);
     expect(room.server.adapter).toBe(adapter);
     await room.stop();
   });
 
   it("prefers the native server where its binary is known", async () => {
-    const room = await openRoom("node");
+    const room = await openTestServer("node");
     const logger = { info() {}, warn() {}, error() {} };
     const server = await startHttpServer({
       adapter: "auto",

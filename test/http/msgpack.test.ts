@@ -4,15 +4,15 @@ import fc from "fast-check";
 import { pack, Packr } from "msgpackr";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { encodeMsgpack, parseMsgpack } from "../../src/http/msgpack.ts";
+import { encodeMsgpack, parseMsgpack } from "../../src/http/codec/msgpack.ts";
 import { call, problemIn } from "./_client.ts";
 import {
   CHECK_BODY,
   describeAdapters,
   HANDSHAKE_BODY,
-  openRoom,
+  openTestServer,
   OUTCOME_BODY,
-  type Room,
+  type TestServer,
   VERIFY_BODY,
 } from "./_setup.ts";
 
@@ -121,9 +121,9 @@ describe("parseMsgpack", () => {
 });
 
 describeAdapters("MessagePack over HTTP", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   beforeAll(async () => {
-    room = await openRoom(adapter);
+    room = await openTestServer(adapter);
   });
   afterAll(async () => {
     await room.stop();

@@ -1,10 +1,10 @@
 // The OpenAPI document held to the route table, the parser and the real answers.
 import { describe, expect, it } from "vitest";
-import { SCHEMAS } from "../../src/http/openapi-schemas.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { ROUTES } from "../../src/http/routes/table.ts";
 import { call } from "./_client.ts";
-import { CHECK_BODY, HANDSHAKE_BODY, openRoom, OUTCOME_BODY, VERIFY_BODY } from "./_setup.ts";
+import { CHECK_BODY, HANDSHAKE_BODY, openTestServer, OUTCOME_BODY, VERIFY_BODY } from "./_setup.ts";
 
 describe("OpenAPI", () => {
   const document = openApiDocument(ROUTES, "1.2.3");
@@ -44,7 +44,7 @@ describe("OpenAPI", () => {
   });
 
   it("describes what the routes answer", async () => {
-    const room = await openRoom("node");
+    const room = await openTestServer("node");
     const answers: [string, unknown][] = [
       ["VerifyResponse", (await call(room, "/v1/trust/verify", { body: VERIFY_BODY })).json],
       ["CheckResponse", (await call(room, "/v1/check", { body: CHECK_BODY })).json],

@@ -2,12 +2,12 @@
 // that the pool says what recording row by row says.
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { FRAME_KINDS, frameKind } from "../../src/ledger/journal-format.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { EvidenceCheck } from "../../src/ledger/evidence-verify.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
-import { openJournalReader } from "../../src/ledger/journal-reader.ts";
+import { FRAME_KINDS, frameKind } from "../../src/journal/format.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { EvidenceCheck } from "../../src/journal/verify-signatures.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { decodeOutcome } from "../../src/journal/outcome.ts";
+import { openJournalReader } from "../../src/journal/reader.ts";
 import {
   AGENT,
   closeServices,

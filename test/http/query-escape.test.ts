@@ -3,23 +3,23 @@
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Scope } from "../../src/contract/vocabulary.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { fillJournal } from "../store/_fixtures.ts";
 import { call, problemIn } from "./_client.ts";
-import { openRoom, type Room } from "./_setup.ts";
+import { openTestServer, type TestServer } from "./_setup.ts";
 
 const STOLEN = "/tmp/trustrank-escape-stolen";
 
 let dataDir: string;
 let store: OpenStore;
-let room: Room;
+let room: TestServer;
 
 beforeAll(async () => {
   dataDir = fs.mkdtempSync("/tmp/trustrank-escape-");
   fillJournal(dataDir, 1, 400);
   store = await startStore({ dataDir, isStandalone: true });
   fs.writeFileSync(`${dataDir}/store-export/0.parquet`, "PAR1");
-  room = await openRoom("uws", { store });
+  room = await openTestServer("uws", { store });
 });
 
 afterAll(async () => {

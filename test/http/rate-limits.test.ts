@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Principal } from "../../src/contract/messages.ts";
-import { createBucketMemory, RateLimiter } from "../../src/http/rate-limits.ts";
+import { createBucketMemory, RateLimiter } from "../../src/http/access/rate-limits.ts";
 import { call, problemIn } from "./_client.ts";
 import type { BucketTask } from "./bucket-thread.ts";
 import {
   CHECK_BODY,
   describeAdapters,
-  openRoom,
+  openTestServer,
   OUTCOME_BODY,
-  type Room,
+  type TestServer,
   VERIFY_BODY,
 } from "./_setup.ts";
 
@@ -70,7 +70,7 @@ describe("RateLimiter", () => {
       limit: { perSecond: 1, burst: 150_000 },
       takes: 100_000,
     };
-    const entry = new URL("bucket-thread.ts", import.meta.url);
+    const entry = new URL("./bucket-thread.ts", import.meta.url);
     const workers = [1, 2].map(() => new Worker(entry, { workerData: task }));
     await Promise.all(workers.map((worker) => once(worker, "message")));
     const taken = Promise.all(workers.map((worker) => once(worker, "message")));
@@ -101,9 +101,9 @@ describe("RateLimiter", () => {
 });
 
 describeAdapters("rate limits over HTTP", (adapter) => {
-  let room: Room;
+  let room: TestServer;
   beforeAll(async () => {
-    room = await openRoom(adapter, { rateLimits: { score: { perSecond: 2, burst: 4 } } });
+    room = await openTestServer(adapter, { rateLimits: { score: { perSecond: 2, burst: 4 } } });
   });
   afterAll(async () => {
     await room.stop();

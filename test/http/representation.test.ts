@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import * as words from "../../src/contract/vocabulary.ts";
-import { csvOf } from "../../src/http/csv.ts";
-import { bodyFormat, replyFormat } from "../../src/http/negotiation.ts";
-import { parseTraceparent, RequestIds, writeId } from "../../src/http/request-id.ts";
-import { writeCheck, writeHandshake } from "../../src/http/verdict-writer.ts";
-import { verifyBytes } from "../../src/http/verify-writer.ts";
+import { csvOf } from "../../src/http/codec/csv.ts";
+import { bodyFormat, replyFormat } from "../../src/http/codec/negotiation.ts";
+import { parseTraceparent, RequestIds, writeId } from "../../src/http/codec/request-id.ts";
+import { writeCheck, writeHandshake } from "../../src/http/codec/verdict-writer.ts";
+import { verifyBytes } from "../../src/http/codec/verify-writer.ts";
 import { START_MS } from "./_setup.ts";
 
 describe("request ids", () => {

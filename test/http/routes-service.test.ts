@@ -1,7 +1,7 @@
 // What the routes of operators and of the service itself answer, and the headers all routes share,
 // over both adapters.
 import { describe, expect, it } from "vitest";
-import { ROUTES } from "../../src/http/routes.ts";
+import { ROUTES } from "../../src/http/routes/table.ts";
 import { call, problemIn } from "./_client.ts";
 import { describeRooms, UUID_V7 } from "./_rooms.ts";
 import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, VERIFY_BODY } from "./_setup.ts";

@@ -2,7 +2,7 @@
 import { webcrypto } from "node:crypto";
 import { flattenedVerify, importJWK } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
-import { createOutcomeSigner } from "../../src/client/sign.ts";
+import { createOutcomeSigner } from "../../src/client/reporting/sign.ts";
 import {
   AGENT,
   closeServices,

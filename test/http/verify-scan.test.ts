@@ -3,10 +3,10 @@
 // its reference in plain JavaScript declines too.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseJson } from "../../src/contract/parse-json.ts";
-import { parseVerifyRequest } from "../../src/contract/parse-requests.ts";
+import { parseJson } from "../../src/contract/parse/json.ts";
+import { parseVerifyRequest } from "../../src/contract/parse/requests.ts";
 import { BODY_BYTES_MAX, KEPT_BYTES_MAX, KEPT_SLOTS } from "../../assembly/wire/layout.ts";
-import { scanVerify } from "../../src/http/verify-scan.ts";
+import { scanVerify } from "../../src/http/codec/verify-scan.ts";
 import { parsePlainVerify } from "../reference/verify-plain.ts";
 
 const PLAIN = {

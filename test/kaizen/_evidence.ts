@@ -1,9 +1,9 @@
 // Made-up evidence for the kaizen tests: rows drawn at random, labels from a known truth.
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import type { Evidence } from "../../src/kaizen/holdout.ts";
-import { seededRandom } from "../../src/kaizen/random.ts";
-import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../../src/kaizen/scorecard.ts";
+import type { Evidence } from "../../src/kaizen/model/holdout.ts";
+import { seededRandom } from "../../src/kaizen/model/random.ts";
+import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../../src/kaizen/model/scorecard.ts";
 
 export const CONFIG: ScoringConfig = defaultConfig();
 

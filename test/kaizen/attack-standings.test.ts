@@ -2,14 +2,14 @@
 // that belief which an attack earns would show.
 import { afterEach, describe, expect, it } from "vitest";
 import { SIGNATURES } from "../../src/contract/vocabulary.ts";
-import { readStandingHistory } from "../../src/credibility-history.ts";
+import { readStandingHistory } from "../../src/kaizen/replay/credibility-history.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { AttackStandings } from "../../src/kaizen/attack-standings.ts";
-import { GATE_POLICY } from "../../src/kaizen/gate.ts";
+import { AttackStandings } from "../../src/kaizen/gates/attack-credibility.ts";
+import { GATE_POLICY } from "../../src/kaizen/gates/gate.ts";
 import type { RunRecord } from "../../src/kaizen/kaizen.ts";
-import { parseSeedRules } from "../../src/kaizen/seeds.ts";
-import { standingBatch, standingPolicy } from "../../src/kaizen/standings.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { parseSeedRules } from "../../src/kaizen/credibility/seeds.ts";
+import { standingBatch, standingPolicy } from "../../src/kaizen/credibility/standings.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
 import { endAll, runCommand } from "../cli/process.ts";
 import { startServer } from "../crash/server.ts";
 import { ASKED, openStage, outcomesOf } from "./_service.ts";

@@ -1,8 +1,8 @@
 // The pigeonhole bootstrap: the same by its seed, sure of a real gain, unsure of none.
 import { describe, expect, it } from "vitest";
-import { pigeonholeBootstrap } from "../../src/kaizen/bootstrap.ts";
-import { forecast } from "../../src/kaizen/holdout.ts";
-import type { Holdout } from "../../src/kaizen/holdout.ts";
+import { pigeonholeBootstrap } from "../../src/kaizen/model/bootstrap.ts";
+import { forecast } from "../../src/kaizen/model/holdout.ts";
+import type { Holdout } from "../../src/kaizen/model/holdout.ts";
 import { CONFIG, evidenceFrom } from "./_evidence.ts";
 
 const TRUE_MODEL = { ...CONFIG.handshake, intercept: -1.2, mean: 0.4 };

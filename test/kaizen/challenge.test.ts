@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringModel } from "../../src/engine/config.ts";
 import { challenge } from "../../src/kaizen/challenge.ts";
-import type { Evidence } from "../../src/kaizen/holdout.ts";
-import { COLUMNS } from "../../src/kaizen/scorecard.ts";
+import type { Evidence } from "../../src/kaizen/model/holdout.ts";
+import { COLUMNS } from "../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "./_evidence.ts";
 
 const ROWS = 9000;

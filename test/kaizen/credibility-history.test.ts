@@ -1,11 +1,11 @@
 // The journal as a graph of reports: what each report may carry, who signs, what is left out.
 import { afterAll, expect, test } from "vitest";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import { readStandingHistory } from "../../src/credibility-history.ts";
+import { readStandingHistory } from "../../src/kaizen/replay/credibility-history.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { encodeStandings, NO_STANDINGS } from "../../src/ledger/journal-standings.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { openStage, outcomesOf } from "./_service.ts";
 
 const CONFIG = defaultConfig();

@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
 import type { AgentExplanation, OutcomeRequest } from "../../src/contract/messages.ts";
-import { CredibilityService } from "../../src/credibility-service.ts";
-import type { CredibilityOptions } from "../../src/credibility-service.ts";
+import { CredibilityService } from "../../src/kaizen/service/credibility-service.ts";
+import type { CredibilityOptions } from "../../src/kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { parseSeedRules } from "../../src/kaizen/seeds.ts";
-import type { CredibilityBatch, CredibilityStatus } from "../../src/kaizen/standing-desk.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { parseSeedRules } from "../../src/kaizen/credibility/seeds.ts";
+import type {
+  CredibilityBatch,
+  CredibilityStatus,
+} from "../../src/kaizen/credibility/credibility.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
 import { endAll, startCommand } from "../cli/process.ts";
 import { AUDITOR, BUYER, FRAUD, honestHistory, NEWCOMER, ringReports, SEEDS } from "./_market.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";

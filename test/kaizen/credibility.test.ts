@@ -6,9 +6,9 @@ import {
   credibilityOf,
   personalisedPageRank,
   reporterClusters,
-} from "../../src/kaizen/credibility.ts";
-import type { Seeds } from "../../src/kaizen/credibility.ts";
-import type { ReportedEdges } from "../../src/kaizen/report-graph.ts";
+} from "../../src/kaizen/credibility/page-rank.ts";
+import type { Seeds } from "../../src/kaizen/credibility/page-rank.ts";
+import type { ReportedEdges } from "../../src/kaizen/credibility/report-graph.ts";
 
 type Edge = readonly [reporter: number, subject: number, failure?: 0 | 1, weight?: number];
 

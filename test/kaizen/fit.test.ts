@@ -1,9 +1,9 @@
 // The fit against an independent solution (plain gradient descent on the same objective), its sign
 // constraints, and everything that must break without taking the champion along.
 import { describe, expect, it } from "vitest";
-import { fitLogistic, solveCholesky } from "../../src/kaizen/fit.ts";
-import type { Design, FitOptions } from "../../src/kaizen/fit.ts";
-import { seededRandom } from "../../src/kaizen/random.ts";
+import { fitLogistic, solveCholesky } from "../../src/kaizen/model/fit.ts";
+import type { Design, FitOptions } from "../../src/kaizen/model/fit.ts";
+import { seededRandom } from "../../src/kaizen/model/random.ts";
 
 const COLUMNS = 4;
 

@@ -1,15 +1,15 @@
 // Fifty swaps of weights under full load over HTTP: no error, and every answer is what the config
 // that it names gives, checked by scoring the same agents again on a private table.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openBureau } from "../../src/bureau/open.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
-import { versionOf } from "../../src/kaizen-files.ts";
-import { openRoom } from "../http/_setup.ts";
-import type { Room } from "../http/_setup.ts";
+import { versionOf } from "../../src/kaizen/service/files.ts";
+import { openTestServer } from "../http/_setup.ts";
+import type { TestServer } from "../http/_setup.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 
@@ -34,7 +34,7 @@ interface Answer {
 }
 
 let stage: Stage;
-let room: Room;
+let room: TestServer;
 
 beforeAll(async () => {
   stage = await openStage();
@@ -50,7 +50,7 @@ beforeAll(async () => {
       isReservedEnabled: false,
     },
   });
-  room = await openRoom("uws", { bureau });
+  room = await openTestServer("uws", { bureau });
 });
 afterAll(async () => {
   await room?.stop();

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveConfigOf } from "../../src/config.ts";
-import { startService } from "../../src/main.ts";
-import type { Service } from "../../src/main.ts";
+import { serveConfigOf } from "../../src/service/config.ts";
+import { startService } from "../../src/service/start.ts";
+import type { Service } from "../../src/service/start.ts";
 
 const ADMIN_KEY = "kaizen-http-test-key-of-enough-length";
 const dataDir = mkdtempSync(join(tmpdir(), "kaizen-http-"));

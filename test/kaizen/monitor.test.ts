@@ -4,7 +4,7 @@ import { defaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { mixtureBoundary, watchPromotion, watchSince } from "../../src/kaizen/monitor.ts";
 import type { Watched } from "../../src/kaizen/monitor.ts";
-import { seededRandom } from "../../src/kaizen/random.ts";
+import { seededRandom } from "../../src/kaizen/model/random.ts";
 import { evidenceFrom } from "./_evidence.ts";
 
 function watched(seed: number, count: number, harm: number): Watched {

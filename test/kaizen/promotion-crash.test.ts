@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { versionOf } from "../../src/kaizen-files.ts";
+import { versionOf } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
 import { endAll } from "../cli/process.ts";
 import { startServer } from "../crash/server.ts";
@@ -14,7 +14,7 @@ import type { CrashServer } from "../crash/server.ts";
 import { openStage, outcomesOf } from "./_service.ts";
 
 const SHIPPED = versionOf(defaultConfig());
-const SWITCH = fileURLToPath(new URL("_kill-switch.ts", import.meta.url));
+const SWITCH = fileURLToPath(new URL("./_kill-switch.ts", import.meta.url));
 /** Enough for a challenger that wins once a person signs the structural change. */
 const OUTCOMES = 4000;
 const RUN = { sign_off: true, holdout_days: 200 };

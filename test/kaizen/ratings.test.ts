@@ -3,12 +3,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { FEATURES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { replayJournal } from "../../src/kaizen-replay.ts";
-import { reportPage } from "../../src/kaizen/report.ts";
-import { COLUMNS } from "../../src/kaizen/scorecard.ts";
-import type { ScorecardRows } from "../../src/kaizen/scorecard.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { replayJournal } from "../../src/kaizen/replay/replay.ts";
+import { reportPage } from "../../src/kaizen/report/page.ts";
+import { COLUMNS } from "../../src/kaizen/model/scorecard.ts";
+import type { ScorecardRows } from "../../src/kaizen/model/scorecard.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 

@@ -2,8 +2,8 @@
 // outside, and legible without telling colours apart.
 import { describe, expect, it } from "vitest";
 import type { RunRecord } from "../../src/kaizen/kaizen.ts";
-import { intervalsOf } from "../../src/kaizen/plot-bars.ts";
-import { reportPage } from "../../src/kaizen/report.ts";
+import { intervalsOf } from "../../src/kaizen/report/plot-bars.ts";
+import { reportPage } from "../../src/kaizen/report/page.ts";
 import { kaizenRun } from "../../src/kaizen/run.ts";
 import { CONFIG, evidenceFrom } from "./_evidence.ts";
 

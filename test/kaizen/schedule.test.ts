@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runRow } from "../../src/kaizen-record.ts";
-import { isRunMissed, openKaizen } from "../../src/kaizen-schedule.ts";
-import type { KaizenResult } from "../../src/kaizen-worker.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { runRow } from "../../src/kaizen/service/run-rows.ts";
+import { isRunMissed, openKaizen } from "../../src/kaizen/service/schedule.ts";
+import type { KaizenResult } from "../../src/kaizen/service/task.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
 import type { StoreEvents } from "../../src/store/store.ts";
 import { ASKED, openStage, outcomesOf } from "./_service.ts";
 

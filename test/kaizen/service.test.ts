@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { versionOf } from "../../src/kaizen-files.ts";
-import type { KaizenResult } from "../../src/kaizen-worker.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import { versionOf } from "../../src/kaizen/service/files.ts";
+import type { KaizenResult } from "../../src/kaizen/service/task.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 

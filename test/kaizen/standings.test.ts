@@ -2,16 +2,20 @@
 // of the journal weighs reporters as the table did.
 import { afterAll, describe, expect, it } from "vitest";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
-import { readStandingHistory } from "../../src/credibility-history.ts";
-import { CredibilityService } from "../../src/credibility-service.ts";
+import { readStandingHistory } from "../../src/kaizen/replay/credibility-history.ts";
+import { CredibilityService } from "../../src/kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { TableReader } from "../../src/engine/reader.ts";
 import type { AgentStanding } from "../../src/engine/reading.ts";
-import { replayJournal } from "../../src/kaizen-replay.ts";
-import { parseSeedRules, seedsOf } from "../../src/kaizen/seeds.ts";
-import { stakesQuantile, standingBatch, standingPolicy } from "../../src/kaizen/standings.ts";
-import type { StandingHistory } from "../../src/kaizen/standings.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
+import { replayJournal } from "../../src/kaizen/replay/replay.ts";
+import { parseSeedRules, seedsOf } from "../../src/kaizen/credibility/seeds.ts";
+import {
+  stakesQuantile,
+  standingBatch,
+  standingPolicy,
+} from "../../src/kaizen/credibility/standings.ts";
+import type { StandingHistory } from "../../src/kaizen/credibility/standings.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 
 const POLICY = standingPolicy(defaultConfig());

@@ -1,7 +1,7 @@
 // The statistics behind the gates against brute force, known values and their own definitions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../src/kaizen/random.ts";
+import { seededRandom } from "../../src/kaizen/model/random.ts";
 import {
   aucDifference,
   binomialCdf,
@@ -12,8 +12,8 @@ import {
   rankCorrelation,
   stabilityIndex,
   twoWayVariance,
-} from "../../src/kaizen/statistics.ts";
-import { auc, neymanPearsonThreshold } from "../../src/kaizen/metrics.ts";
+} from "../../src/kaizen/model/statistics.ts";
+import { auc, neymanPearsonThreshold } from "../../src/kaizen/model/metrics.ts";
 
 const rows = fc
   .array(

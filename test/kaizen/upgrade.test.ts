@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import { versionOf } from "../../src/kaizen-files.ts";
-import type { KaizenTask } from "../../src/kaizen-worker.ts";
+import { versionOf } from "../../src/kaizen/service/files.ts";
+import type { KaizenTask } from "../../src/kaizen/service/task.ts";
 import { ASKED, NOW_MS, openStage } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
-import { type BureauKey, bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
-import { type FileLayer, nodeFiles } from "../../src/ledger/journal-files.ts";
-import type { FrameRun } from "../../src/ledger/journal-writer.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
-import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
-import type { FoldedOutcome } from "../../src/ledger/journal-outcome.ts";
-import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+import { type BureauKey, bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
+import type { FrameRun } from "../../src/journal/writer.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
+import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
+import type { FoldedOutcome } from "../../src/journal/outcome.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 
@@ -53,7 +53,7 @@ export function recordOf(index: number, changes: Partial<OutcomeRecord> = {}): O
 }
 
 export function runOf(records: readonly OutcomeRecord[]): FrameRun {
-  const batch = new OutcomeBatch();
+  const batch = new FrameBatch();
   for (const record of records) batch.add(record);
   return batch.take();
 }

@@ -1,18 +1,19 @@
 // The ledger in the caller's own thread, over the same core: for imports without a server and for
 // tests. Every call is one or more commits; nothing is queued.
 import type { OutcomeReceipt } from "../../src/contract/messages.ts";
-import { FRAME_KINDS } from "../../src/ledger/journal-format.ts";
-import { encodeEvidence, identified } from "../../src/ledger/journal-proof.ts";
-import type { EventLog, Ledger, OutcomeRecord } from "../../src/ledger/ledger.ts";
-import type { LedgerCore } from "../../src/ledger/ledger-core.ts";
-import { receiptOf } from "../../src/ledger/ledger-receipt.ts";
-import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+import { FRAME_KINDS } from "../../src/journal/format.ts";
+import { encodeEvidence, identified } from "../../src/journal/proof.ts";
+import type { EventLog, Ledger } from "../../src/ledger/ledger.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
+import type { LedgerCore } from "../../src/ledger/core.ts";
+import { receiptOf } from "../../src/ledger/receipts.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import type { CommitResult } from "../../src/ledger/replay-guard.ts";
 
 /** Wraps an open core; `close` closes it. `clock` is epoch ms. */
 export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger & EventLog {
   const commit = (records: readonly OutcomeRecord[]): OutcomeReceipt[] => {
-    const batch = new OutcomeBatch();
+    const batch = new FrameBatch();
     const results: CommitResult[] = [];
     for (const record of records) {
       batch.add(record);
@@ -26,7 +27,7 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger &
   };
   /** Position of one record of another kind. A re-fold it asks for is done before it returns. */
   const commitEvent = (kind: number, payload: Uint8Array): number => {
-    const batch = new OutcomeBatch();
+    const batch = new FrameBatch();
     batch.addEvent(kind, payload);
     const result = core.commit([batch.take()], clock())[0] as CommitResult;
     while (core.isRefolding) core.refold(Number.POSITIVE_INFINITY);

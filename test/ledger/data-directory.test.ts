@@ -4,7 +4,7 @@ import { once } from "node:events";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadBureauKey, verifyWithRawKey } from "../../src/ledger/bureau-key.ts";
+import { loadBureauKey, verifyWithRawKey } from "../../src/journal/signing-key.ts";
 import {
   claimDataDirectory,
   DataDirectoryInUse,
@@ -12,10 +12,10 @@ import {
   findServer,
   publishServer,
   withdrawServer,
-} from "../../src/ledger/data-directory.ts";
+} from "../../src/journal/data-directory.ts";
 import { temporaryDirectory } from "./_fixtures.ts";
 
-const MODULE = new URL("../../src/ledger/data-directory.ts", import.meta.url).href;
+const MODULE = new URL("../../src/journal/data-directory.ts", import.meta.url).href;
 
 /** A process that claims the directory, says so, and stays. */
 async function holder(directory: string) {

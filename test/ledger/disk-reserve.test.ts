@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { BALLAST_FILE, DiskReserve } from "../../src/ledger/disk-reserve.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { VERDICT_RECORDED, VERDICT_UNAVAILABLE } from "../../src/ledger/replay-guard.ts";
 import {
   newKey,

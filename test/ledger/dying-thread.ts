@@ -1,6 +1,6 @@
 // A ledger thread that is ready and then dies of the first message.
 import { parentPort } from "node:worker_threads";
-import type { FromLedger } from "../../src/ledger/ledger-messages.ts";
+import type { FromLedger } from "../../src/ledger/messages.ts";
 
 const ready: FromLedger = {
   kind: "ready",

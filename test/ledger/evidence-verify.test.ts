@@ -2,10 +2,10 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { expect, test } from "vitest";
 import { thumbprint } from "../../src/contract/public-key.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { verifyJournal } from "../../src/ledger/journal-verify.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
 import { openLocalLedger } from "./_local-ledger.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { newKey, NOW_MS, openCore, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");

@@ -2,12 +2,12 @@
 // settings say `full`) its write, for half a second.
 import { generateKeyPairSync } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import { bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
-import { JournalBroken } from "../../src/ledger/journal-faults.ts";
-import { type FileLayer, nodeFiles } from "../../src/ledger/journal-files.ts";
-import { openLedgerCore } from "../../src/ledger/ledger-core.ts";
-import { serveLedger } from "../../src/ledger/ledger-loop.ts";
-import type { FromLedger, LedgerThreadData } from "../../src/ledger/ledger-messages.ts";
+import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { JournalBroken } from "../../src/journal/faults.ts";
+import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
+import { openLedgerCore } from "../../src/ledger/core.ts";
+import { serveLedger } from "../../src/ledger/loop.ts";
+import type { FromLedger, LedgerThreadData } from "../../src/ledger/messages.ts";
 
 const FULL_MS = 500;
 const data = workerData as LedgerThreadData & { engineSettings: unknown };

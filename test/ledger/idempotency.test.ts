@@ -1,6 +1,6 @@
 // The replay table against an obvious model, through growth, wrap-around and eviction.
 import { expect, test } from "vitest";
-import { ReplayTable, replayIdentity } from "../../src/ledger/idempotency.ts";
+import { ReplayTable, replayIdentity } from "../../src/ledger/replay-table.ts";
 import { outcomeIdOf, seededRandom } from "./_fixtures.ts";
 
 function identityOf(key: number, body: string) {

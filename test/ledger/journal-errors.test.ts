@@ -1,13 +1,13 @@
 // The disk says no: full, broken, or only half a write. Through the file layer, on simulated files.
 import { beforeEach, expect, test } from "vitest";
-import { JournalBroken } from "../../src/ledger/journal-faults.ts";
-import { type LedgerCore } from "../../src/ledger/ledger-core.ts";
+import { JournalBroken } from "../../src/journal/faults.ts";
+import { type LedgerCore } from "../../src/ledger/core.ts";
 import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
   VERDICT_UNAVAILABLE,
 } from "../../src/ledger/replay-guard.ts";
-import type { FoldedOutcome } from "../../src/ledger/journal-outcome.ts";
+import type { FoldedOutcome } from "../../src/journal/outcome.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, seededRandom } from "./_fixtures.ts";
 import { SimulatedFiles } from "./simulated-files.ts";
 

@@ -8,10 +8,10 @@ import {
   type FoldedOutcome,
   outcomeRecordedAtMs,
   outcomeReplayParts,
-} from "../../src/ledger/journal-outcome.ts";
-import { sealFrame, intactFrameBytes } from "../../src/ledger/journal-format.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
-import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
+} from "../../src/journal/outcome.ts";
+import { sealFrame, intactFrameBytes } from "../../src/journal/format.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { outcomeIdOf, recordOf, runOf } from "./_fixtures.ts";
 
 // Lone surrogates never get past parsing; UTF-8 could not carry them.
@@ -140,5 +140,5 @@ test("an import's content is without the time that a rebase changes", () => {
 });
 
 test("an id that is not a UUID is a programmer's error", () => {
-  expect(() => new OutcomeBatch().add(recordOf(1, { outcomeId: "nope" }))).toThrow("UUID");
+  expect(() => new FrameBatch().add(recordOf(1, { outcomeId: "nope" }))).toThrow("UUID");
 });

@@ -3,17 +3,12 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
-import {
-  FRAME_BYTES,
-  FRAME_KINDS,
-  frameLength,
-  segmentName,
-} from "../../src/ledger/journal-format.ts";
-import { type FramePlace, readFrames } from "../../src/ledger/journal-places.ts";
-import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
-import { decodePlaces, encodePlaces } from "../../src/ledger/snapshot-format.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { JournalDamaged } from "../../src/journal/faults.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameLength, segmentName } from "../../src/journal/format.ts";
+import { type FramePlace, readFrames } from "../../src/journal/places.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
+import { decodePlaces, encodePlaces } from "../../src/ledger/snapshot/format.ts";
 import { newKey, NOW_MS, openCore, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 const key = newKey();
@@ -24,7 +19,7 @@ function writeHistory(directory: string): { written: string[]; places: readonly 
   const { core } = openCore(directory, key, { segmentBytesMax: 5000 });
   const written: string[] = [];
   for (let index = 1; index <= 60; index++) {
-    const batch = new OutcomeBatch();
+    const batch = new FrameBatch();
     // An id that repeats: what is not written must not move what comes after it.
     batch.add(recordOf(index, { idempotencyKey: "same" }));
     batch.add(recordOf(index));

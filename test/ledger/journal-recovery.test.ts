@@ -3,9 +3,9 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { BureauKey } from "../../src/ledger/bureau-key.ts";
-import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
+import type { BureauKey } from "../../src/journal/signing-key.ts";
+import { JournalDamaged } from "../../src/journal/faults.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
 import {
   COMMIT_FRAME_BYTES,
   frameLsn,
@@ -13,10 +13,10 @@ import {
   HEADER_BYTES,
   sealFrame,
   segmentsOf,
-} from "../../src/ledger/journal-format.ts";
-import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
-import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
-import { verifyJournal } from "../../src/ledger/journal-verify.ts";
+} from "../../src/journal/format.ts";
+import { decodeOutcome } from "../../src/journal/outcome.ts";
+import { recoverJournal } from "../../src/journal/recovery.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
 import {
   newKey,
   NOW_MS,

@@ -2,13 +2,13 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import type { BureauKey } from "../../src/ledger/bureau-key.ts";
-import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { HEADER_BYTES, segmentsOf } from "../../src/ledger/journal-format.ts";
-import { openJournalReader } from "../../src/ledger/journal-reader.ts";
-import { repairJournal, RepairRefused } from "../../src/ledger/journal-repair.ts";
-import { verifyJournal } from "../../src/ledger/journal-verify.ts";
+import type { BureauKey } from "../../src/journal/signing-key.ts";
+import { JournalDamaged } from "../../src/journal/faults.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { HEADER_BYTES, segmentsOf } from "../../src/journal/format.ts";
+import { openJournalReader } from "../../src/journal/reader.ts";
+import { repairJournal, RepairRefused } from "../../src/journal/repair.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
 import {
   newKey,
   NOW_MS,

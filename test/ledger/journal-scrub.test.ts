@@ -4,12 +4,12 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { COMMIT_FRAME_BYTES, FRAME_BYTES, segmentsOf } from "../../src/ledger/journal-format.ts";
-import { scrubSegments } from "../../src/ledger/journal-scrub.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
+import { loadBureauKey } from "../../src/journal/signing-key.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { COMMIT_FRAME_BYTES, FRAME_BYTES, segmentsOf } from "../../src/journal/format.ts";
+import { scrubSegments } from "../../src/journal/scrub.ts";
+import { startLedger } from "../../src/ledger/client.ts";
 import { NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "./_fixtures.ts";
 
 const OUTCOMES = 120;

@@ -1,9 +1,9 @@
 // Seeded simulation of journal and recovery over a file system that loses, tears and reorders
 // whatever was not synced. Every failure names its seed.
 import { expect, test } from "vitest";
-import type { LedgerCore } from "../../src/ledger/ledger-core.ts";
-import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
-import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
+import type { LedgerCore } from "../../src/ledger/core.ts";
+import { recoverJournal } from "../../src/journal/recovery.ts";
+import { decodeOutcome } from "../../src/journal/outcome.ts";
 import {
   newKey,
   NOW_MS,

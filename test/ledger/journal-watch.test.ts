@@ -1,19 +1,19 @@
 // Rot that looks at the journal find: told once, kept as long as it is there.
 import { beforeEach, expect, test } from "vitest";
-import type { JournalDamage } from "../../src/ledger/journal-faults.ts";
-import { JournalWatch } from "../../src/ledger/journal-watch.ts";
-import type { ScrubMessage } from "../../src/ledger/ledger-messages.ts";
+import type { JournalDamage } from "../../src/journal/faults.ts";
+import { DamageWatch } from "../../src/ledger/damage-watch.ts";
+import type { ScrubMessage } from "../../src/ledger/messages.ts";
 
 const NOW_MS = Date.UTC(2026, 3, 1);
 
 let notes: [string, string][] = [];
 let records: Record<string, unknown>[] = [];
-let watch: JournalWatch;
+let watch: DamageWatch;
 
 beforeEach(() => {
   notes = [];
   records = [];
-  watch = new JournalWatch({
+  watch = new DamageWatch({
     log: (event, detail) => notes.push([event, detail]),
     append: (payload) => {
       records.push(JSON.parse(Buffer.from(payload).toString()) as Record<string, unknown>);
@@ -70,7 +70,7 @@ test("damage at another place of a segment is no mending", () => {
 });
 
 test("a record that cannot be written is an alarm of its own", async () => {
-  const failing = new JournalWatch({
+  const failing = new DamageWatch({
     log: (event, detail) => notes.push([event, detail]),
     append: () => Promise.reject(new Error("no room")),
     clock: () => NOW_MS,

@@ -1,13 +1,13 @@
 // Who stands without a good key, as a fold over the registry's events.
 import { expect, test } from "vitest";
-import { KeyStandings } from "../../src/ledger/key-standings.ts";
+import { RevokedAgents } from "../../src/ledger/revoked-agents.ts";
 
 const registered = (agent: string, kid: string) => ({ event: "registered", agent, kid });
 const revoked = (kid: string) => ({ event: "revoked", kid });
 
 /** What each event changed. */
 function changes(events: readonly object[]): (string | undefined)[] {
-  const standings = new KeyStandings();
+  const standings = new RevokedAgents();
   return events.map((event) => {
     const changed = standings.apply(Buffer.from(JSON.stringify(event)));
     return changed && `${changed.agent} ${changed.isRevoked ? "revoked" : "stands"}`;

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { decodeOutcome } from "../../src/ledger/journal-outcome.ts";
-import { verifyJournal } from "../../src/ledger/journal-verify.ts";
-import { recoverJournal } from "../../src/ledger/journal-recovery.ts";
-import { startStore } from "../../src/store/store-client.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { decodeOutcome } from "../../src/journal/outcome.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
+import { recoverJournal } from "../../src/journal/recovery.ts";
+import { startStore } from "../../src/store/client.ts";
 import { outcomeIdOf, seededRandom, temporaryDirectory } from "./_fixtures.ts";
 
 const ROUNDS = Number(process.env["TRUSTRANK_KILL_ROUNDS"] ?? 10);
-const CHILD = fileURLToPath(new URL("reporter-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("./reporter-child.ts", import.meta.url));
 
 /** Lets a child report from `first` on, kills it; returns what it was told is durable. */
 async function runAndKill(

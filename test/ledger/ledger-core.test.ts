@@ -1,6 +1,6 @@
 // The core's promises on a real journal: order, replay guard, what is folded and when.
 import { beforeEach, expect, test } from "vitest";
-import type { BureauKey } from "../../src/ledger/bureau-key.ts";
+import type { BureauKey } from "../../src/journal/signing-key.ts";
 import {
   type CommitResult,
   VERDICT_CONFLICT,

@@ -3,8 +3,8 @@
 import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
-import { inviteToLedger, joinLedger } from "../../src/ledger/ledger-join.ts";
+import { startLedger } from "../../src/ledger/client.ts";
+import { inviteToLedger, joinLedger } from "../../src/ledger/join.ts";
 import { NOW_MS, outcomeIdOf, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function open() {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { JournalDamaged } from "../../src/ledger/journal-faults.ts";
-import { type OpenLedger, QUEUE_RECORDS_MAX, startLedger } from "../../src/ledger/ledger-client.ts";
-import type { LedgerOptions } from "../../src/ledger/ledger-ready.ts";
+import { JournalDamaged } from "../../src/journal/faults.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX, startLedger } from "../../src/ledger/client.ts";
+import type { LedgerOptions } from "../../src/ledger/start.ts";
 import { NOW_MS, outcomeIdOf, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function open(
@@ -117,7 +117,7 @@ test("a bureau key that vanished is not silently replaced", async () => {
 });
 
 test("a thread that dies rejects everything and says so once", async () => {
-  const entry = new URL("dying-thread.ts", import.meta.url);
+  const entry = new URL("./dying-thread.ts", import.meta.url);
   const { ledger, fatal } = await open(temporaryDirectory(), { entry });
   const pending = [ledger.append(recordOf(1)), ledger.append(recordOf(2))];
   for (const each of await Promise.allSettled(pending)) {
@@ -130,7 +130,7 @@ test("a thread that dies rejects everything and says so once", async () => {
 });
 
 test("a sync that fails ends the thread with 70, nothing acknowledged", async () => {
-  const entry = new URL("failing-thread.ts", import.meta.url);
+  const entry = new URL("./failing-thread.ts", import.meta.url);
   const { ledger, fatal } = await open(temporaryDirectory(), { entry });
   expect((await ledger.append(recordOf(1))).position).toBe(1);
   await expect(ledger.append(recordOf(2))).rejects.toMatchObject({ code: "journal_unavailable" });
@@ -139,7 +139,7 @@ test("a sync that fails ends the thread with 70, nothing acknowledged", async ()
 });
 
 test("a full disk: 503 while full, healthy again by itself", async () => {
-  const entry = new URL("failing-thread.ts", import.meta.url);
+  const entry = new URL("./failing-thread.ts", import.meta.url);
   const { ledger, fatal } = await open(temporaryDirectory(), {
     entry,
     engineSettings: "full",

@@ -4,8 +4,8 @@ import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { versionOf } from "../../src/kaizen-files.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
+import { versionOf } from "../../src/kaizen/service/files.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 const open: OpenLedger[] = [];

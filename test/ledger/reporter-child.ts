@@ -2,8 +2,8 @@
 // it, and prints one line per acknowledgement. Arguments: data directory, first index.
 import { writeSync } from "node:fs";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
-import { startStore } from "../../src/store/store-client.ts";
+import { startLedger } from "../../src/ledger/client.ts";
+import { startStore } from "../../src/store/client.ts";
 
 const [dataDir = "", first = "1"] = process.argv.slice(2);
 const store = await startStore({ dataDir });

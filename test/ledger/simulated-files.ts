@@ -1,6 +1,6 @@
 // A file system that forgets: what was not synced may be lost, torn or reordered by `crash`, by
 // sectors for data and in order for directory changes. Also injects errors and short writes.
-import type { FileLayer } from "../../src/ledger/journal-files.ts";
+import type { FileLayer } from "../../src/journal/files.ts";
 
 const SECTOR_BYTES = 512;
 

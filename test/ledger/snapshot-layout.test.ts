@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
+import { startLedger } from "../../src/ledger/client.ts";
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
   SNAPSHOT_HEADER_BYTES,
   snapshotsOf,
-} from "../../src/ledger/snapshot-format.ts";
+} from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
 async function openLedger(dataDir: string) {

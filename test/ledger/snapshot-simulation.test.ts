@@ -4,11 +4,11 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { TableImage } from "../../src/engine/image.ts";
-import type { FoldedOutcome } from "../../src/ledger/journal-outcome.ts";
-import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
-import { writeSnapshot } from "../../src/ledger/snapshot-files.ts";
-import { encodeKeyEvents, encodePlaces } from "../../src/ledger/snapshot-format.ts";
-import { startFromSnapshot } from "../../src/ledger/snapshot-start.ts";
+import type { FoldedOutcome } from "../../src/journal/outcome.ts";
+import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
+import { writeSnapshot } from "../../src/ledger/snapshot/files.ts";
+import { encodeKeyEvents, encodePlaces } from "../../src/ledger/snapshot/format.ts";
+import { startFromSnapshot } from "../../src/ledger/snapshot/restore.ts";
 import { newKey, NOW_MS, recordOf, runOf, seededRandom } from "./_fixtures.ts";
 import { SimulatedFiles } from "./simulated-files.ts";
 

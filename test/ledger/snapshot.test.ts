@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { segmentsOf } from "../../src/ledger/journal-format.ts";
-import { type JournalPoint, recoverJournal } from "../../src/ledger/journal-recovery.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { segmentsOf } from "../../src/journal/format.ts";
+import { type JournalPoint, recoverJournal } from "../../src/journal/recovery.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, temporaryDirectory } from "./_fixtures.ts";
 
 const PACE = { outcomes: 400, ms: 1e12, outcomesMin: 1e9 };

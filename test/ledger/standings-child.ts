@@ -6,8 +6,8 @@ import { writeSync } from "node:fs";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { encodeStandings, NO_STANDINGS } from "../../src/ledger/journal-standings.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
+import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { startLedger } from "../../src/ledger/client.ts";
 
 const [dataDir = "", partCount = "0"] = process.argv.slice(2);
 const NOW_MS = Date.UTC(2026, 0, 2);

@@ -13,18 +13,14 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import type { AgentStanding } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/ledger/journal-format.ts";
-import {
-  decodeStandings,
-  encodeStandings,
-  NO_STANDINGS,
-} from "../../src/ledger/journal-standings.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { snapshotsOf } from "../../src/ledger/snapshot-format.ts";
+import { FRAME_BYTES, FRAME_KINDS, openFrame } from "../../src/journal/format.ts";
+import { decodeStandings, encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
-const CHILD = fileURLToPath(new URL("standings-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("./standings-child.ts", import.meta.url));
 const NEVER = { outcomes: 1e9, ms: 1e12, outcomesMin: 1e9 };
 const OFTEN = { outcomes: 100, ms: 1e12, outcomesMin: 1e9 };
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
-import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type {
   CheckResponse,
@@ -17,18 +17,18 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/messages.ts";
-import { openEvidenceVault } from "../../src/evidence-vault.ts";
-import type { OpenVault } from "../../src/evidence-vault.ts";
+import { openEvidenceVault } from "../../src/service/vault.ts";
+import type { OpenVault } from "../../src/service/vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
-import { type RunningServer, startHttpServer } from "../../src/http/http-server.ts";
-import { type Keyring, openKeyring } from "../../src/http/keys.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { findPort } from "../../src/http/port-probe.ts";
-import { type HttpThreads, openHttpThreads } from "../../src/http-threads.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { startStore } from "../../src/store/store-client.ts";
+import { type RunningServer, startHttpServer } from "../../src/http/start.ts";
+import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { findPort } from "../../src/http/server/port-probe.ts";
+import { type HttpThreads, openHttpThreads } from "../../src/threads/http/threads.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
 
 const DAY_MS = 86_400_000;
@@ -186,7 +186,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },
-    entry: new URL("world-thread.ts", import.meta.url),
+    entry: new URL("./world-thread.ts", import.meta.url),
   });
   await threads.listen();
   return { threads, port };

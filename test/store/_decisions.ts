@@ -1,14 +1,14 @@
 // A decision log for tests: a bureau over a small table, and entries by number.
-import { openBureau } from "../../src/bureau/open-bureau.ts";
+import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
-import { emptyEntry } from "../../src/bureau/decision-entry.ts";
+import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/messages.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
-import { INPUT_COUNT } from "../../src/store/decision-layout.ts";
+import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { closedLedger } from "../bureau/harness.ts";
 
 export const NOW_MS = Date.UTC(2026, 4, 5, 6, 7, 8, 123);

@@ -1,13 +1,13 @@
 // A data directory with a journal of known outcomes, and the store opened on it.
 import { join } from "node:path";
-import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { openJournalReader } from "../../src/ledger/journal-reader.ts";
-import { type LedgerCore, openLedgerCore } from "../../src/ledger/ledger-core.ts";
-import type { OutcomeRecord } from "../../src/ledger/ledger.ts";
-import { describeRecord } from "../../src/store-journal.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
-import { StoreCore } from "../../src/store/store-core.ts";
+import { loadBureauKey } from "../../src/journal/signing-key.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { openJournalReader } from "../../src/journal/reader.ts";
+import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
+import { describeRecord } from "../../src/threads/store-payloads.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
+import { StoreCore } from "../../src/store/core.ts";
 import type { QueryResult } from "../../src/store/store.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 

@@ -1,11 +1,11 @@
 // Two tenants that share one database: what both have in every table.
 import * as fs from "node:fs";
-import { FRAME_KINDS } from "../../src/ledger/journal-format.ts";
-import { OutcomeBatch } from "../../src/ledger/outcome-batch.ts";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
-import { encodeEvent } from "../../src/vault/evidence-log.ts";
+import { FRAME_KINDS } from "../../src/journal/format.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
+import { encodeEvent } from "../../src/vault/sources/events.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { entryOf, principalOf } from "./_decisions.ts";
 import { openJournal } from "./_fixtures.ts";
@@ -38,7 +38,7 @@ function source(tenant: string, id: string, visibility: "tenant" | "public"): Bu
 export async function openTenants(): Promise<{ dataDir: string; store: OpenStore }> {
   const dataDir = fs.mkdtempSync("/tmp/trustrank-tenants-");
   const journal = openJournal(dataDir);
-  const events = new OutcomeBatch();
+  const events = new FrameBatch();
   events.addEvent(FRAME_KINDS.key, keyEvent("acme", "agent://acme-shop/buyer", "kid-acme"));
   events.addEvent(FRAME_KINDS.key, keyEvent(MARK, `agent://${MARK}-shop/buyer`, `kid-${MARK}`));
   // The first to come owns the namespace.

@@ -3,10 +3,10 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { repairJournal } from "../../src/ledger/journal-repair.ts";
-import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { segmentsOf } from "../../src/ledger/journal-format.ts";
+import { repairJournal } from "../../src/journal/repair.ts";
+import { loadBureauKey } from "../../src/journal/signing-key.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { segmentsOf } from "../../src/journal/format.ts";
 import { NOW_MS, recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import {
   askCore,

@@ -3,7 +3,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { startStore } from "../../src/store/store-client.ts";
+import { startStore } from "../../src/store/client.ts";
 import { endAll, startCommand } from "../cli/process.ts";
 import { LIMITS } from "./_fixtures.ts";
 

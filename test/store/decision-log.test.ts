@@ -5,10 +5,10 @@ import * as fs from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { SCHEMA_VERSION } from "../../src/store/schema.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "./_decisions.ts";
 import { LIMITS } from "./_fixtures.ts";
 

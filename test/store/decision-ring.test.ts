@@ -2,14 +2,18 @@
 // bytes come out as they went in.
 import { expect, test } from "vitest";
 import type { ServiceFault } from "../../src/contract/faults.ts";
-import { createDecisionRing, decisionCounts, RING_BYTES } from "../../src/store/decision-layout.ts";
+import {
+  createDecisionRing,
+  decisionCounts,
+  RING_BYTES,
+} from "../../src/store/decisions/ring-layout.ts";
 import {
   type DecisionColumns,
   DecisionReader,
   emptyColumns,
   readRecords,
-} from "../../src/store/decision-reader.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
+} from "../../src/store/decisions/ring-reader.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { entryOf } from "./_decisions.ts";
 
 /** Takes up to `countMax` records out of the ring. */

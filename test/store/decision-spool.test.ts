@@ -3,11 +3,11 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { DecisionReader } from "../../src/store/decision-reader.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
-import { DecisionSpool } from "../../src/store/decision-spool.ts";
-import { StoreRecords } from "../../src/store/store-records.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { DecisionReader } from "../../src/store/decisions/ring-reader.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { DecisionSpool } from "../../src/store/decisions/spool.ts";
+import { StoreRecords } from "../../src/store/records.ts";
 import { temporaryDirectory } from "../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "./_decisions.ts";
 import { askCore, openStoreCore } from "./_fixtures.ts";

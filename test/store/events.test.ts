@@ -1,9 +1,9 @@
 // Events that are not in the journal, from the rooms that tell them to the views that show them.
 import * as fs from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { entryOf, NOW_MS } from "./_decisions.ts";
 import { LIMITS } from "./_fixtures.ts";
 

@@ -4,13 +4,13 @@ import { expect, test } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { canonicalJson, configDigest, configName } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { startLedger } from "../../src/ledger/ledger-client.ts";
-import { startStore } from "../../src/store/store-client.ts";
-import { encodeEvent, type EvidenceEvent } from "../../src/vault/evidence-log.ts";
+import { startLedger } from "../../src/ledger/client.ts";
+import { startStore } from "../../src/store/client.ts";
+import { encodeEvent, type SourceEvent } from "../../src/vault/sources/events.ts";
 import { NOW_MS, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { LIMITS } from "./_fixtures.ts";
 
-const SOURCE: EvidenceEvent = {
+const SOURCE: SourceEvent = {
   source_id: "doc:1",
   sha256: "ab".repeat(32),
   size: 12,

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ServiceFault } from "../../src/contract/faults.ts";
-import type { OpenStore } from "../../src/store/store-client.ts";
+import type { OpenStore } from "../../src/store/client.ts";
 import { fillJournal, LIMITS, openStore } from "./_fixtures.ts";
 
 let dataDir: string;

@@ -3,12 +3,12 @@
 import * as fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readOutcomes } from "../../src/cli/read-outcomes.ts";
+import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { createDecisionRing } from "../../src/store/decision-layout.ts";
-import { DecisionRing } from "../../src/store/decision-ring.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { openTable, principalOf } from "./_decisions.ts";
 import { LIMITS, openJournal } from "./_fixtures.ts";

@@ -3,10 +3,10 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeFiles } from "../../src/ledger/journal-files.ts";
-import { openJournalReader } from "../../src/ledger/journal-reader.ts";
-import { StoreCore } from "../../src/store/store-core.ts";
-import { describeRecord } from "../../src/store-journal.ts";
+import { nodeFiles } from "../../src/journal/files.ts";
+import { openJournalReader } from "../../src/journal/reader.ts";
+import { StoreCore } from "../../src/store/core.ts";
+import { describeRecord } from "../../src/threads/store-payloads.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { askCore, catchUp, LIMITS, openJournal } from "./_fixtures.ts";
 

@@ -1,8 +1,8 @@
 // Ledger and store together over their real threads: live apply, catch-up, queries meanwhile.
 import { expect, test } from "vitest";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import { type OpenLedger, startLedger } from "../../src/ledger/ledger-client.ts";
-import { type OpenStore, startStore } from "../../src/store/store-client.ts";
+import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { LIMITS } from "./_fixtures.ts";
 

@@ -3,8 +3,8 @@
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceFault } from "../../src/contract/faults.ts";
-import type { OpenStore } from "../../src/store/store-client.ts";
-import { VIEWS, viewFor } from "../../src/store/views.ts";
+import type { OpenStore } from "../../src/store/client.ts";
+import { VIEWS, viewFor } from "../../src/store/query/views.ts";
 import { LIMITS, openStoreCore } from "./_fixtures.ts";
 import { MARK, openTenants } from "./_tenants.ts";
 
@@ -144,7 +144,7 @@ const ESCAPES = [
 
 /**
  * Functions that a query may name, as they were when each was judged: does it only compute from its
- * arguments? Those that do not are forbidden in src/store/query-guard.ts. A new DuckDB fails here:
+ * arguments? Those that do not are forbidden in src/store/query/guard.ts. A new DuckDB fails here:
  * look at what `SELECT DISTINCT function_name FROM duckdb_functions()` has that is new, then put
  * the new digest here.
  */

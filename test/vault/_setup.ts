@@ -1,12 +1,12 @@
 // A vault with a journal in memory: what was appended can be replayed into another vault.
 import { generateKeyPairSync } from "node:crypto";
 
-import { bureauKeyFrom } from "../../src/ledger/bureau-key.ts";
-import { VaultAssessor } from "../../src/vault/assessor.ts";
-import { createVaultMemory } from "../../src/vault/vault-memory.ts";
+import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
+import { createVaultMemory } from "../../src/vault/memory.ts";
 import { Vault } from "../../src/vault/vault.ts";
 import type { VaultOptions } from "../../src/vault/vault.ts";
-import type { EvidenceItem } from "../../src/contract/evidence.ts";
+import type { EvidenceItem } from "../../src/contract/sources.ts";
 
 export const NOW = Date.UTC(2026, 5, 15);
 

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../src/contract/messages.ts";
-import { INLINE_WORK_MAX, VaultAssessor } from "../../src/vault/assessor.ts";
-import { DeferringAssessor } from "../../src/vault/deferred.ts";
+import { INLINE_WORK_MAX, VaultAssessor } from "../../src/vault/assessment/assessor.ts";
+import { DeferringAssessor } from "../../src/vault/assessment/deferring-assessor.ts";
 import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "./_setup.ts";
 
 const hashOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { ThresholdList } from "../../src/contract/evidence-labels.ts";
-import type { EvidenceList } from "../../src/contract/evidence.ts";
+import type { ThresholdList } from "../../src/contract/text-labels.ts";
+import type { EvidenceList } from "../../src/contract/sources.ts";
 import { startCommand } from "../cli/process.ts";
 
 const root = mkdtempSync(join(tmpdir(), "evidence-"));

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { cleanNeeded, conformalThreshold } from "../../src/vault/conformal.ts";
-import { readNumbers } from "../../src/vault/grounding-tables.ts";
-import { TEXT_KINDS, textKindOf } from "../../src/vault/text-kinds.ts";
+import { cleanNeeded, conformalThreshold } from "../../src/vault/calibration/conformal.ts";
+import { readNumbers } from "../../src/vault/grounding/tables.ts";
+import { TEXT_KINDS, textKindOf } from "../../src/vault/calibration/text-kinds.ts";
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 

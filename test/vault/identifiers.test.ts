@@ -3,7 +3,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { checkIdentifier, isIsbn, isIssn, isOrcid } from "../../src/vault/identifiers.ts";
+import {
+  checkIdentifier,
+  isIsbn,
+  isIssn,
+  isOrcid,
+} from "../../src/vault/sources/publication-ids.ts";
 
 const NOW = Date.UTC(2026, 5, 15);
 const standing = (id: string) => checkIdentifier(id, () => NOW).standing;

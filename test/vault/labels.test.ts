@@ -2,9 +2,9 @@
 // that tenant alone, through a replay, and without the texts.
 import { describe, expect, it } from "vitest";
 
-import type { TextLabel } from "../../src/contract/evidence-labels.ts";
-import { decodeLabels } from "../../src/vault/evidence-log.ts";
-import { LABELS_MIN } from "../../src/vault/labels.ts";
+import type { TextLabel } from "../../src/contract/text-labels.ts";
+import { decodeLabels } from "../../src/vault/sources/events.ts";
+import { LABELS_MIN } from "../../src/vault/calibration/labels.ts";
 import { ACME, BRIDGE, itemOf, openVault, RIVAL } from "./_setup.ts";
 
 /** Honest texts of a tenant whose house style always adds a name that no source holds. */

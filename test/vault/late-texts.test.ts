@@ -3,15 +3,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { EVIDENCE_STATES } from "../../src/contract/evidence.ts";
-import { VaultAssessor } from "../../src/vault/assessor.ts";
-import { DeferringAssessor } from "../../src/vault/deferred.ts";
-import { decodeEvent, decodeWithoutText, encodeEvent } from "../../src/vault/evidence-log.ts";
-import type { EvidenceEvent } from "../../src/vault/evidence-log.ts";
-import { LateIndexer } from "../../src/vault/late-indexer.ts";
-import type { ReadRecord } from "../../src/vault/late-indexer.ts";
-import type { TextPlace } from "../../src/vault/late-texts.ts";
-import { Pin } from "../../src/vault/pins.ts";
+import { EVIDENCE_STATES } from "../../src/contract/sources.ts";
+import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
+import { DeferringAssessor } from "../../src/vault/assessment/deferring-assessor.ts";
+import { decodeEvent, decodeWithoutText, encodeEvent } from "../../src/vault/sources/events.ts";
+import type { SourceEvent } from "../../src/vault/sources/events.ts";
+import { BacklogIndexer } from "../../src/vault/grounding/backlog-indexer.ts";
+import type { ReadRecord } from "../../src/vault/grounding/backlog-indexer.ts";
+import type { TextPlace } from "../../src/vault/grounding/index-backlog.ts";
+import { EpochGuard } from "../../src/vault/sources/epochs.ts";
 import { ACME, BRIDGE, itemOf, NOW, openVault } from "./_setup.ts";
 
 const TRUE_CLAIM = "The engineer John Bradfield led the project.";
@@ -72,7 +72,7 @@ describe("texts that are indexed later", () => {
       return readerOf(payloads)(place);
     });
     // Of the structured one the text was read at once; of the others the version on show is left.
-    expect(late.vault.lateCount).toBe(5);
+    expect(late.vault.backlogCount).toBe(5);
     expect(late.vault.list("acme")).toEqual(eager.vault.list("acme"));
     for (const context of CONTEXTS) {
       expect(late.assessor.assess(context, "acme")).toEqual(eager.assessor.assess(context, "acme"));
@@ -80,7 +80,7 @@ describe("texts that are indexed later", () => {
     const findings = CONTEXTS.map((context) => late.assessor.assess(context, "acme").reasonCode);
     expect(new Set(findings)).toContain("CITATION_MISMATCH");
     expect(read).toHaveLength(5);
-    expect(late.vault.lateCount).toBe(0);
+    expect(late.vault.backlogCount).toBe(0);
   });
 
   it("leaves what it cannot make in time to others, and never guesses", async () => {
@@ -113,12 +113,12 @@ describe("texts that are indexed later", () => {
     const { vault, assessor } = replayed(payloads, true, readerOf(payloads));
     await vault.register([itemOf("bridge", LEAVES)], ACME);
     await vault.revoke("page", ACME);
-    expect(vault.lateCount).toBe(3);
-    const indexer = LateIndexer.open(vault.memory, readerOf(payloads))!;
+    expect(vault.backlogCount).toBe(3);
+    const indexer = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
     for (let range = indexer.texts.take(); range !== undefined; range = indexer.texts.take()) {
       for (let number = range.from; number < range.to; number++) indexer.make(number, true);
     }
-    expect(vault.lateCount).toBe(0);
+    expect(vault.backlogCount).toBe(0);
     const codeOf = (content: string, id: string) =>
       assessor.assess({ content, cited_sources: [id] }, "acme").reasonCode;
     expect(codeOf(TRUE_CLAIM, "bridge")).toBe("CITATION_MISMATCH");
@@ -135,8 +135,8 @@ describe("texts that are indexed later", () => {
   it("keeps the text of a version for as long as a reader may be at it", async () => {
     const payloads = await writeHistory();
     const { vault } = replayed(payloads, true);
-    const pin = new Pin(vault.memory.pins);
-    const indexer = LateIndexer.open(vault.memory, readerOf(payloads))!;
+    const pin = new EpochGuard(vault.memory.pins);
+    const indexer = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
     const { texts } = indexer;
     pin.enter();
     // The first source has the first number.
@@ -151,23 +151,23 @@ describe("texts that are indexed later", () => {
 
     pin.enter();
     await vault.register([itemOf("leaves", BRIDGE)], ACME);
-    expect(vault.lateCount).toBe(4);
+    expect(vault.backlogCount).toBe(4);
     pin.leave();
     await vault.revoke("shop", ACME);
-    expect(vault.lateCount).toBe(3);
+    expect(vault.backlogCount).toBe(3);
   });
 
   it("throws away the second of two indexes of one text, and uses its memory again", async () => {
     const payloads = await writeHistory();
     const { vault, assessor } = replayed(payloads, true, readerOf(payloads));
-    const quick = LateIndexer.open(vault.memory, readerOf(payloads))!;
+    const quick = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
     // Another thread is done with the text while this one reads it.
-    const slow = LateIndexer.open(vault.memory, (place) => {
+    const slow = BacklogIndexer.open(vault.memory, (place) => {
       quick.make(0);
       return readerOf(payloads)(place);
     })!;
     expect(slow.make(0)).toBeUndefined();
-    expect(vault.lateCount).toBe(4);
+    expect(vault.backlogCount).toBe(4);
     const bytes = vault.indexBytes;
     await vault.register([itemOf("same", BRIDGE)], ACME);
     expect(vault.indexBytes).toBe(bytes);
@@ -185,23 +185,23 @@ describe("texts that are indexed later", () => {
     const context = { content: STRANGE, cited_sources: ["bridge"] };
     expect(assessor.assess(context, "acme").reasonCode).toBe("GROUNDING_NOT_EVALUATED");
     // Somebody else may have more luck: it is still on the list.
-    expect(vault.lateCount).toBe(5);
+    expect(vault.backlogCount).toBe(5);
     const reader = new VaultAssessor(vault.memory, () => NOW, undefined, readerOf(payloads));
     expect(reader.assess(context, "acme").reasonCode).toBe("CITATION_MISMATCH");
-    const indexer = LateIndexer.open(vault.memory, () => {
+    const indexer = BacklogIndexer.open(vault.memory, () => {
       throw new Error("a sector is gone");
     })!;
     const errors = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => indexer.make(number, true));
     expect(errors.filter((error) => error?.message === "a sector is gone")).toHaveLength(4);
-    expect(vault.lateCount).toBe(0);
+    expect(vault.backlogCount).toBe(0);
   });
 
   it("stops where it is told to", async () => {
     const { vault } = replayed(await writeHistory(), true);
-    const { texts } = LateIndexer.open(vault.memory)!;
+    const { texts } = BacklogIndexer.open(vault.memory)!;
     texts.stop();
     expect(texts.take()).toBeUndefined();
-    expect(vault.lateCount).toBe(5);
+    expect(vault.backlogCount).toBe(5);
   });
 });
 
@@ -211,7 +211,7 @@ it("reads a record without its text as it reads the whole", () => {
     fc.constant(`","text":"x`),
     fc.constant(","),
   );
-  const event: fc.Arbitrary<EvidenceEvent> = fc.record({
+  const event: fc.Arbitrary<SourceEvent> = fc.record({
     source_id: text,
     sha256: fc.constant("ab".repeat(32)),
     size: fc.nat(),

@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 
-import { markersOf, sentencesCiting, withoutMarkers } from "../../src/vault/markers.ts";
+import {
+  markersOf,
+  sentencesCiting,
+  withoutMarkers,
+} from "../../src/vault/grounding/citation-markers.ts";
 import { ACME, BRIDGE, itemOf, openVault } from "./_setup.ts";
 
 const sourcesIn = (text: string, ids: readonly string[]) =>

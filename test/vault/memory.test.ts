@@ -2,10 +2,17 @@
 // reader may be looking at it.
 import { describe, expect, it } from "vitest";
 
-import { Catalogue, createCatalogueMemory, SOURCES_MAX } from "../../src/vault/catalogue.ts";
-import { CitationMemory, createCitationMemory } from "../../src/vault/citation-memory.ts";
-import { createPinMemory, Pin, Retirement } from "../../src/vault/pins.ts";
-import { createThresholdMemory, TenantThresholds } from "../../src/vault/thresholds.ts";
+import {
+  Catalogue,
+  createCatalogueMemory,
+  SOURCES_MAX,
+} from "../../src/vault/sources/catalogue.ts";
+import {
+  CitationMemory,
+  createCitationMemory,
+} from "../../src/vault/assessment/citation-memory.ts";
+import { createEpochMemory, EpochGuard, Retirement } from "../../src/vault/sources/epochs.ts";
+import { createThresholdMemory, TenantThresholds } from "../../src/vault/calibration/thresholds.ts";
 import { ACME, BRIDGE, itemOf, openVault } from "./_setup.ts";
 
 /** Texts of many sizes, each version different from the one before. */
@@ -80,8 +87,8 @@ describe("churn", () => {
 
 describe("pins", () => {
   it("release nothing that a pinned reader could still see, and all of it afterwards", () => {
-    const memory = createPinMemory();
-    const [early, late] = [new Pin(memory), new Pin(memory)];
+    const memory = createEpochMemory();
+    const [early, late] = [new EpochGuard(memory), new EpochGuard(memory)];
     const retirement = new Retirement(memory);
     const released: string[] = [];
     const release = (name: string) => () => released.push(name) > 0;
@@ -100,7 +107,7 @@ describe("pins", () => {
   });
 
   it("ask again for what could not be given back yet", () => {
-    const retirement = new Retirement(createPinMemory());
+    const retirement = new Retirement(createEpochMemory());
     let isTaken = true;
     retirement.add(() => !isTaken);
     expect(retirement.waitingCount).toBe(1);

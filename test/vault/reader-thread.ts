@@ -1,7 +1,7 @@
 // Entry of a thread that assesses until it is told to stop, and counts what it was answered.
 import { parentPort, workerData } from "node:worker_threads";
-import { VaultAssessor } from "../../src/vault/assessor.ts";
-import type { VaultMemory } from "../../src/vault/vault-memory.ts";
+import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
+import type { VaultMemory } from "../../src/vault/memory.ts";
 import { contextOf, PAGES } from "./_churn.ts";
 
 /** `control`: word 0 stops the thread, word 1 counts its calls. */

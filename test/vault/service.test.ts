@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { compactVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { SignedRoot } from "../../src/contract/evidence.ts";
-import type { KindThreshold } from "../../src/contract/evidence-labels.ts";
+import type { SignedRoot } from "../../src/contract/sources.ts";
+import type { KindThreshold } from "../../src/contract/text-labels.ts";
 import type { VerifyContext } from "../../src/contract/messages.ts";
-import { loadBureauKey } from "../../src/ledger/bureau-key.ts";
-import { dataPaths } from "../../src/ledger/data-directory.ts";
-import { startService } from "../../src/main.ts";
-import type { Service } from "../../src/main.ts";
-import { serveConfigOf } from "../../src/config.ts";
+import { loadBureauKey } from "../../src/journal/signing-key.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
+import { startService } from "../../src/service/start.ts";
+import type { Service } from "../../src/service/start.ts";
+import { serveConfigOf } from "../../src/service/config.ts";
 import { BRIDGE } from "./_setup.ts";
 
 const ADMIN_KEY = "vault-service-test-key-of-enough-length";

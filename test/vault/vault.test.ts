@@ -5,10 +5,10 @@ import { calculateJwkThumbprint, compactVerify, importJWK } from "jose";
 import { describe, expect, it } from "vitest";
 
 import { ServiceFault } from "../../src/contract/faults.ts";
-import { IndexBuilder } from "../../src/vault/grounding.ts";
-import { makeReady } from "../../src/vault/indexing.ts";
-import { isIncluded, leafHash, MerkleTree } from "../../src/vault/merkle.ts";
-import { createVaultMemory } from "../../src/vault/vault-memory.ts";
+import { IndexBuilder } from "../../src/vault/grounding/grounding.ts";
+import { makeReady } from "../../src/vault/grounding/indexing.ts";
+import { isIncluded, leafHash, MerkleTree } from "../../src/vault/sources/merkle.ts";
+import { createVaultMemory } from "../../src/vault/memory.ts";
 import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "./_setup.ts";
 
 const bytesOf = (name: string) => Buffer.from(name.slice("sha256:".length), "hex");

@@ -2,7 +2,7 @@
 // levels, put to any gateway that can be asked. It judges what reached the tool and what the end
 // client got, not how the gateway is made.
 import { TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
-import { failPolicy } from "../fail-policy.ts";
+import { failPolicy } from "../gateway/fail-policy.ts";
 import type { Fault } from "./fault-proxy.ts";
 
 /** What came of one request through the gateway under test. */

@@ -1,0 +1,106 @@
+// The use case of `GET /v1/agents/{id}`: everything behind a score, and what would change it. Off
+// the hot path; never cached, so that it always speaks of the same state as the next verdict.
+import type { AgentExplanation } from "../../contract/messages.ts";
+import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { AgentReading, Reading } from "../../engine/reading.ts";
+import { STANDING_BITS } from "../../contract/standings.ts";
+import { openTimes } from "../services.ts";
+import type { BureauServices } from "../services.ts";
+import { maxStakes, roundEffective } from "./check-handshake.ts";
+import { improvementsFor } from "./reasons.ts";
+import { findReserved } from "./test-agents.ts";
+import { normalizeScore } from "./verify.ts";
+
+/** One per order of magnitude: enough to see where the decision turns. */
+const STAKES_SHOWN = [1, 10, 100, 1000, 10_000] as const;
+
+/** Explains any agent; an unknown one is explained as the newcomer it is scored as. */
+export function explain(services: BureauServices, agentId: string): AgentExplanation {
+  const nowMs = openTimes(services);
+  const reserved = findReserved(agentId, services.environment.isReservedEnabled);
+  const measured = services.engine.explain(agentId, nowMs);
+  const reading = reserved?.reading ?? measured;
+  const scoreInternal = Math.round(reading.scoreInternal);
+  const explanation: AgentExplanation = {
+    agent_id: agentId,
+    known: reading.isKnown,
+    internal_score: scoreInternal,
+    score: normalizeScore(scoreInternal),
+    effective_score: roundEffective(reading.scoreEffective),
+    tier: TIERS[reading.tierIndex]!,
+    failure_probability: {
+      expected: reading.failureProbability,
+      optimistic: reading.failureOptimistic,
+      pessimistic: reading.failurePessimistic,
+    },
+    evidence: evidenceOf(measured),
+    standing: standingOf(measured),
+    features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
+    decisions: [],
+    improvements: [],
+    reason_codes: [],
+    config_version: services.engine.configVersion(measured.configNumber),
+    evaluated_at: services.times.evaluatedAt,
+  };
+  if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
+  // Last, because an engine may answer every question with one and the same reading object.
+  for (const stakes of STAKES_SHOWN) {
+    const atStakes = reserved?.reading ?? services.engine.check(agentId, stakes, nowMs);
+    explanation.decisions.push({
+      stakes,
+      decision: DECISIONS[atStakes.decisionIndex]!,
+      max_stakes: maxStakes(atStakes),
+    });
+    // The last, highest stakes say the most: what keeps the agent from a clear decision anywhere.
+    explanation.reason_codes = reasonCodes(atStakes);
+  }
+  explanation.improvements = improvementsFor(explanation.reason_codes);
+  return explanation;
+}
+
+function reasonCodes(reading: Reading): ReasonCode[] {
+  const codes: ReasonCode[] = [];
+  for (let i = 0; i < reading.reasonCount; i += 1) {
+    codes.push(REASON_CODES[reading.reasonIndexes[i]!]!);
+  }
+  return codes;
+}
+
+function evidenceOf(reading: AgentReading): AgentExplanation["evidence"] {
+  return {
+    outcomes: reading.outcomeCount,
+    reported: reading.reportedCount,
+    successes_90d: reading.successes90,
+    failures_90d: reading.failures90,
+    successes_14d: reading.successes14,
+    failures_14d: reading.failures14,
+    first_seen_at: timeOrNull(reading.firstSeenMs),
+    last_outcome_at: timeOrNull(reading.lastOutcomeMs),
+    last_failure_at: timeOrNull(reading.lastFailureMs),
+    max_proven_stakes: reading.stakesProven,
+  };
+}
+
+function standingOf(reading: AgentReading): AgentExplanation["standing"] {
+  const { flags, credibility, cluster } = reading;
+  const has = (flag: number) => (flags & flag) !== 0;
+  return {
+    in_force: reading.areStandingsInForce,
+    weight: round(reading.reporterWeight),
+    credibility: has(STANDING_BITS.believed) ? round(credibility) : null,
+    is_seed: has(STANDING_BITS.seed),
+    cluster: cluster === 0 ? null : cluster,
+    signs: has(STANDING_BITS.signs),
+    discounted: has(STANDING_BITS.discounted),
+  };
+}
+
+/** In thousandths, as standings are kept; the table has them in single precision. */
+function round(share: number): number {
+  return Math.round(share * 1000) / 1000;
+}
+
+function timeOrNull(epochMs: number): string | null {
+  return epochMs === 0 ? null : new Date(epochMs).toISOString();
+}

@@ -1,0 +1,175 @@
+// What the bureau leaves in the decision log for every leg it answers with. The entry is one object
+// per services, filled anew each time: the log copies what it keeps.
+import {
+  DECISION_KINDS,
+  DECISION_LEGS,
+  type DecisionEntry,
+  type DecisionLog,
+  NOT_APPLICABLE,
+} from "../../contract/decisions.ts";
+import type { Principal, VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import type { CallContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import type { Ruling } from "./policy.ts";
+
+export const KIND_VERIFY = DECISION_KINDS.indexOf("verify");
+export const KIND_CHECK = DECISION_KINDS.indexOf("check");
+export const KIND_HANDSHAKE = DECISION_KINDS.indexOf("handshake");
+export const LEG_FORWARD = DECISION_LEGS.indexOf("a_to_b");
+export const LEG_BACKWARD = DECISION_LEGS.indexOf("b_to_a");
+/** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
+const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+
+/** For a bureau whose decisions nobody keeps. */
+export const withoutLog: DecisionLog = { mayRecord: () => false, record: () => undefined };
+
+const NOBODY: Principal = {
+  keyId: "",
+  tenant: "",
+  scopes: new Set(),
+  minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
+  isShadow: false,
+};
+
+export function emptyEntry(): DecisionEntry {
+  return {
+    requestId: "",
+    principal: NOBODY,
+    kindIndex: 0,
+    legIndex: 0,
+    toolLevelIndex: NOT_APPLICABLE,
+    verdictIndex: NOT_APPLICABLE,
+    decisionIndex: 0,
+    legDecisionIndex: 0,
+    tierIndex: 0,
+    regimeIndex: -1,
+    isLetThrough: false,
+    isFlagged: false,
+    isKnown: false,
+    isReserved: false,
+    subject: "",
+    viewer: "",
+    action: "",
+    stakes: 0,
+    failureProbability: 0,
+    failureOptimistic: 0,
+    failurePessimistic: 0,
+    scoreInternal: 0,
+    scoreEffective: 0,
+    stakesMax: 0,
+    scoreMinimum: 0,
+    logReason: "",
+    hardFailureCode: "",
+    reasonCodes: [],
+    configVersion: "",
+    evaluatedAtMs: 0,
+    inputs: new Float64Array(0),
+  };
+}
+
+/** The part that every kind has: who asked, and what the engine said. */
+function fill(
+  services: BureauServices,
+  call: CallContext,
+  reading: Reading,
+  isReserved: boolean,
+): DecisionEntry {
+  const { entry } = services;
+  entry.requestId = call.requestId;
+  entry.principal = call.principal;
+  entry.isReserved = isReserved;
+  entry.isKnown = reading.isKnown;
+  entry.legDecisionIndex = reading.decisionIndex;
+  entry.tierIndex = reading.tierIndex;
+  entry.regimeIndex = reading.regimeIndex;
+  entry.failureProbability = reading.failureProbability;
+  entry.failureOptimistic = reading.failureOptimistic;
+  entry.failurePessimistic = reading.failurePessimistic;
+  entry.scoreInternal = reading.scoreInternal;
+  entry.scoreEffective = reading.scoreEffective;
+  entry.stakesMax = reading.stakesMax;
+  entry.evaluatedAtMs = services.nowMs;
+  return entry;
+}
+
+/** Logs one verify. */
+export function logVerify(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  reading: Reading,
+  ruling: Ruling,
+  hardFailureCode: string,
+  response: VerifyResponse,
+  isReserved: boolean,
+): void {
+  const isLetThrough = ruling.verdictIndex === 0;
+  if (isLetThrough && !ruling.isFlagged && !services.decisions.mayRecord(services.nowMs)) return;
+  const entry = fill(services, call, reading, isReserved);
+  entry.kindIndex = KIND_VERIFY;
+  entry.legIndex = LEG_FORWARD;
+  entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
+  entry.verdictIndex = ruling.verdictIndex;
+  entry.decisionIndex = reading.decisionIndex;
+  entry.isLetThrough = isLetThrough;
+  // What is held back waits for a person as much as what is marked (SPEC §8.2).
+  entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
+  entry.subject = request.agent_id;
+  entry.viewer = "";
+  entry.action = request.action;
+  entry.stakes = request.stakes ?? 0;
+  entry.scoreMinimum = call.principal.minimumScores[request.tool_level];
+  entry.logReason = ruling.logReason;
+  entry.hardFailureCode = hardFailureCode;
+  entry.reasonCodes = response.reason_codes;
+  entry.configVersion = response.config_version;
+  entry.inputs = services.engine.legInputs(0);
+  services.decisions.record(entry);
+}
+
+/** One leg of a check or a handshake, as it is answered. */
+export interface AnsweredLeg {
+  readonly kindIndex: number;
+  readonly legIndex: number;
+  readonly subject: string;
+  readonly viewer: string;
+  readonly stakes: number;
+  readonly reasonCodes: readonly string[];
+  /** Of the whole answer. */
+  readonly decisionIndex: number;
+  readonly configVersion: string;
+  readonly isReserved: boolean;
+}
+
+/** Logs one leg of a check or a handshake. */
+export function logLeg(
+  services: BureauServices,
+  call: CallContext,
+  reading: Reading,
+  leg: AnsweredLeg,
+): void {
+  const isLetThrough = leg.decisionIndex <= OPEN_MAX;
+  if (isLetThrough && !services.decisions.mayRecord(services.nowMs)) return;
+  const entry = fill(services, call, reading, leg.isReserved);
+  entry.kindIndex = leg.kindIndex;
+  entry.legIndex = leg.legIndex;
+  entry.toolLevelIndex = NOT_APPLICABLE;
+  entry.verdictIndex = NOT_APPLICABLE;
+  entry.decisionIndex = leg.decisionIndex;
+  entry.isLetThrough = isLetThrough;
+  // SPEC §8.2: a connection that waits for a person is theirs to look at.
+  entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
+  entry.subject = leg.subject;
+  entry.viewer = leg.viewer;
+  entry.action = "";
+  entry.stakes = leg.stakes;
+  entry.scoreMinimum = 0;
+  entry.logReason = "";
+  entry.hardFailureCode = "";
+  entry.reasonCodes = leg.reasonCodes;
+  entry.configVersion = leg.configVersion;
+  entry.inputs = services.engine.legInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
+  services.decisions.record(entry);
+}

@@ -1,0 +1,88 @@
+// What can be said about a request's content and sources (SPEC §2.2 context, §2.3 provenance_data).
+// Only positive evidence sets a flag: a digest alone proves nothing about truth, and a source that
+// is not registered is unknown, not false. `withoutVault` is the assessor while nothing is
+// registered; a vault answers behind the same port.
+import { createHash } from "node:crypto";
+
+import type { VerifyContext, VerifyResponse } from "../../contract/messages.ts";
+
+export interface ProvenanceFinding {
+  readonly data: VerifyResponse["provenance_data"];
+  /** For `reason_codes`; empty when provenance gives no reason to hesitate. */
+  readonly reasonCode: string;
+  /** Broken evidence (not merely missing): the code that becomes `log_reason`, or empty. */
+  readonly hardFailureCode: string;
+  /** A doubt that the policy answers with CHALLENGE (DOUBTS of policy.ts), when there is one. */
+  readonly softFailureCode?: string;
+  /** 0 to 1: how far unsupported content lowers the reported score. */
+  readonly penalty?: number;
+}
+
+/** Assesses the context of one verify request, inside the reply's callback unless it is huge. */
+export interface ProvenanceAssessor {
+  /** `tenant` bounds what may be cited and what a reason may tell. */
+  assess(context: VerifyContext, tenant: string): ProvenanceFinding | Promise<ProvenanceFinding>;
+}
+
+function softFinding(reasonCode: string, reason: string): ProvenanceFinding {
+  return Object.freeze({
+    data: Object.freeze({ is_hallucinated: false, source_verified: false, reason }),
+    reasonCode,
+    hardFailureCode: "",
+  });
+}
+
+const NOT_ASSESSED = softFinding(
+  "PROVENANCE_NOT_ASSESSED",
+  "The request names neither content nor sources, so nothing was assessed.",
+);
+const NO_SOURCES = softFinding(
+  "NO_SOURCES",
+  "The content cites no sources, so there was nothing to verify it against.",
+);
+const HASH_MISMATCH: ProvenanceFinding = Object.freeze({
+  data: Object.freeze({
+    // An integrity failure says who altered what, not that a model made it up.
+    is_hallucinated: false,
+    source_verified: false,
+    reason: "The content does not match its content_hash.",
+  }),
+  reasonCode: "HASH_MISMATCH",
+  hardFailureCode: "HASH_MISMATCH",
+});
+
+/** H1: the digest given does not belong to the content given. */
+function isContentAltered(context: VerifyContext): boolean {
+  if (context.content === undefined || context.content_hash === undefined) return false;
+  const digest = createHash("sha256").update(context.content, "utf8").digest("hex");
+  return context.content_hash !== `sha256:${digest}`;
+}
+
+function unknownSources(sources: readonly string[]): ProvenanceFinding {
+  const count = sources.length;
+  return {
+    data: {
+      is_hallucinated: false,
+      source_verified: false,
+      reason:
+        count === 1
+          ? "The cited source is not registered as evidence."
+          : `None of the ${count} cited sources is registered as evidence.`,
+      sources: sources.map((id) => ({ id, status: "SOURCE_UNKNOWN" })),
+    },
+    reasonCode: "SOURCE_UNKNOWN",
+    hardFailureCode: "",
+  };
+}
+
+/** The assessor of a bureau in which no source has been registered. */
+export const withoutVault = {
+  assess(context: VerifyContext): ProvenanceFinding {
+    if (isContentAltered(context)) return HASH_MISMATCH;
+    const sources = context.cited_sources;
+    if (sources !== undefined && sources.length > 0) return unknownSources(sources);
+    const isNothingGiven =
+      sources === undefined && context.content_hash === undefined && context.content === undefined;
+    return isNothingGiven ? NOT_ASSESSED : NO_SOURCES;
+  },
+} satisfies ProvenanceAssessor;

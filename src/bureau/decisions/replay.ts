@@ -1,0 +1,103 @@
+// The use case of `POST /v1/decisions/{request_id}/replay` (SPEC §3, audited on both sides): a
+// logged decision judged again, from what was logged and nothing else, by the same engine and the
+// same policy. Under its own config it gives the same bits; under another, the difference.
+import type { DecisionReplay, ReplayableLeg } from "../../contract/decisions.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import type { BureauServices } from "../services.ts";
+import { combineDecisions } from "./check-handshake.ts";
+import { decidePolicy } from "./policy.ts";
+import { writeReasons } from "./reasons.ts";
+
+type Judged = Partial<ReplayableLeg>;
+
+/**
+ * Judges all legs of one decision again. `configVersion` defaults to the active config.
+ * @throws ServiceFault `not_found` when no config of that name is held.
+ */
+export function replay(
+  services: BureauServices,
+  legs: readonly ReplayableLeg[],
+  configVersion: string | undefined,
+): DecisionReplay {
+  const [first] = legs;
+  if (first === undefined) throw new ServiceFault("not_found", "no decision has this request id");
+  const version = configVersion ?? services.engine.activeConfigVersion;
+  const judged = legs.map((leg) => judge(services, leg, version));
+  const decision = judged.reduce(
+    (index, each) => combineDecisions(index, DECISIONS.indexOf(each.leg_decision!)),
+    0,
+  );
+  const differences = legs.flatMap((leg, i) =>
+    differencesOf(leg, { ...judged[i], decision: DECISIONS[decision]! }),
+  );
+  return {
+    request_id: first.request_id,
+    recorded_config: first.config_version,
+    replayed_config: version,
+    identical: differences.length === 0,
+    differences,
+  };
+}
+
+function judge(services: BureauServices, leg: ReplayableLeg, version: string): Judged {
+  // A reserved test agent answers the same under every config.
+  if (leg.is_test) return { leg_decision: leg.leg_decision };
+  const reading = services.engine.rejudge(
+    {
+      inputs: leg.inputs,
+      isKnown: leg.known,
+      isHandshake: leg.kind === "handshake",
+      stakes: leg.stakes,
+    },
+    version,
+  );
+  if (reading === undefined) {
+    throw new ServiceFault("not_found", `no config \`${version}\` is held`);
+  }
+  const judged: Judged = {
+    internal_score: reading.scoreInternal,
+    effective_score: reading.scoreEffective,
+    failure_probability: reading.failureProbability,
+    failure_optimistic: reading.failureOptimistic,
+    failure_pessimistic: reading.failurePessimistic,
+    tier: TIERS[reading.tierIndex]!,
+    regime: REGIMES[reading.regimeIndex] ?? null,
+    max_stakes: Number.isFinite(reading.stakesMax) ? reading.stakesMax : null,
+    leg_decision: DECISIONS[reading.decisionIndex]!,
+  };
+  if (leg.kind === "verify") return { ...judged, ...rule(leg, reading) };
+  return { ...judged, reason_codes: codesOf(reading, leg.stakes) };
+}
+
+/** The policy as verify applied it: the key's minimum and broken provenance are as logged. */
+function rule(leg: ReplayableLeg, reading: Reading): Judged {
+  const ruling = decidePolicy(
+    leg.tool_level!,
+    reading.failurePessimistic,
+    Math.round(reading.scoreInternal) >= leg.minimum_score,
+    reading.isRefused,
+    leg.hard_failure ?? "",
+  );
+  return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
+}
+
+function codesOf(reading: Reading, stakes: number): string[] {
+  const codes: ReasonCode[] = [];
+  if (reading.decisionIndex > 0) writeReasons(reading, stakes, [], codes);
+  return codes;
+}
+
+function differencesOf(leg: ReplayableLeg, judged: Judged): DecisionReplay["differences"] {
+  const members = Object.keys(judged) as (keyof ReplayableLeg)[];
+  return members
+    .filter((member) => String(leg[member]) !== String(judged[member]))
+    .map((member) => ({
+      leg: leg.leg,
+      member,
+      recorded: leg[member],
+      replayed: judged[member],
+    }));
+}

@@ -1,0 +1,119 @@
+// The reserved test agents: six identifiers that always score the same, so that an integrator can
+// try every branch of a gateway without a history. Each is a fixed reading put through the same
+// policy, reasons and combination as any other, never a fixed reply.
+import { ServiceFault } from "../../contract/faults.ts";
+import { DECISIONS, REASON_CODES, TIERS } from "../../contract/vocabulary.ts";
+import type { Decision, ReasonCode, Tier } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import type { ProvenanceFinding } from "./provenance.ts";
+
+export interface ReservedAgent {
+  readonly reading: Reading;
+  /** How long the reply is held back; 0 for all but `slow`. */
+  readonly delayMs: number;
+  /** Replaces the assessed provenance in verify, when the agent stands for a finding. */
+  readonly provenance: ProvenanceFinding | undefined;
+}
+
+const PREFIX = "agent://test/";
+
+interface Row {
+  readonly decision: Decision;
+  readonly tier: Tier;
+  /** Expected, optimistic and pessimistic probability of failure. */
+  readonly failure: readonly [number, number, number];
+  readonly reason?: ReasonCode;
+  readonly delayMs?: number;
+  readonly provenance?: ProvenanceFinding;
+}
+
+const HALLUCINATED: ProvenanceFinding = {
+  data: {
+    is_hallucinated: true,
+    source_verified: false,
+    reason: "This reserved test agent always stands for hallucinated content.",
+  },
+  reasonCode: "HALLUCINATION_SIGNAL",
+  hardFailureCode: "CONTENT_HALLUCINATED",
+};
+
+const CLEAR = { decision: "connect", tier: "A", failure: [0.0005, 0.0003, 0.001] } as const;
+
+const ROWS: Readonly<Record<string, Row>> = {
+  connect: CLEAR,
+  verify: {
+    decision: "connect_with_verification",
+    tier: "C",
+    failure: [0.03, 0.01, 0.1],
+    reason: "THIN_FILE",
+  },
+  escalate: {
+    decision: "escalate",
+    tier: "D",
+    failure: [0.35, 0.15, 0.6],
+    reason: "RECENT_FAILURE",
+  },
+  refuse: {
+    decision: "refuse",
+    tier: "D",
+    failure: [0.9, 0.75, 0.97],
+    reason: "FAILURE_HISTORY",
+  },
+  hallucinated: {
+    decision: "connect_with_verification",
+    tier: "B",
+    failure: [0.02, 0.01, 0.04],
+    reason: "HALLUCINATION_SIGNAL",
+    provenance: HALLUCINATED,
+  },
+  slow: { ...CLEAR, delayMs: 250 },
+};
+
+/** The published scale: 620 points are odds of 64 to 1, and 40 points double the odds. */
+function scoreOf(failureProbability: number): number {
+  const logOddsGood = Math.log((1 - failureProbability) / failureProbability);
+  return Math.min(Math.max(380 + (40 / Math.LN2) * logOddsGood, 300), 850);
+}
+
+function reservedAgent(row: Row): ReservedAgent {
+  const [failureProbability, failureOptimistic, failurePessimistic] = row.failure;
+  const reading: Reading = {
+    isKnown: true,
+    failureProbability,
+    failureOptimistic,
+    failurePessimistic,
+    scoreInternal: scoreOf(failureProbability),
+    scoreEffective: scoreOf(failurePessimistic),
+    tierIndex: TIERS.indexOf(row.tier),
+    regimeIndex: 0,
+    decisionIndex: DECISIONS.indexOf(row.decision),
+    isRefused: row.decision === "refuse",
+    stakesMax: Number.POSITIVE_INFINITY,
+    reasonIndexes: Uint8Array.of(row.reason === undefined ? 0 : REASON_CODES.indexOf(row.reason)),
+    reasonCount: row.reason === undefined ? 0 : 1,
+    configNumber: 0,
+  };
+  return { reading, delayMs: row.delayMs ?? 0, provenance: row.provenance };
+}
+
+const AGENTS: ReadonlyMap<string, ReservedAgent> = new Map(
+  Object.entries(ROWS).map(([name, row]) => [PREFIX + name, reservedAgent(row)]),
+);
+
+/** True for the six reserved identifiers; other names under `agent://test/` are ordinary agents. */
+export function isReserved(agentId: string): boolean {
+  return agentId.startsWith(PREFIX) && AGENTS.has(agentId);
+}
+
+/**
+ * The reserved agent of that identifier, or undefined for any other. Throws ServiceFault
+ * `reserved_agent` where they are switched off: a production gateway must never be answered by one.
+ */
+export function findReserved(agentId: string, isEnabled: boolean): ReservedAgent | undefined {
+  if (!agentId.startsWith(PREFIX)) return undefined;
+  const agent = AGENTS.get(agentId);
+  if (agent !== undefined && !isEnabled) {
+    throw new ServiceFault("reserved_agent", `\`${agentId}\` is switched off in production`);
+  }
+  return agent;
+}

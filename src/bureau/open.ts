@@ -1,0 +1,47 @@
+// Puts the bureau together: the one constructor of the `Bureau` port over an engine and a ledger.
+import { ServiceFault } from "../contract/faults.ts";
+import type { Bureau } from "./bureau.ts";
+import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
+import type { BureauOptions, BureauServices } from "./services.ts";
+import { explain } from "./decisions/explain.ts";
+import { check, handshake } from "./decisions/check-handshake.ts";
+import { OutcomeIds } from "./outcomes/ids.ts";
+import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
+import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
+import { replay } from "./decisions/replay.ts";
+import { withoutVault } from "./decisions/provenance.ts";
+import { VerdictTimes } from "./decisions/verdict-times.ts";
+import { verify } from "./decisions/verify.ts";
+
+/** For bureaus that only read, or that are given no signatures. */
+const withoutEvents: BureauServices["events"] = {
+  appendEvidence: () =>
+    Promise.reject(new ServiceFault("journal_unavailable", "signed batches are not kept here")),
+};
+
+/** A bureau for one thread: it shares the engine's reused readings, so it is not re-entrant. */
+export function openBureau(options: BureauOptions): Bureau {
+  const services: BureauServices = {
+    engine: options.engine,
+    ledger: options.ledger,
+    events: options.events ?? withoutEvents,
+    clock: options.clock,
+    environment: options.environment,
+    provenance: options.provenance ?? withoutVault,
+    decisions: options.decisions ?? withoutLog,
+    entry: emptyEntry(),
+    nowMs: 0,
+    times: new VerdictTimes(),
+    outcomeIds: new OutcomeIds((bytes) => options.environment.fillRandom(bytes)),
+  };
+  return {
+    verify: (request, call) => verify(services, request, call),
+    check: (request, call) => check(services, request, call),
+    handshake: (request, call) => handshake(services, request, call),
+    recordOutcome: (request, call) => recordOutcome(services, request, call),
+    recordOutcomeBatch: (rows, call) => recordOutcomeBatch(services, rows, call),
+    importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
+    explain: (agentId) => explain(services, agentId),
+    replay: (legs, configVersion) => replay(services, legs, configVersion),
+  };
+}

@@ -1,0 +1,157 @@
+// A batch of outcomes on its way into the journal, as one thread reads it from bytes to records:
+// the rows, whose signatures they carry, and what may be taken of them. Makes nothing durable and
+// asks nobody: the keys of the reporters are folded here from the same events as everywhere.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { OutcomeRequest } from "../../contract/messages.ts";
+import {
+  isSignedItem,
+  type OutcomeRow,
+  parseOutcome,
+  parseOutcomeBatch,
+  type SignedItem,
+} from "../../contract/parse/outcome-batch.ts";
+import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
+import type { CallContext, ImportResult } from "../bureau.ts";
+import { KeyRegistry } from "../reporters/key-registry.ts";
+import { type KeyEvent } from "../../contract/key-events.ts";
+import type { OutcomeIds } from "./ids.ts";
+import { acceptableOutcome, signBy } from "./record.ts";
+import type { SignatureVerifier } from "../reporters/reporters.ts";
+import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";
+
+/** A batch as it was received. */
+export interface BatchDocument {
+  readonly body: Uint8Array;
+  /** One value per line; else a JSON array. */
+  readonly isLines: boolean;
+  /** `X-JWS-Signature` over all of it. */
+  readonly signature: string | undefined;
+}
+
+/** Takes whole batches: one result per row, order kept, once durable and folded. */
+export interface OutcomeIntake {
+  /** Rejects with a ServiceFault when the batch as a whole cannot be taken. */
+  record(document: BatchDocument, call: CallContext): Promise<ImportResult[]>;
+}
+
+/** A batch as it crosses to another thread: nothing but data. */
+export interface IntakeTask extends BatchDocument {
+  readonly tenant: string;
+  readonly serviceId: string;
+  readonly isSignatureRequired: boolean;
+  readonly rememberedSinceMs: number;
+  /** Epoch ms. */
+  readonly nowMs: number;
+}
+
+/** What is to be recorded of a row, or why it is not. */
+type Row = OutcomeRecord | ServiceFault;
+
+export interface ReadBatch {
+  readonly rows: readonly Row[];
+  /** The signed bytes that go before the rows, where all of them have one signature. */
+  readonly evidence: Omit<BatchEvidence, "evidenceId"> | undefined;
+}
+
+/** Reads batches; one per thread. `verify` is the thread's own. */
+export class BatchReader {
+  readonly #registry = new KeyRegistry();
+  readonly #services: { readonly outcomeIds: OutcomeIds };
+  readonly #verify: SignatureVerifier;
+  /** Key events taken so far. */
+  keyEventCount = 0;
+
+  constructor(outcomeIds: OutcomeIds, verify: SignatureVerifier) {
+    this.#services = { outcomeIds };
+    this.#verify = verify;
+  }
+
+  /** Takes the next event of the reporters' registry (payload of a record of kind `key`). */
+  learn(payload: Uint8Array): void {
+    this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as KeyEvent);
+    this.keyEventCount += 1;
+  }
+
+  /** Rejects with a ServiceFault for a batch that cannot be taken as a whole. */
+  async read(task: IntakeTask): Promise<ReadBatch> {
+    const rules: SigningRules = {
+      serviceId: task.serviceId,
+      registry: this.#registry,
+      clock: () => task.nowMs,
+      rememberedSinceMs: () => task.rememberedSinceMs,
+      verify: this.#verify,
+    };
+    const body = Buffer.from(task.body.buffer, task.body.byteOffset, task.body.byteLength);
+    if (task.signature !== undefined) return this.#readSigned(task, body, rules, task.signature);
+    const rows = parseOutcomeBatch(body, task.isLines);
+    if (task.isSignatureRequired && !rows.some(isSignedItem)) throw unsigned();
+    const read = (row: OutcomeRow): Row | Promise<Row> => {
+      if (row instanceof ServiceFault) return row;
+      if (isSignedItem(row)) return this.#item(task, row, rules);
+      if (task.isSignatureRequired) return unsigned();
+      return acceptableOutcome(this.#services, row, task.tenant, task.nowMs);
+    };
+    // All items ask for their verification before the first is waited for: they are one batch.
+    return { rows: await inOrder(rows.map(read)), evidence: undefined };
+  }
+
+  /** One signature over all: the signed bytes are kept once, the rows refer to them. */
+  async #readSigned(
+    task: IntakeTask,
+    body: Buffer,
+    rules: SigningRules,
+    header: string,
+  ): Promise<ReadBatch> {
+    const signed = new SignedBody(rules, header, body);
+    const rows = parseOutcomeBatch(body, task.isLines).map((row) => this.#rowOf(task, row, signed));
+    signed.assertFresh();
+    await signed.prove();
+    if (rows.every((row) => row instanceof ServiceFault)) return { rows, evidence: undefined };
+    const { kid, jti, protectedText, signature } = signed.jws;
+    const recordedAtMs = task.nowMs;
+    return { rows, evidence: { kid, jti, protectedText, signature, recordedAtMs, body } };
+  }
+
+  #rowOf(task: IntakeTask, row: OutcomeRow, signed: SignedBody): OutcomeRecord | ServiceFault {
+    if (row instanceof ServiceFault) return row;
+    // Whose word would it be? Either the whole is signed or its items are.
+    if (isSignedItem(row)) {
+      return new ServiceFault("invalid_request", "a signed item cannot stand in a signed batch");
+    }
+    const fault = signed.reporterFault(row.reporter);
+    return fault ?? acceptableOutcome(this.#services, row, task.tenant, task.nowMs);
+  }
+
+  /** The checks of an outcome that comes alone, in the same order. */
+  async #item(
+    task: IntakeTask,
+    item: SignedItem,
+    rules: SigningRules,
+  ): Promise<OutcomeRecord | ServiceFault> {
+    try {
+      const signed = new SignedBody(rules, item.signature, item.body);
+      const request: OutcomeRequest = parseOutcome(item.body);
+      signed.assertReporter(request.reporter);
+      const record = acceptableOutcome(this.#services, request, task.tenant, task.nowMs);
+      if (record instanceof ServiceFault) return record;
+      signed.assertFresh();
+      await signed.prove();
+      signBy(record, signed);
+      return record;
+    } catch (thrown) {
+      if (thrown instanceof ServiceFault) return thrown;
+      throw thrown;
+    }
+  }
+}
+
+/** A thousand rows that are there already are not made a thousand promises. */
+async function inOrder(rows: readonly (Row | Promise<Row>)[]): Promise<Row[]> {
+  const settled: Row[] = [];
+  for (const row of rows) settled.push(row instanceof Promise ? await row : row);
+  return settled;
+}
+
+function unsigned(): ServiceFault {
+  return new ServiceFault("signature_required", "send `x-jws-signature`");
+}

@@ -1,0 +1,63 @@
+// Receipts of what was recorded longer ago than the replay guard remembers: the same body under the
+// same signed id gets what the first one got, another body is a contradiction and goes on record.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { OutcomeReceipt } from "../../contract/messages.ts";
+import {
+  bodyDigest,
+  type RecordedOutcome,
+  type SignedRecords,
+} from "../../contract/signed-records.ts";
+import type { SignedBody } from "../reporters/signed-body.ts";
+
+/**
+ * The first receipt of an outcome signed alone, or undefined when nothing is on record. Rejects
+ * with ServiceFault `signature_replayed`, once that is on record.
+ */
+export async function earlierReceipt(
+  signed: SignedBody,
+  { alone, batch }: SignedRecords,
+): Promise<OutcomeReceipt | undefined> {
+  const first = alone ?? batch;
+  if (first === undefined) return undefined;
+  // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
+  if (alone === undefined || alone.bodyDigest !== bodyDigest(signed.body)) {
+    throw await signed.contradiction(first.position);
+  }
+  return receiptOf(alone);
+}
+
+/**
+ * The first receipts of a batch, one item per row, or undefined when nothing is on record. A row
+ * that was not recorded then is not recorded now: `faults` says why, where that is known. Rejects
+ * with ServiceFault `signature_replayed`, once that is on record.
+ */
+export async function earlierItems(
+  signed: SignedBody,
+  { alone, batch }: SignedRecords,
+  faults: readonly (ServiceFault | undefined)[],
+): Promise<(OutcomeReceipt | ServiceFault)[] | undefined> {
+  const first = batch ?? alone;
+  if (first === undefined) return undefined;
+  if (batch === undefined || batch.bodyDigest !== bodyDigest(signed.body)) {
+    throw await signed.contradiction(first.position);
+  }
+  return faults.map((fault, index) => {
+    const row = batch.rows.get(index);
+    if (row === undefined) return fault ?? unrecorded();
+    return { ...receiptOf(row), evidence_id: batch.evidenceId, evidence_index: index };
+  });
+}
+
+function receiptOf({ outcomeId, position, recordedAtMs }: RecordedOutcome): OutcomeReceipt {
+  return {
+    outcome_id: outcomeId,
+    position,
+    recorded_at: new Date(recordedAtMs).toISOString(),
+    duplicate: true,
+    signature: "reporter",
+  };
+}
+
+function unrecorded(): ServiceFault {
+  return new ServiceFault("signature_stale", "the batch is on record, without this row");
+}

@@ -1,0 +1,71 @@
+// The use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
+// signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import { earlierItems } from "./earlier-receipts.ts";
+import { acceptableOutcome } from "./record.ts";
+import type { SignedBody } from "../reporters/signed-body.ts";
+
+/** A row's receipt, or why it was not taken. */
+export type BatchItem = OutcomeReceipt | ServiceFault;
+
+/**
+ * One item per row, order kept; a row that could not be read is given as its fault and handed on.
+ * Rejects as a whole when the signature does not hold or the journal takes no evidence.
+ */
+export async function recordOutcomeBatch(
+  services: BureauServices,
+  rows: readonly (OutcomeRequest | ServiceFault)[],
+  call: OutcomeContext,
+): Promise<BatchItem[]> {
+  const { signed } = call;
+  const nowMs = services.clock();
+  const records = rows.map((row) => {
+    if (row instanceof ServiceFault) return row;
+    const fault = signed?.reporterFault(row.reporter);
+    return fault ?? acceptableOutcome(services, row, call.principal.tenant, nowMs);
+  });
+  let evidenceId = "";
+  if (signed !== undefined) {
+    signed.assertFresh();
+    await signed.prove();
+    const earlier = await signed.earlier();
+    const faults = records.map((record) => (record instanceof ServiceFault ? record : undefined));
+    const items = earlier === undefined ? undefined : await earlierItems(signed, earlier, faults);
+    if (items !== undefined) return items;
+    const isWorthKeeping = records.some((record) => !(record instanceof ServiceFault));
+    if (isWorthKeeping) evidenceId = await keepEvidence(services, signed, nowMs);
+  }
+  return Promise.all(
+    records.map(async (record, index) => {
+      if (record instanceof ServiceFault) return record;
+      if (signed !== undefined) {
+        const { kid, jti } = signed.jws;
+        record.signature = "reporter";
+        record.proof = { kind: "batch", kid, jti, evidenceId, index };
+        record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
+      }
+      const receipt = await services.ledger.append(record).catch(conflictOrThrow);
+      if (signed === undefined || receipt instanceof ServiceFault) return receipt;
+      return { ...receipt, evidence_id: evidenceId, evidence_index: index };
+    }),
+  );
+}
+
+function keepEvidence(
+  services: BureauServices,
+  signed: SignedBody,
+  recordedAtMs: number,
+): Promise<string> {
+  const { kid, jti, protectedText, signature } = signed.jws;
+  const { body } = signed;
+  return services.events.appendEvidence({ kid, jti, protectedText, signature, recordedAtMs, body });
+}
+
+/** Whatever cannot be laid to one row ends the batch: nothing was acknowledged of it. */
+function conflictOrThrow(error: unknown): ServiceFault {
+  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+  throw error;
+}

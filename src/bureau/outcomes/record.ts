@@ -1,0 +1,159 @@
+// The use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: what evidence
+// is acceptable, and the record the journal keeps of it. Folding and durability are the ledger's.
+import { ServiceFault } from "../../contract/faults.ts";
+import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import { GRADES } from "../../contract/vocabulary.ts";
+import type { OutcomeRecord } from "../../journal/records.ts";
+import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import { earlierReceipt } from "./earlier-receipts.ts";
+import type { SignedBody } from "../reporters/signed-body.ts";
+import { isReserved } from "../decisions/test-agents.ts";
+
+const NO_BODY = new Uint8Array(0);
+
+/** Rejects with a ServiceFault; resolves once durable and folded. */
+export async function recordOutcome(
+  services: BureauServices,
+  request: OutcomeRequest,
+  call: OutcomeContext,
+): Promise<OutcomeReceipt> {
+  const { signed } = call;
+  signed?.assertReporter(request.reporter);
+  const record = acceptableOutcome(services, request, call.principal.tenant, services.clock());
+  if (record instanceof ServiceFault) throw record;
+  record.idempotencyKey ||= headerKey(call);
+  record.body = call.body;
+  if (signed !== undefined) {
+    signed.assertFresh();
+    await signed.prove();
+    const earlier = await signed.earlier();
+    const first = earlier === undefined ? undefined : await earlierReceipt(signed, earlier);
+    if (first !== undefined) return first;
+    signBy(record, signed);
+  }
+  return services.ledger.append(record);
+}
+
+/** The record of an outcome that came through the API, not yet signed for; or why it is none. */
+export function acceptableOutcome(
+  services: Pick<BureauServices, "outcomeIds">,
+  request: OutcomeRequest,
+  tenant: string,
+  nowMs: number,
+): OutcomeRecord | ServiceFault {
+  const settledAtMs = request.settled_at ?? nowMs;
+  const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
+  return fault ?? recordOf(services, request, tenant, settledAtMs, nowMs);
+}
+
+/** The record is what the reporter has signed, proved before. */
+export function signBy(record: OutcomeRecord, signed: SignedBody): void {
+  const { kid, jti, protectedText, signature } = signed.jws;
+  record.signature = "reporter";
+  record.proof = { kind: "own", kid, jti, protectedText, signature };
+  record.body = signed.body;
+}
+
+/** One result per row, order kept. Rejects only when the journal takes no evidence at all. */
+export function importOutcomes(
+  services: BureauServices,
+  requests: readonly OutcomeRequest[],
+  source: string,
+  call: CallContext,
+): Promise<ImportResult[]> {
+  const nowMs = services.clock();
+  // Appended one by one and awaited together: the ledger syncs them in as few batches as it can,
+  // and a row that conflicts with an earlier one is that row's result alone.
+  return Promise.all(
+    requests.map(async (request): Promise<ImportResult> => {
+      const settledAtMs = request.settled_at ?? nowMs;
+      const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
+      if (fault !== undefined) return fault;
+      const record = recordOf(services, request, call.principal.tenant, settledAtMs, nowMs);
+      record.signature = "bureau";
+      record.source = source;
+      return services.ledger.append(record).catch(conflictOrThrow);
+    }),
+  );
+}
+
+function conflictOrThrow(error: unknown): ServiceFault {
+  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+  throw error;
+}
+
+/** Why an outcome is not evidence, or undefined. */
+function refusal(
+  request: OutcomeRequest,
+  settledAtMs: number,
+  nowMs: number,
+  ageMsMax: number,
+): ServiceFault | undefined {
+  if (request.subject === request.reporter) {
+    return refused("self_report", "/reporter", "`reporter` and `subject` are the same agent");
+  }
+  if (isReserved(request.subject)) {
+    return refused("reserved_agent", "/subject", "`subject` is a reserved test agent");
+  }
+  if (isReserved(request.reporter)) {
+    return refused("reserved_agent", "/reporter", "`reporter` is a reserved test agent");
+  }
+  if (settledAtMs > nowMs + OUTCOME_SKEW_MS_MAX) {
+    return refused("outcome_in_future", "/settled_at", "`settled_at` is ahead of the clock");
+  }
+  if (nowMs - settledAtMs > ageMsMax) {
+    return refused("outcome_too_old", "/settled_at", "`settled_at` is more than 7 days ago");
+  }
+  return undefined;
+}
+
+type RefusalCode = "self_report" | "reserved_agent" | "outcome_in_future" | "outcome_too_old";
+
+function refused(code: RefusalCode, pointer: string, detail: string): ServiceFault {
+  return new ServiceFault(code, detail, [{ pointer, code, detail }]);
+}
+
+function recordOf(
+  services: Pick<BureauServices, "outcomeIds">,
+  request: OutcomeRequest,
+  tenant: string,
+  settledAtMs: number,
+  nowMs: number,
+): OutcomeRecord {
+  return {
+    outcomeId: services.outcomeIds.next(nowMs),
+    idempotencyKey: memberKey(request, tenant),
+    subject: request.subject,
+    reporter: request.reporter,
+    outcome: request.outcome,
+    stakes: request.stakes,
+    gradeIndex: GRADES.indexOf(request.grade),
+    signature: "none",
+    settledAtMs,
+    isTimeGiven: request.settled_at !== undefined,
+    recordedAtMs: nowMs,
+    isAgentFault: request.agent_fault ?? true,
+    tenant,
+    action: request.action ?? "",
+    requestId: request.request_id ?? "",
+    source: "api",
+    body: NO_BODY,
+  };
+}
+
+/**
+ * SPEC §2.6 has no replay rule. The `id` member names the settlement, so it holds for a tenant's
+ * reporter whichever key sends it; where both are given it wins over the header.
+ */
+function memberKey(request: OutcomeRequest, tenant: string): string {
+  if (request.id === undefined) return "";
+  return `id\n${tenant}\n${request.reporter}\n${request.id}`;
+}
+
+/** The `Idempotency-Key` header names one attempt of one API key. */
+function headerKey(call: OutcomeContext): string {
+  if (call.idempotencyKey === undefined) return "";
+  return `key\n${call.principal.keyId}\n${call.idempotencyKey}`;
+}

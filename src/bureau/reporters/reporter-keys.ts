@@ -1,0 +1,68 @@
+// Reporters' keys and signatures as the transports see them. The constructor is the composition
+// root's; everything else asks through this port.
+import { parseDetachedJws } from "../../contract/jws.ts";
+import { OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
+import type { Principal } from "../../contract/messages.ts";
+import type {
+  KeyNonce,
+  ReporterKeyDescription,
+  ReporterKeyRequest,
+  ReporterKeyRevocation,
+} from "../../contract/reporter-keys.ts";
+import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
+import { Reporters, type ReportersOptions } from "./reporters.ts";
+import { SignedBody } from "./signed-body.ts";
+
+/** Changes reject with ServiceFault; they resolve once durable. */
+export interface ReporterKeys {
+  /** What signatures must name as `aud`. */
+  readonly serviceId: string;
+  readonly isSignatureRequired: boolean;
+  /** The cheap checks of a signature; throws ServiceFault, see SignedBody. */
+  signedBody(header: string, body: Uint8Array): SignedBody;
+  /** Whether what the header signs may be a repeat that the ledger no longer knows. */
+  mayBeForgotten(header: string): boolean;
+  /** Takes whole batches off this thread; left out, they are recorded row by row. */
+  readonly intake?: OutcomeIntake;
+  nonce(agent: string, principal: Principal): KeyNonce;
+  list(agent: string): ReporterKeyDescription[];
+  register(
+    agent: string,
+    request: ReporterKeyRequest,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription>;
+  revoke(
+    agent: string,
+    request: ReporterKeyRevocation,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription>;
+}
+
+export function openReporterKeys(
+  options: ReportersOptions & { intake?: OutcomeIntake },
+): ReporterKeys {
+  const reporters = new Reporters(options);
+  const rules = { ...options, registry: reporters.registry };
+  return {
+    serviceId: reporters.serviceId,
+    isSignatureRequired: reporters.isSignatureRequired,
+    ...(options.intake === undefined ? {} : { intake: options.intake }),
+    signedBody: (header, body) => new SignedBody(rules, header, body),
+    mayBeForgotten: (header) => mayBeForgotten(header, options),
+    nonce: (agent, principal) => reporters.nonce(agent, principal),
+    list: (agent) => reporters.list(agent),
+    register: (agent, request, principal) => reporters.register(agent, request, principal),
+    revoke: (agent, request, principal) => reporters.revoke(agent, request, principal),
+  };
+}
+
+/** A header that is none is refused by whoever takes it. */
+function mayBeForgotten(header: string, options: ReportersOptions): boolean {
+  const rememberedSinceMs = options.rememberedSinceMs?.() ?? 0;
+  if (rememberedSinceMs === 0 || options.findSigned === undefined) return false;
+  try {
+    return parseDetachedJws(header).jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,214 @@
+// Reporters' keys as a use case (evidence design §1.5): registration with proof of possession,
+// rotation with overlap, revocation. Every change is durable in the journal before it holds.
+import type { Principal } from "../../contract/messages.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseKeyProof } from "../../contract/jws.ts";
+import { KEY_OVERLAP_MS, REPORTER_KEYS_MAX } from "../../contract/limits.ts";
+import { parsePublicKey, type PublicKey } from "../../contract/public-key.ts";
+import type {
+  KeyNonce,
+  ReporterKeyDescription,
+  ReporterKeyRequest,
+  ReporterKeyRevocation,
+} from "../../contract/reporter-keys.ts";
+import type { SignedId, SignedRecords } from "../../contract/signed-records.ts";
+import type { EventLog } from "../../ledger/ledger.ts";
+import { KeyRegistry, keyStateAt, namespaceOf, type ReporterKey } from "./key-registry.ts";
+import { type KeyEvent } from "../../contract/key-events.ts";
+import { Nonces } from "./nonces.ts";
+
+/** Checks one Ed25519 signature; may reject with ServiceFault `overloaded`: too many wait. */
+export type SignatureVerifier = (
+  publicKey: Uint8Array,
+  signature: Uint8Array,
+  message: Uint8Array,
+) => Promise<boolean> | boolean;
+
+export interface ReportersOptions {
+  /** What signatures must name as `aud`. */
+  readonly serviceId: string;
+  readonly events: EventLog;
+  /** Payloads of the key events so far, in order. */
+  readonly keyEvents: readonly Uint8Array[];
+  readonly verify: SignatureVerifier;
+  /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
+  readonly rememberedSinceMs?: () => number;
+  /** Looks up older ones, see SigningRules; left out, those are refused. */
+  readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
+  /** Told of every change once it is durable and holds. */
+  readonly onKeyEvent?: (payload: Uint8Array) => void;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly fillRandom: (bytes: Uint8Array) => void;
+  /** Unsigned outcomes are refused. */
+  readonly isSignatureRequired?: boolean;
+}
+
+export class Reporters {
+  readonly serviceId: string;
+  readonly isSignatureRequired: boolean;
+  readonly registry = new KeyRegistry();
+  readonly options: ReportersOptions;
+  readonly #nonces: Nonces;
+  /** Changes run one after another, each on the registry that the last one left. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ReportersOptions) {
+    this.options = options;
+    this.serviceId = options.serviceId;
+    this.isSignatureRequired = options.isSignatureRequired ?? false;
+    this.#nonces = new Nonces(options.fillRandom);
+    for (const payload of options.keyEvents) {
+      this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as KeyEvent);
+    }
+  }
+
+  /** What the agent's next key must sign. */
+  nonce(agent: string, principal: Principal): KeyNonce {
+    this.#assertOwner(agent, principal);
+    const issued = this.#nonces.issue(agent, principal.tenant, this.options.clock());
+    return {
+      nonce: issued.nonce,
+      audience: this.serviceId,
+      expires_at: new Date(issued.expiresAtMs).toISOString(),
+    };
+  }
+
+  list(agent: string): ReporterKeyDescription[] {
+    const nowMs = this.options.clock();
+    return this.registry.ofAgent(agent).map((key) => describe(key, nowMs));
+  }
+
+  /** Makes a key the agent's signing key; its other keys retire after the overlap. */
+  register(
+    agent: string,
+    request: ReporterKeyRequest,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription> {
+    return this.#change(async () => {
+      const key = parsePublicKey(request.jwk);
+      const known = this.registry.find(key.kid);
+      this.#assertOwner(agent, principal);
+      if (known !== undefined && known.agent !== agent) {
+        throw new ServiceFault("key_conflict", "another agent has registered this key");
+      }
+      if (known !== undefined && known.revokedAtMs !== null) {
+        throw new ServiceFault(
+          "signature_key_revoked",
+          "a revoked key stays revoked: make another",
+        );
+      }
+      await this.#assertPossession(agent, request.proof, key, principal);
+      if (this.registry.ofAgent(agent).length >= REPORTER_KEYS_MAX) {
+        throw new ServiceFault("key_conflict", `an agent has at most ${REPORTER_KEYS_MAX} keys`);
+      }
+      const nowMs = this.options.clock();
+      await this.#record({
+        event: "registered",
+        at_ms: nowMs,
+        tenant: principal.tenant,
+        agent,
+        kid: key.kid,
+        x: key.x,
+        not_before_ms: request.not_before ?? nowMs,
+        expires_ms: request.expires ?? null,
+        others_retire_ms: nowMs + (request.overlap_ms ?? KEY_OVERLAP_MS),
+        proof: request.proof,
+      });
+      return describe(this.registry.find(key.kid) as ReporterKey, nowMs);
+    });
+  }
+
+  /** For good. With `compromised_since` the outcomes it signed since are folded out again. */
+  revoke(
+    agent: string,
+    request: ReporterKeyRevocation,
+    principal: Principal,
+  ): Promise<ReporterKeyDescription> {
+    return this.#change(async () => {
+      this.#assertOwner(agent, principal);
+      const key = this.registry.find(request.kid);
+      if (key?.agent !== agent) throw new ServiceFault("not_found", "the agent has no such key");
+      const nowMs = this.options.clock();
+      const since = request.compromised_since ?? null;
+      const known = key.compromisedSinceMs ?? Number.POSITIVE_INFINITY;
+      // A repeat changes nothing, unless it says that the harm began earlier.
+      if (key.revokedAtMs === null || (since !== null && since < known)) {
+        await this.#record({
+          event: "revoked",
+          at_ms: nowMs,
+          tenant: principal.tenant,
+          kid: key.kid,
+          compromised_since_ms: since,
+        });
+      }
+      return describe(key, nowMs);
+    });
+  }
+
+  /** A namespace belongs to the tenant that registered its first key; administrators may help. */
+  #assertOwner(agent: string, principal: Principal): void {
+    const owner = this.registry.ownerOf(namespaceOf(agent));
+    if (owner === undefined || owner === principal.tenant || principal.scopes.has("admin")) return;
+    throw new ServiceFault(
+      "namespace_not_owned",
+      "another tenant keeps the keys of this namespace",
+    );
+  }
+
+  async #assertPossession(
+    agent: string,
+    text: string,
+    key: PublicKey,
+    principal: Principal,
+  ): Promise<void> {
+    const proof = parseKeyProof(text);
+    const { nonce, audience, kid } = { ...proof, nonce: proof.payload };
+    if (kid !== key.kid) throw unproved("`kid` is not the thumbprint of `jwk`");
+    if (audience !== this.serviceId) throw unproved("`aud` is not this service");
+    const nowMs = this.options.clock();
+    if (!this.#nonces.take(nonce, agent, principal.tenant, nowMs)) {
+      throw unproved("the payload is not a nonce that is good for this agent now");
+    }
+    const message = Buffer.from(proof.signingInput, "latin1");
+    const isValid = await this.options.verify(key.raw, proof.signature, message);
+    if (!isValid) throw unproved("the signature is not valid");
+  }
+
+  async #record(event: KeyEvent): Promise<void> {
+    const payload = Buffer.from(JSON.stringify(event));
+    await this.options.events.appendKeyEvent(payload);
+    this.registry.apply(event);
+    // Before the change is answered: from here on every thread judges by it.
+    this.options.onKeyEvent?.(payload);
+  }
+
+  #change<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.#lastChange.then(run);
+    this.#lastChange = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function unproved(detail: string): ServiceFault {
+  return new ServiceFault("key_proof_invalid", detail);
+}
+
+function describe(key: ReporterKey, nowMs: number): ReporterKeyDescription {
+  return {
+    kid: key.kid,
+    jwk: { kty: "OKP", crv: "Ed25519", x: key.x },
+    state: keyStateAt(key, nowMs),
+    tenant: key.tenant,
+    registered_at: new Date(key.registeredAtMs).toISOString(),
+    not_before: new Date(key.notBeforeMs).toISOString(),
+    expires_at: isoOrNull(key.expiresAtMs),
+    retires_at: isoOrNull(key.retiresAtMs),
+    revoked_at: isoOrNull(key.revokedAtMs),
+    compromised_since: isoOrNull(key.compromisedSinceMs),
+  };
+}
+
+function isoOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : new Date(timeMs).toISOString();
+}

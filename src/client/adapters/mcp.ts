@@ -1,0 +1,112 @@
+// The rails in the shapes of the MCP SDK: a token verifier with the inbound gate behind it, and a
+// tool handler with the outbound gate in front of it. Typed by structure; nothing is imported.
+import type { ApprovalPolicy } from "../gates/approval.ts";
+import { TrustGateError } from "../errors.ts";
+import { trustGate, type TrustGateOptions } from "../gates/trust-gate.ts";
+
+/** What is read of the SDK's `AuthInfo`. */
+export interface McpAuthInfo {
+  readonly clientId: string;
+}
+
+/** Assignable to the SDK's `OAuthTokenVerifier`. */
+export interface McpTokenVerifier<Info extends McpAuthInfo> {
+  verifyAccessToken(token: string): Promise<Info>;
+}
+
+/** Options of the inbound gate behind a token verifier. */
+export interface McpVerifierOptions<Info extends McpAuthInfo> extends TrustGateOptions<
+  Info,
+  string
+> {
+  /** The agent behind a token; default: its `clientId`. */
+  readonly agentId?: (info: Info) => string;
+  /**
+   * Makes the SDK's own error for a refusal, so that its middleware answers 403:
+   * `(text) => new InsufficientScopeError(text)`.
+   */
+  readonly forbidden?: (text: string) => Error;
+}
+
+/** `inner` with the inbound gate behind it: a valid token of a distrusted agent is refused. */
+export function mcpTokenVerifier<Info extends McpAuthInfo>(
+  inner: McpTokenVerifier<Info>,
+  options: McpVerifierOptions<Info> = {},
+): McpTokenVerifier<Info> {
+  const gated = trustGate<Info, string>((token) => inner.verifyAccessToken(token), {
+    ...options,
+    agentId: options.agentId ?? ((info) => info.clientId),
+  });
+  return {
+    async verifyAccessToken(token) {
+      try {
+        // The inner verifier rejects what it does not know; it has no "try the next one".
+        return (await gated(token)) as Info;
+      } catch (thrown) {
+        if (thrown instanceof TrustGateError && options.forbidden !== undefined) {
+          throw options.forbidden(thrown.message);
+        }
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** What is read of the SDK's `RequestHandlerExtra`. */
+export interface McpExtra {
+  readonly requestId?: string | number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly authInfo?: McpAuthInfo | undefined;
+}
+
+/** A tool result that says why the tool did not run. */
+export interface McpRefusal {
+  [member: string]: unknown;
+  isError: true;
+  content: { type: "text"; text: string }[];
+}
+
+/** Options of the outbound gate in front of a tool. */
+export interface McpToolOptions {
+  readonly policy: ApprovalPolicy;
+  readonly toolName: string;
+  /** Asks a person, by `elicitInput` for one; only `{ action: "accept" }` runs the tool. */
+  readonly elicit?: (message: string) => Promise<{ action: string }>;
+}
+
+/**
+ * A tool handler with the outbound gate in front of it. Refusals are results the model can read.
+ */
+export function mcpTool<Arguments, Extra extends McpExtra, Result>(
+  handler: (args: Arguments, extra: Extra) => Result | Promise<Result>,
+  options: McpToolOptions,
+): (args: Arguments, extra: Extra) => Promise<Result | McpRefusal> {
+  return async (args, extra) => {
+    const { action, reason } = await options.policy({
+      toolName: options.toolName,
+      input: args,
+      // Request ids count within one connection only and are no identity of a call.
+      principalId: extra.authInfo?.clientId,
+      signal: extra.signal,
+    });
+    if (action === "deny") return refusal(`refused: ${reason}`);
+    if (action === "park" && !(await isAccepted(options, reason))) {
+      return refusal(`not run: a person must approve first (${reason})`);
+    }
+    return await handler(args, extra);
+  };
+}
+
+async function isAccepted(options: McpToolOptions, reason: string): Promise<boolean> {
+  try {
+    const message = `Run \`${options.toolName}\`? ${reason}`;
+    const answer = await options.elicit?.(message);
+    return answer?.action === "accept";
+  } catch {
+    return false;
+  }
+}
+
+function refusal(text: string): McpRefusal {
+  return { isError: true, content: [{ type: "text", text }] };
+}

@@ -1,0 +1,186 @@
+// The outbound gate (SPEC §4.8 rail 1), without a framework: what to do with one tool call. Total:
+// a fault, a late answer, a callback that throws and a word nobody knows all deny. The adapters
+// only translate.
+import type { ToolLevel } from "../../contract/vocabulary.ts";
+import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
+import { clientFor } from "../default-client.ts";
+import { TrustGateError, TrustRankError } from "../errors.ts";
+import { isSensitive } from "../gateway/fail-policy.ts";
+import { callSafely } from "../outage-alert.ts";
+import { VerdictMemory } from "./verdict-memory.ts";
+import { answerOf } from "./with-trust-rank.ts";
+
+/** One attempt to run a tool, as far as every framework can tell. */
+export interface ToolCall {
+  readonly toolName: string;
+  readonly input: unknown;
+  /** Identity of the attempt; the policy of one id is asked again after a person approved. */
+  readonly callId?: string | undefined;
+  /** Whom the session authenticated, when the framework knows. */
+  readonly principalId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `run`: dispatch. `park`: a person decides. `deny`: never runs; `reason` may be shown. */
+export interface ToolDecision {
+  readonly action: "run" | "park" | "deny";
+  readonly reason: string;
+  readonly verdict: CheckVerdict | HandshakeVerdict | undefined;
+}
+
+/** What every approval policy takes. */
+export interface ApprovalOptions {
+  readonly client?: TrustRankClient;
+  /** Default L2: a tool worth an approval policy is at least sensitive. */
+  readonly toolLevel?: ToolLevel;
+  /**
+   * What `connect_with_verification` does; no framework has that state. `ask` parks the call for a
+   * person and is the default at L2 and L3, `approve` runs it and is the default below.
+   */
+  readonly onVerification?: "approve" | "ask";
+  /** Additional verification of your own; anything but true denies. */
+  readonly verify?: (verdict: CheckVerdict | HandshakeVerdict, call: ToolCall) => unknown;
+  /** Sees every decision, once per question; for logs. */
+  readonly onDecision?: (decision: ToolDecision, call: ToolCall) => void | Promise<void>;
+}
+
+/** Options of a policy by the score of one agent. */
+export interface CheckApprovalOptions extends ApprovalOptions {
+  /** The value at risk in this call. */
+  readonly stakes: (input: never, call: ToolCall) => number;
+  /** Whom the call is for; default: the session's principal. */
+  readonly agentId?: (input: never, call: ToolCall) => string;
+}
+
+/** Options of a policy by the handshake of two agents. */
+export interface HandshakeApprovalOptions extends ApprovalOptions {
+  /** SPEC §4.8: the value at risk, from the tool's input. */
+  readonly stakes: (input: never, call: ToolCall) => number;
+  /**
+   * Who opens the connection; default: the client's own `agentId`, else the session's principal.
+   */
+  readonly initiator?: (input: never, call: ToolCall) => string;
+  /** The other party; default: member `counterparty` of the input. */
+  readonly counterparty?: (input: never, call: ToolCall) => string;
+}
+
+/** Decides one call. Never rejects. */
+export type ApprovalPolicy = (call: ToolCall) => Promise<ToolDecision>;
+
+/** A policy by the score of one agent. */
+export function checkApproval(options: CheckApprovalOptions): ApprovalPolicy {
+  return makePolicy(options, (client, call) => {
+    const input = call.input as never;
+    const stakes = answerOf("stakes", () => options.stakes(input, call));
+    const agentId = answerOf("agentId", () =>
+      options.agentId === undefined ? principalOf(call) : options.agentId(input, call),
+    );
+    const { signal } = call;
+    return {
+      key: [agentId, stakes],
+      read: () => client.check(agentId, { stakes, signal }),
+    };
+  });
+}
+
+/** A policy by the handshake of two agents. */
+export function handshakeApproval(options: HandshakeApprovalOptions): ApprovalPolicy {
+  return makePolicy(options, (client, call) => {
+    const input = call.input as never;
+    const stakes = answerOf("stakes", () => options.stakes(input, call));
+    const initiator = answerOf("initiator", () =>
+      options.initiator === undefined
+        ? (client.agentId ?? principalOf(call))
+        : options.initiator(input, call),
+    );
+    const counterparty = answerOf("counterparty", () =>
+      options.counterparty === undefined
+        ? memberOf(call.input, "counterparty")
+        : options.counterparty(input, call),
+    );
+    const { signal } = call;
+    return {
+      key: [initiator, counterparty, stakes],
+      read: () => client.handshake(initiator, counterparty, { stakes, signal }),
+    };
+  });
+}
+
+interface Question {
+  /** What the answer depends on besides the call's id. */
+  readonly key: readonly unknown[];
+  readonly read: () => Promise<CheckVerdict | HandshakeVerdict>;
+}
+
+function makePolicy(
+  options: ApprovalOptions,
+  questionOf: (client: TrustRankClient, call: ToolCall) => Question,
+): ApprovalPolicy {
+  const memory = new VerdictMemory();
+  return async (call) => {
+    let decision: ToolDecision;
+    try {
+      const { key, read } = questionOf(clientFor(options.client), call);
+      const verdict = await memory.recall(call.callId, JSON.stringify([call.toolName, key]), read);
+      decision = await decide(verdict, call, options);
+    } catch (thrown) {
+      decision = { action: "deny", reason: reasonOf(thrown), verdict: undefined };
+    }
+    callSafely((made: ToolDecision) => options.onDecision?.(made, call), decision);
+    return decision;
+  };
+}
+
+async function decide(
+  verdict: CheckVerdict | HandshakeVerdict,
+  call: ToolCall,
+  options: ApprovalOptions,
+): Promise<ToolDecision> {
+  const reason = verdict.reasons.join("; ") || verdict.decision;
+  switch (verdict.decision) {
+    case "connect":
+      return { action: "run", reason, verdict };
+    case "connect_with_verification":
+      return { action: await verified(verdict, call, options), reason, verdict };
+    case "escalate":
+      return { action: "park", reason, verdict };
+    case "refuse":
+      return { action: "deny", reason, verdict };
+  }
+  return unknownDecision(verdict.decision);
+}
+
+async function verified(
+  verdict: CheckVerdict | HandshakeVerdict,
+  call: ToolCall,
+  options: ApprovalOptions,
+): Promise<ToolDecision["action"]> {
+  if (options.verify !== undefined && (await options.verify(verdict, call)) !== true) return "deny";
+  const sensitive = isSensitive(options.toolLevel ?? "L2");
+  const onVerification = options.onVerification ?? (sensitive ? "ask" : "approve");
+  return onVerification === "approve" ? "run" : "park";
+}
+
+/** Replies are checked word by word before they get here; a caller's own client may not be. */
+function unknownDecision(decision: never): ToolDecision {
+  const reason = `the decision \`${String(decision)}\` is not known`;
+  return { action: "deny", reason, verdict: undefined };
+}
+
+/** One line for a person or a model: what failed, not how the service is built. */
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof TrustGateError) return thrown.message;
+  if (thrown instanceof TrustRankError) return `no trust verdict (${thrown.code})`;
+  return "no trust verdict (the policy failed)";
+}
+
+function principalOf(call: ToolCall): string {
+  if (call.principalId !== undefined) return call.principalId;
+  throw new TypeError("the session has no principal: pass `agentId`");
+}
+
+function memberOf(input: unknown, name: string): string {
+  const value = typeof input === "object" && input !== null ? Reflect.get(input, name) : undefined;
+  if (typeof value === "string") return value;
+  throw new TypeError(`the input has no \`${name}\``);
+}

@@ -1,0 +1,86 @@
+// The inbound gate (SPEC §4.8 rail 2): an authenticator that also asks whether to trust whom it
+// authenticated. Fails closed. Typed by structure, so that any `(request) => identity` fits.
+import type { TrustRankClient } from "../client.ts";
+import { refusal } from "../client.ts";
+import { clientFor } from "../default-client.ts";
+import { TrustGateError, TrustRankError } from "../errors.ts";
+import { isOpen } from "../read-reply.ts";
+import { answerOf } from "./with-trust-rank.ts";
+
+/** How an identity becomes a question to the bureau. */
+export interface TrustGateOptions<Identity, Event> {
+  readonly client?: TrustRankClient;
+  /** The agent behind an identity; default: its `principalId`. Throwing refuses. */
+  readonly agentId?: (identity: Identity, event: Event) => string;
+  /** The value at risk on this route; default 0. Throwing refuses. */
+  readonly stakes?: (identity: Identity, event: Event) => number;
+}
+
+/** No verdict could be had, so nobody enters: thrown by the gate with a ready 503. */
+export class TrustGateUnavailableError extends TrustRankError {
+  constructor(cause: TrustRankError) {
+    super(cause.code, `no trust verdict (${cause.code})`, {
+      status: 503,
+      retryAfterMs: cause.retryAfterMs,
+      cause,
+    });
+    this.name = "TrustGateUnavailableError";
+  }
+
+  /** SPEC §7: 503 with retry guidance. A new object each time: bodies are read once. */
+  get response(): Response {
+    const retryAfterSec = Math.max(1, Math.ceil((this.retryAfterMs ?? 0) / 1000));
+    const headers = { "Retry-After": String(retryAfterSec), "Cache-Control": "no-store" };
+    const body = { error: this.message, code: this.code };
+    return Response.json(body, { status: 503, headers });
+  }
+}
+
+/**
+ * `inner` behind the gate, with everything that hangs on the function itself (challenges, OAuth
+ * metadata under symbols). Identities that `inner` does not know (`null`, `undefined`) pass through
+ * as they are: another authenticator may know them. A refusal throws TrustGateError, which carries
+ * a 403 `response`; no verdict throws TrustGateUnavailableError, which carries a 503.
+ */
+export function trustGate<Identity extends object, Event>(
+  inner: (event: Event) => Identity | null | undefined | Promise<Identity | null | undefined>,
+  options: TrustGateOptions<Identity, Event> = {},
+): (event: Event) => Promise<Identity | null | undefined> {
+  const gated = async (event: Event) => {
+    const identity = await inner(event);
+    if (identity === null || identity === undefined) return identity;
+    await admit(identity, event, options);
+    return identity;
+  };
+  const own: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(inner);
+  delete own["name"];
+  delete own["length"];
+  delete own["prototype"];
+  return Object.defineProperties(gated, own);
+}
+
+async function admit<Identity extends object, Event>(
+  identity: Identity,
+  event: Event,
+  options: TrustGateOptions<Identity, Event>,
+): Promise<void> {
+  const agentId = answerOf("agentId", () =>
+    options.agentId === undefined ? principalOf(identity) : options.agentId(identity, event),
+  );
+  const stakes = answerOf("stakes", () => options.stakes?.(identity, event) ?? 0);
+  let verdict;
+  try {
+    verdict = await clientFor(options.client).check(agentId, { stakes });
+  } catch (thrown) {
+    if (thrown instanceof TrustRankError) throw new TrustGateUnavailableError(thrown);
+    throw new TrustGateError("the trust check failed", undefined, thrown);
+  }
+  // `escalate` needs a person, and no request waits for one.
+  if (!isOpen(verdict)) throw refusal(agentId, verdict);
+}
+
+function principalOf(identity: object): string {
+  const principal: unknown = Reflect.get(identity, "principalId");
+  if (typeof principal === "string") return principal;
+  throw new TypeError("the identity has no `principalId`: pass `agentId`");
+}

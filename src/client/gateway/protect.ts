@@ -1,0 +1,88 @@
+// A `fetch`-style route behind a TrustGateway: five lines in Hono, Deno, Bun, workers, Next routes
+// or anything else that takes a Request and gives a Response.
+import type { ToolLevel } from "../../contract/vocabulary.ts";
+import type { TrustGateway } from "./gateway.ts";
+import { answerHeaders } from "../ruling.ts";
+
+/** What stands in front of a route. */
+export interface ProtectOptions {
+  readonly gateway: TrustGateway;
+  readonly toolLevel: ToolLevel;
+  /** `<domain>.<operation>`. */
+  readonly action: string;
+  /** Who calls, as the identity layer proved it. Throwing or giving no string refuses. */
+  readonly agentId: (request: Request) => string | Promise<string>;
+  readonly stakes?: (request: Request) => number | Promise<number>;
+  /**
+   * What the answer was written from, for the record (SPEC §4.9, post-transaction); undefined: no
+   * record. Given a copy of the response, so that it may read the text. Nothing waits for it, and
+   * what it throws is its own business.
+   */
+  readonly provenance?: (
+    response: Response,
+    request: Request,
+  ) => AnswerProvenance | undefined | Promise<AnswerProvenance | undefined>;
+}
+
+/** What an answer was written from: `content` (hashed here, not sent) or `content_hash`. */
+export type AnswerProvenance =
+  | { readonly content: string; readonly cited_sources: string[] }
+  | { readonly content_hash: string; readonly cited_sources: string[] };
+
+/** A route of any framework that speaks `fetch`. */
+export type RouteHandler = (request: Request) => Response | Promise<Response>;
+
+/**
+ * The route as a gated one: 403 with the reason when the verdict stands against the request or a
+ * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. What passes without
+ * a verdict carries `X-Trust-Degraded`.
+ */
+export function protectRoute(handler: RouteHandler, options: ProtectOptions): RouteHandler {
+  return async (request) => {
+    let agentId: string;
+    let stakes: number;
+    try {
+      agentId = await options.agentId(request);
+      stakes = (await options.stakes?.(request)) ?? 0;
+    } catch {
+      return deny(403, { "X-Trust-Effective": "deny", "X-Trust-Reason": "IDENTITY_UNKNOWN" });
+    }
+    const { gateway, toolLevel, action } = options;
+    const { signal } = request;
+    const answer = await gateway.authorize({ agentId, action, toolLevel, stakes, signal });
+    const headers = answerHeaders(answer);
+    if (!answer.allowed) return deny(answer.status, headers);
+    const response = await handler(request);
+    if (options.provenance !== undefined) {
+      const subject = { agent_id: agentId, action, request_id: answer.verdict?.request_id };
+      void record(options, subject, response.clone(), request);
+    }
+    if (!answer.degraded && !answer.flagged) return response;
+    const marked = new Response(response.body, response);
+    for (const [name, value] of Object.entries(headers)) marked.headers.set(name, value);
+    return marked;
+  };
+}
+
+/** Never rejects. */
+async function record(
+  { gateway, provenance }: ProtectOptions,
+  subject: { agent_id: string; action: string; request_id: string | undefined },
+  response: Response,
+  request: Request,
+): Promise<void> {
+  try {
+    const written = await provenance?.(response, request);
+    if (written === undefined) return;
+    const { agent_id, action, request_id } = subject;
+    const about = request_id === undefined ? {} : { request_id };
+    gateway.provenance.offer({ agent_id, action, ...about, ...written });
+  } catch {
+    // Observe-only: the answer has long been given.
+  }
+}
+
+function deny(status: number, headers: Record<string, string>): Response {
+  const body = { error: headers["X-Trust-Verdict"] ?? "refuse", reason: headers["X-Trust-Reason"] };
+  return Response.json(body, { status, headers: { ...headers, "Cache-Control": "no-store" } });
+}

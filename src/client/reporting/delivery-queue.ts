@@ -1,0 +1,152 @@
+// What is told to the service after the fact: a bounded queue that never makes its caller wait and
+// never throws. What waits goes out together; what does not fit is dropped and counted; what failed
+// for the moment is tried again.
+import { asTrustRankError, type TrustRankError } from "../errors.ts";
+import { callSafely } from "../outage-alert.ts";
+import { pause } from "../runtime.ts";
+
+export interface DeliveryOptions<Item> {
+  /**
+   * Sends a few items together; one result each, in order: undefined when it was taken, else why
+   * not. A rejection is the result of them all.
+   */
+  readonly send: (
+    items: readonly Item[],
+    signal: AbortSignal,
+  ) => Promise<readonly (TrustRankError | undefined)[]>;
+  /** Items that go out together at most. */
+  readonly togetherMax: number;
+  /** Items waiting; the next one is dropped. Default 1,000. */
+  readonly queuedMax?: number | undefined;
+  /** Attempts per item; default 5. */
+  readonly attemptsMax?: number | undefined;
+  /** First pause between attempts, doubled each time, milliseconds; default 200. */
+  readonly pauseMs?: number | undefined;
+  /** Told of every item that was given up. */
+  readonly onDrop?: ((drop: Drop<Item>) => void) | undefined;
+}
+
+/** An item that was given up, and why. */
+export interface Drop<Item> {
+  readonly item: Item;
+  readonly why: "queue_full" | "refused" | "attempts_used_up" | "no_time_left";
+  /** What the last attempt came to; absent when there was none. */
+  readonly error?: TrustRankError;
+}
+
+const QUEUED_MAX = 1000;
+const ATTEMPTS_MAX = 5;
+const PAUSE_MS = 200;
+const PAUSE_MS_MAX = 10_000;
+
+export class DeliveryQueue<Item> {
+  /** Since the start; every item offered ends in `sent` or `dropped`. */
+  readonly counts = { offered: 0, sent: 0, dropped: 0, retried: 0 };
+  readonly #delivery: DeliveryOptions<Item>;
+  readonly #waiting: Item[] = [];
+  #worker: Promise<void> | undefined;
+  #stop = new AbortController();
+
+  constructor(delivery: DeliveryOptions<Item>) {
+    this.#delivery = delivery;
+  }
+
+  /** Items not yet sent or given up. */
+  get pendingCount(): number {
+    return this.counts.offered - this.counts.sent - this.counts.dropped;
+  }
+
+  /** Takes an item; returns at once, and never throws. */
+  offer(item: Item): void {
+    this.counts.offered += 1;
+    if (this.#waiting.length >= (this.#delivery.queuedMax ?? QUEUED_MAX)) {
+      this.#drop({ item, why: "queue_full" });
+      return;
+    }
+    this.#waiting.push(item);
+    this.#worker ??= this.#work();
+  }
+
+  /** Resolves when the queue is empty, or after `timeoutMs`, when what is left is dropped. */
+  async flush(timeoutMs: number): Promise<void> {
+    const finished = this.#worker;
+    if (finished === undefined) return;
+    const timer = new AbortController();
+    await Promise.race([finished, pause(timeoutMs, timer.signal)]);
+    timer.abort();
+    if (this.#worker === undefined) return;
+    this.#stop.abort();
+    await this.#worker;
+    this.#stop = new AbortController();
+  }
+
+  async #work(): Promise<void> {
+    // Begins in a turn of its own: offering must cost the caller nothing.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      await this.#deliver(this.#waiting.splice(0, this.#delivery.togetherMax));
+    }
+    this.#worker = undefined;
+  }
+
+  async #deliver(items: readonly Item[]): Promise<void> {
+    const { signal } = this.#stop;
+    const attemptsMax = this.#delivery.attemptsMax ?? ATTEMPTS_MAX;
+    let pauseMs = this.#delivery.pauseMs ?? PAUSE_MS;
+    let left = items.map((item): Failed<Item> => ({ item, error: undefined }));
+    for (let attempt = 1; ; attempt += 1) {
+      if (!signal.aborted) left = await this.#attempt(left, signal);
+      if (left.length === 0) return;
+      if (signal.aborted) return this.#dropAll(left, "no_time_left");
+      if (attempt >= attemptsMax) return this.#dropAll(left, "attempts_used_up");
+      this.counts.retried += left.length;
+      const advisedMs = Math.max(...left.map(({ error }) => error?.retryAfterMs ?? 0));
+      await pause(Math.max(pauseMs, advisedMs), signal);
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
+    }
+  }
+
+  /** What is to be tried again. */
+  async #attempt(items: readonly Failed<Item>[], signal: AbortSignal): Promise<Failed<Item>[]> {
+    const results = await this.#results(
+      items.map(({ item }) => item),
+      signal,
+    );
+    const again: Failed<Item>[] = [];
+    for (const [index, { item }] of items.entries()) {
+      const error = results[index];
+      if (error === undefined) this.counts.sent += 1;
+      else if (error.isTransient || error.code === "aborted") again.push({ item, error });
+      else this.#drop({ item, why: "refused", error });
+    }
+    return again;
+  }
+
+  async #results(
+    items: readonly Item[],
+    signal: AbortSignal,
+  ): Promise<readonly (TrustRankError | undefined)[]> {
+    try {
+      return await this.#delivery.send(items, signal);
+    } catch (thrown) {
+      const error = asTrustRankError(thrown);
+      return items.map(() => error);
+    }
+  }
+
+  #dropAll(items: readonly Failed<Item>[], why: Drop<Item>["why"]): void {
+    for (const { item, error } of items) {
+      this.#drop(error === undefined ? { item, why } : { item, why, error });
+    }
+  }
+
+  #drop(drop: Drop<Item>): void {
+    this.counts.dropped += 1;
+    callSafely(this.#delivery.onDrop, drop);
+  }
+}
+
+interface Failed<Item> {
+  readonly item: Item;
+  readonly error: TrustRankError | undefined;
+}

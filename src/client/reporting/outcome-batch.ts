@@ -1,0 +1,109 @@
+// Many outcomes as bodies of `POST /v1/outcomes/batch`: split where the service would refuse, and
+// its answers read back as one result per outcome.
+import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../contract/limits.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import { TrustRankError } from "../errors.ts";
+import { readReceipt } from "../read-reply.ts";
+import { errorOfProblem, malformed } from "../transport.ts";
+
+/** What became of one reported outcome. */
+export type OutcomeResult =
+  | { readonly receipt: OutcomeReceipt; readonly error?: never }
+  | { readonly error: TrustRankError; readonly receipt?: never };
+
+/**
+ * An outcome that its reporter has signed alone: who carries it to the service cannot change it,
+ * and needs no key. Made by `signOutcome`.
+ */
+export interface SignedOutcome {
+  /** The exact text that was signed. */
+  readonly body: string;
+  /** What `X-JWS-Signature` over it would be. */
+  readonly signature: string;
+}
+
+export interface OutcomeBatch {
+  /** JSON text of an array. */
+  readonly body: string;
+  /** Its items have signatures of their own: the whole must not have one. */
+  readonly isSigned: boolean;
+  /** Which of the outcomes it holds, in order. */
+  readonly indexes: readonly number[];
+}
+
+const encoder = new TextEncoder();
+/** `[` and `]`; each item counts its comma. */
+const BRACKETS = 2;
+
+type Indexed = readonly [index: number, outcome: OutcomeRequest | SignedOutcome];
+
+/**
+ * The outcomes in as few bodies as the service takes, in order; those with signatures of their own
+ * apart when the others are to be signed as a whole. What cannot be written as JSON gets its result
+ * at once.
+ */
+export function batchesOf(
+  outcomes: readonly (OutcomeRequest | SignedOutcome)[],
+  isWholeSigned: boolean,
+  results: OutcomeResult[],
+): OutcomeBatch[] {
+  const all = [...outcomes.entries()];
+  if (!isWholeSigned) return filled(all, false, results);
+  const signed = all.filter(([, outcome]) => isSignedOutcome(outcome));
+  const plain = all.filter(([, outcome]) => !isSignedOutcome(outcome));
+  return [...filled(plain, false, results), ...filled(signed, true, results)];
+}
+
+function isSignedOutcome(outcome: OutcomeRequest | SignedOutcome): boolean {
+  return typeof outcome === "object" && outcome !== null && Object.hasOwn(outcome, "signature");
+}
+
+function filled(
+  items: readonly Indexed[],
+  isSigned: boolean,
+  results: OutcomeResult[],
+): OutcomeBatch[] {
+  const batches: OutcomeBatch[] = [];
+  let texts: string[] = [];
+  let indexes: number[] = [];
+  let bytes = BRACKETS;
+  const close = () => {
+    if (texts.length > 0) batches.push({ body: `[${texts.join(",")}]`, indexes, isSigned });
+    texts = [];
+    indexes = [];
+    bytes = BRACKETS;
+  };
+  for (const [index, outcome] of items) {
+    let text: string;
+    try {
+      text = JSON.stringify(outcome) ?? "null";
+    } catch (cause) {
+      const error = new TrustRankError("invalid_argument", "an outcome is no JSON", { cause });
+      results[index] = { error };
+      continue;
+    }
+    const added = encoder.encode(text).byteLength + 1;
+    if (texts.length === BATCH_ITEMS_MAX || bytes + added > OUTCOME_BATCH_BYTES_MAX) close();
+    texts.push(text);
+    indexes.push(index);
+    bytes += added;
+  }
+  close();
+  return batches;
+}
+
+/** One result per outcome of a batch, or TrustRankError `malformed_reply`. */
+export function readOutcomeBatch(value: unknown, count: number): OutcomeResult[] {
+  const items: unknown =
+    typeof value === "object" && value !== null ? Reflect.get(value, "items") : undefined;
+  if (!Array.isArray(items) || items.length !== count) {
+    throw malformed(`\`items\` does not hold ${count} results`);
+  }
+  return items.map((item: unknown) => {
+    const { status, result, problem } = (item ?? {}) as Record<string, unknown>;
+    if (status === 200 || status === 201) return { receipt: readReceipt(result) };
+    const error = typeof status === "number" ? errorOfProblem(problem, status) : undefined;
+    if (error === undefined) throw malformed("an item is neither a receipt nor a problem");
+    return { error };
+  });
+}

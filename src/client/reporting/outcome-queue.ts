@@ -1,0 +1,53 @@
+// Outcomes on their way to the service. Each has an id before it is first sent, so that a repeat
+// after an answer that got lost counts once.
+import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
+import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { TrustRankClient } from "../client.ts";
+import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
+import type { TrustRankError } from "../errors.ts";
+import { callSafely } from "../outage-alert.ts";
+import { wallClock } from "../runtime.ts";
+import { uuidV7 } from "./uuid.ts";
+
+export interface OutcomeQueueOptions {
+  /** Asked at every attempt. */
+  readonly client: () => TrustRankClient;
+  /** Outcomes waiting; the next one is dropped. Default 1,000. */
+  readonly queuedMax?: number | undefined;
+  /** Attempts per outcome; default 5. */
+  readonly attemptsMax?: number | undefined;
+  /** First pause between attempts, doubled each time, milliseconds; default 200. */
+  readonly pauseMs?: number | undefined;
+  /** Told of every outcome that was given up; for logs. */
+  readonly onDrop?: ((drop: OutcomeDrop) => void | Promise<void>) | undefined;
+}
+
+/** An outcome that was given up, and why. */
+export interface OutcomeDrop {
+  readonly outcome: OutcomeRequest;
+  readonly why: Drop<OutcomeRequest>["why"];
+  readonly error?: TrustRankError;
+}
+
+/**
+ * A queue of outcomes: `offer` returns at once and never throws; what waits goes out in batches,
+ * under one signature each when the client has a signer.
+ */
+export class OutcomeQueue extends DeliveryQueue<OutcomeRequest> {
+  constructor(options: OutcomeQueueOptions) {
+    const { client, onDrop, ...limits } = options;
+    super({
+      ...limits,
+      togetherMax: BATCH_ITEMS_MAX,
+      async send(outcomes, signal) {
+        const results = await client().reportOutcomes(outcomes, { signal });
+        return results.map(({ error }) => error);
+      },
+      onDrop: ({ item: outcome, ...drop }) => callSafely(onDrop, { outcome, ...drop }),
+    });
+  }
+
+  override offer(outcome: OutcomeRequest): void {
+    super.offer({ ...outcome, id: outcome.id ?? uuidV7(wallClock()) });
+  }
+}

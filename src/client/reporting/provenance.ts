@@ -1,0 +1,79 @@
+// What an agent wrote and from which sources, told after the fact (SPEC §4.9, post-transaction):
+// asynchronous, and of no consequence for the request that it is about.
+import type { ProvenanceRecord } from "../../contract/decisions.ts";
+import type { TrustRankClient } from "../client.ts";
+import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
+import { asTrustRankError, type TrustRankError } from "../errors.ts";
+import { callSafely } from "../outage-alert.ts";
+
+/** A provenance record, by the hash of what was written or by the text itself. */
+export type ProvenanceInput = Omit<ProvenanceRecord, "content_hash"> &
+  (
+    | { readonly content_hash: string; readonly content?: never }
+    /** Hashed here: the text itself is not sent. */
+    | { readonly content: string | Uint8Array<ArrayBuffer>; readonly content_hash?: never }
+  );
+
+export interface ProvenanceQueueOptions {
+  /** Asked at every attempt. */
+  readonly client: () => TrustRankClient;
+  /** Records waiting; the next one is dropped. Default 1,000. */
+  readonly queuedMax?: number | undefined;
+  /** Attempts per record; default 5. */
+  readonly attemptsMax?: number | undefined;
+  /** First pause between attempts, doubled each time, milliseconds; default 200. */
+  readonly pauseMs?: number | undefined;
+  /** Told of every record that was given up; for logs. */
+  readonly onDrop?: ((drop: ProvenanceDrop) => void | Promise<void>) | undefined;
+}
+
+/** A record that was given up, and why. */
+export interface ProvenanceDrop {
+  readonly record: ProvenanceInput;
+  readonly why: Drop<ProvenanceInput>["why"];
+  readonly error?: TrustRankError;
+}
+
+/** Records under way at once. */
+const TOGETHER = 8;
+
+/**
+ * A queue of provenance records: `offer` returns at once and never throws. A record whose answer
+ * got lost is told again, and may then stand in the log twice: an audit trail rather repeats itself
+ * than loses an entry.
+ */
+export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
+  constructor(options: ProvenanceQueueOptions) {
+    const { client, onDrop, ...limits } = options;
+    super({
+      ...limits,
+      togetherMax: TOGETHER,
+      send: (records, signal) =>
+        Promise.all(
+          records.map(async (record) => {
+            try {
+              await client().recordProvenance(record, { signal });
+              return undefined;
+            } catch (thrown) {
+              return asTrustRankError(thrown);
+            }
+          }),
+        ),
+      onDrop: ({ item: record, ...drop }) => callSafely(onDrop, { record, ...drop }),
+    });
+  }
+}
+
+/** The record as it is sent. Rejects where the platform has no WebCrypto. */
+export async function provenanceRecord(input: ProvenanceInput): Promise<ProvenanceRecord> {
+  const { content, ...members } = input;
+  if (content === undefined) return members as ProvenanceRecord;
+  return { ...members, content_hash: await contentHash(content) };
+}
+
+/** `content_hash` of a text: SHA-256 over its UTF-8, as the service writes it. */
+export async function contentHash(content: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

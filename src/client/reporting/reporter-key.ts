@@ -1,0 +1,57 @@
+// Registering a signing key (evidence design §1.5): the service gives a nonce, whoever holds the
+// key signs it, and from then on outcomes of that agent can be signed with it.
+import { malformed } from "../transport.ts";
+import {
+  createOutcomeSigner,
+  keyProof,
+  type OutcomeSigner,
+  publicJwkOf,
+  type SigningKeyPair,
+} from "./sign.ts";
+
+/** A key, its agent, and when it is in force. */
+export interface KeyRegistration {
+  /** From `generateSigningKey` or `importSigningKey`, or any Ed25519 pair of WebCrypto. */
+  readonly keyPair: SigningKeyPair;
+  /** Whose key it is; default: the client's own `agentId`. */
+  readonly agentId?: string;
+  /** From when it is in force: RFC 3339 or epoch milliseconds; default: now. */
+  readonly notBefore?: string | number;
+  /** Until when; default: until it is replaced or revoked. */
+  readonly expires?: string | number;
+  /** Seconds for which the agent's other keys go on being taken; default: a day. */
+  readonly overlapSec?: number;
+}
+
+type Send = (
+  method: "POST" | "PUT",
+  path: string,
+  body: object,
+) => Promise<{ readonly value: unknown }>;
+
+/** The signer of the registered key; rejects with what `send` rejects with. */
+export async function registerKey(
+  registration: KeyRegistration & { readonly agentId: string },
+  send: Send,
+): Promise<OutcomeSigner> {
+  const { keyPair, agentId, notBefore, expires, overlapSec } = registration;
+  const { jwk, kid } = await publicJwkOf(keyPair);
+  const path = `/v1/agents/${encodeURIComponent(agentId)}/keys`;
+  const issued = await send("POST", `${path}/nonce`, {});
+  const { nonce, audience } = (issued.value ?? {}) as Record<string, unknown>;
+  if (typeof nonce !== "string" || typeof audience !== "string") {
+    throw malformed("the reply holds no `nonce` and `audience`");
+  }
+  const proof = await keyProof(keyPair, { kid, nonce, audience });
+  const { value } = await send("PUT", path, {
+    jwk,
+    proof,
+    not_before: notBefore,
+    expires,
+    overlap_sec: overlapSec,
+  });
+  if ((value as { kid?: unknown } | null)?.kid !== kid) {
+    throw malformed("the reply is about another key");
+  }
+  return createOutcomeSigner({ keyPair, audience });
+}

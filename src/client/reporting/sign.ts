@@ -1,0 +1,152 @@
+// Ed25519 signatures by the platform's WebCrypto: detached JWS over the bytes of outcomes (RFC 7515
+// appendix F with RFC 7797 `b64:false`: the body travels as it is, the signature in a header), and
+// the proof with which a key is registered.
+import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { SignedOutcome } from "./outcome-batch.ts";
+import { wallClock } from "../runtime.ts";
+import { uuidV7 } from "./uuid.ts";
+
+/** Signs request bodies; made by `createOutcomeSigner` or `TrustRankClient.registerKey`. */
+export interface OutcomeSigner {
+  /** RFC 7638 thumbprint of the public key. */
+  readonly kid: string;
+  /** Value of `X-JWS-Signature` for exactly this body text; another at every call. */
+  sign(body: string): Promise<string>;
+}
+
+/** A `CryptoKey`, by whatever name the platform's types know it. */
+export type SigningKey = Parameters<typeof crypto.subtle.sign>[1];
+
+/** An Ed25519 pair; the public key must be extractable, the private one need not be. */
+export interface SigningKeyPair {
+  readonly privateKey: SigningKey;
+  readonly publicKey: SigningKey;
+}
+
+export interface OutcomeSignerOptions {
+  readonly keyPair: SigningKeyPair;
+  /**
+   * The service's id, from `TrustRankClient.serviceId()`: a signature is worth nothing elsewhere.
+   */
+  readonly audience: string;
+  /** Epoch milliseconds; defaults to the platform's clock. */
+  readonly now?: () => number;
+}
+
+/** An Ed25519 private key as a JSON Web Key (RFC 8037). Keep it as the secret that it is. */
+export interface PrivateKeyJwk {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+  readonly d: string;
+}
+
+const encoder = new TextEncoder();
+const ED25519 = { name: "Ed25519" };
+
+/**
+ * A new signing key, as a pair to sign with and as text to keep: hand `jwk` to a secret store and
+ * to `importSigningKey` at the next start.
+ */
+export async function generateSigningKey(): Promise<{
+  readonly keyPair: SigningKeyPair;
+  readonly jwk: PrivateKeyJwk;
+}> {
+  const keyPair = (await crypto.subtle.generateKey(ED25519, true, [
+    "sign",
+    "verify",
+  ])) as unknown as SigningKeyPair;
+  const { x, d } = await crypto.subtle.exportKey("jwk", keyPair.privateKey);
+  return { keyPair, jwk: { kty: "OKP", crv: "Ed25519", x: x as string, d: d as string } };
+}
+
+/** The pair of a key that was kept. Rejects with TypeError or DOMException when it is none. */
+export async function importSigningKey(jwk: PrivateKeyJwk): Promise<SigningKeyPair> {
+  const { kty, crv, x, d } = jwk;
+  if (kty !== "OKP" || crv !== "Ed25519") throw new TypeError("the key must be Ed25519");
+  const { subtle } = crypto;
+  return {
+    privateKey: await subtle.importKey("jwk", { kty, crv, x, d }, ED25519, false, ["sign"]),
+    publicKey: await subtle.importKey("jwk", { kty, crv, x }, ED25519, true, ["verify"]),
+  };
+}
+
+/** A signer for one key. Rejects with TypeError when the keys are not Ed25519. */
+export async function createOutcomeSigner(options: OutcomeSignerOptions): Promise<OutcomeSigner> {
+  const { keyPair, audience, now = wallClock } = options;
+  const { kid } = await publicJwkOf(keyPair);
+  return {
+    kid,
+    async sign(body) {
+      const nowMs = now();
+      const header = {
+        alg: "Ed25519",
+        kid,
+        typ: "outcome+jws",
+        b64: false,
+        crit: ["b64"],
+        iat: Math.floor(nowMs / 1000),
+        jti: uuidV7(nowMs),
+        aud: audience,
+      };
+      const [head, signature] = await signed(keyPair, header, body);
+      return `${head}..${signature}`;
+    },
+  };
+}
+
+/**
+ * An outcome signed by its reporter alone, to be handed to whoever reports for many: give it to
+ * `reportOutcomes` of any client.
+ */
+export async function signOutcome(
+  outcome: OutcomeRequest,
+  signer: OutcomeSigner,
+): Promise<SignedOutcome> {
+  const body = JSON.stringify(outcome);
+  return { body, signature: await signer.sign(body) };
+}
+
+/** The public half as the service takes it, and its RFC 7638 thumbprint. */
+export async function publicJwkOf(keyPair: SigningKeyPair): Promise<{
+  readonly jwk: { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string };
+  readonly kid: string;
+}> {
+  const { kty, crv, x } = await crypto.subtle.exportKey("jwk", keyPair.publicKey);
+  if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) {
+    throw new TypeError("the key must be Ed25519");
+  }
+  // RFC 7638 §3.2: the required members only, in lexicographic order, without white space.
+  const canonical = encoder.encode(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`);
+  const kid = base64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", canonical)));
+  return { jwk: { kty, crv, x }, kid };
+}
+
+/** Compact JWS over a nonce of the service: proves that whoever registers a key holds it. */
+export async function keyProof(
+  keyPair: SigningKeyPair,
+  claims: { readonly kid: string; readonly nonce: string; readonly audience: string },
+): Promise<string> {
+  const { kid, nonce, audience: aud } = claims;
+  const header = { alg: "Ed25519", kid, typ: "key-proof+jws", aud };
+  const payload = base64Url(encoder.encode(nonce));
+  const [head, signature] = await signed(keyPair, header, payload);
+  return `${head}.${payload}.${signature}`;
+}
+
+/** The protected header and the signature over it and `payload`, both base64url. */
+async function signed(
+  { privateKey }: SigningKeyPair,
+  header: object,
+  payload: string,
+): Promise<[string, string]> {
+  const head = base64Url(encoder.encode(JSON.stringify(header)));
+  const input = encoder.encode(`${head}.${payload}`);
+  const signature = await crypto.subtle.sign(ED25519, privateKey, input);
+  return [head, base64Url(new Uint8Array(signature))];
+}
+
+function base64Url(bytes: Uint8Array): string {
+  const text = btoa(String.fromCharCode(...bytes));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

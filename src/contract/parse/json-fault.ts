@@ -1,0 +1,158 @@
+// The slow, exact reader behind parse-json.ts: walks a refused JSON text and says what is wrong
+// first and where (byte, line, RFC 6901 pointer). Builds no value; runs only for refused bodies.
+import { JSON_DEPTH_MAX, POINTER_LENGTH_MAX } from "../limits.ts";
+import type { FieldError } from "../messages.ts";
+
+/** `error` is absent for a syntax error: there is no member to point at. */
+export interface JsonFault {
+  detail: string;
+  error: FieldError | undefined;
+}
+
+/** The first fault of `text`, or undefined when it is JSON that the contract accepts. */
+export function findJsonFault(text: string): JsonFault | undefined {
+  const reader = new Reader(text);
+  try {
+    reader.readDocument();
+  } catch (thrown) {
+    if (thrown instanceof Found) return thrown.fault;
+    throw thrown;
+  }
+  return undefined;
+}
+
+/** The pointer of a path, cut when a caller's names make it absurdly long. */
+export function pointerOf(path: readonly (string | number)[]): string {
+  let pointer = "";
+  for (const step of path) {
+    pointer += `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    if (pointer.length > POINTER_LENGTH_MAX) return `${pointer.slice(0, POINTER_LENGTH_MAX)}...`;
+  }
+  return pointer.toWellFormed();
+}
+
+/** Carries the first fault out of the recursion; never leaves this file. */
+class Found extends Error {
+  readonly fault: JsonFault;
+
+  constructor(fault: JsonFault) {
+    super(fault.detail);
+    this.fault = fault;
+  }
+}
+
+const WHITESPACE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+// Runs of plain characters (space and up, no quote, no backslash) with an escape between two runs.
+const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\uffff]*)*"/y;
+const LITERAL = /true|false|null/y;
+
+class Reader {
+  readonly #text: string;
+  readonly #path: (string | number)[] = [];
+  #offset = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  readDocument(): void {
+    this.#readValue(0);
+    if (this.#offset < this.#text.length) throw this.#syntax("one value only");
+  }
+
+  #readValue(depth: number): void {
+    this.#take(WHITESPACE);
+    const next = this.#text[this.#offset];
+    if (next === "{" || next === "[") {
+      if (depth === JSON_DEPTH_MAX) {
+        throw this.#at("depth", `nested deeper than ${JSON_DEPTH_MAX} levels`);
+      }
+      this.#offset += 1;
+      if (next === "{") this.#readMembers(depth + 1);
+      else this.#readItems(depth + 1);
+    } else if (next === '"') {
+      this.#readString();
+    } else if (!this.#readNumber() && this.#take(LITERAL) === undefined) {
+      throw this.#syntax("a value");
+    }
+    this.#take(WHITESPACE);
+  }
+
+  #readMembers(depth: number): void {
+    const names = new Set<string>();
+    this.#take(WHITESPACE);
+    if (this.#skip("}")) return;
+    for (;;) {
+      this.#take(WHITESPACE);
+      if (this.#text[this.#offset] !== '"') throw this.#syntax("a member name");
+      const name = this.#readString();
+      this.#path.push(name);
+      if (names.has(name)) throw this.#at("duplicate", "member is given more than once");
+      names.add(name);
+      this.#take(WHITESPACE);
+      if (!this.#skip(":")) throw this.#syntax("`:`");
+      this.#readValue(depth);
+      this.#path.pop();
+      if (this.#skip("}")) return;
+      if (!this.#skip(",")) throw this.#syntax("`,` or `}`");
+    }
+  }
+
+  #readItems(depth: number): void {
+    this.#take(WHITESPACE);
+    if (this.#skip("]")) return;
+    for (let index = 0; ; index += 1) {
+      this.#path.push(index);
+      this.#readValue(depth);
+      this.#path.pop();
+      if (this.#skip("]")) return;
+      if (!this.#skip(",")) throw this.#syntax("`,` or `]`");
+    }
+  }
+
+  #readString(): string {
+    const raw = this.#take(STRING);
+    if (raw === undefined) throw this.#syntax("a well-formed string");
+    const value = JSON.parse(raw) as string;
+    if (!value.isWellFormed()) throw this.#at("format", "string holds a lone surrogate");
+    return value;
+  }
+
+  #readNumber(): boolean {
+    const raw = this.#take(NUMBER);
+    if (raw === undefined) return false;
+    if (!Number.isFinite(Number(raw))) throw this.#at("range", "number is out of range");
+    return true;
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset;
+    const found = pattern.exec(this.#text);
+    if (found === null) return undefined;
+    this.#offset += found[0].length;
+    return found[0];
+  }
+
+  #skip(character: string): boolean {
+    if (this.#text[this.#offset] !== character) return false;
+    this.#offset += 1;
+    return true;
+  }
+
+  #at(code: string, detail: string): Found {
+    const pointer = pointerOf(this.#path);
+    return new Found({ detail: `${detail}: \`${pointer}\``, error: { pointer, code, detail } });
+  }
+
+  #syntax(expected: string): Found {
+    const before = this.#text.slice(0, this.#offset);
+    const line = before.split("\n").length;
+    const where = `byte ${Buffer.byteLength(before)} (line ${line})`;
+    const isAtEnd = this.#offset >= this.#text.length;
+    const detail = isAtEnd
+      ? `the body ends at ${where}, expected ${expected}`
+      : `the body is not valid JSON at ${where}, expected ${expected}`;
+    return new Found({ detail, error: undefined });
+  }
+}

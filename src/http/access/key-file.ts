@@ -1,0 +1,100 @@
+// keys.json in the data directory: what is kept of each API key, never its secret. Written to a
+// temporary file, synced and renamed, so a crash leaves the old list or the new one.
+import { open, readFile, rename } from "node:fs/promises";
+import path from "node:path";
+import { isObject } from "../../contract/parse/field-rules.ts";
+import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
+
+const FILE_NAME = "keys.json";
+const FORMAT = 1;
+
+/** One key at rest. */
+export interface StoredKey {
+  keyId: string;
+  /** SHA-256 of the secret, hex: the secret has 256 bits, so no slow hash is needed. */
+  secretHash: string;
+  tenant: string;
+  scopes: Scope[];
+  minimumScores: Record<ToolLevel, number>;
+  isShadow: boolean;
+  label: string | null;
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  revokedAtMs: number | null;
+}
+
+/** The stored keys; an absent file is an empty list. Throws when the file is not a key list. */
+export async function readKeys(dataDir: string): Promise<StoredKey[]> {
+  const file = path.join(dataDir, FILE_NAME);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+  const document = parseDocument(text);
+  if (!isObject(document) || document["format"] !== FORMAT || !Array.isArray(document["keys"])) {
+    throw new Error(`\`${file}\` is not a key list of format ${FORMAT}`);
+  }
+  const keys: unknown[] = document["keys"];
+  for (const [index, key] of keys.entries()) {
+    if (!isStoredKey(key)) throw new Error(`\`${file}\` holds a damaged key at index ${index}`);
+  }
+  return keys as StoredKey[];
+}
+
+/** Replaces the file. Resolves when the new list is durable. */
+export async function writeKeys(dataDir: string, keys: readonly StoredKey[]): Promise<void> {
+  const file = path.join(dataDir, FILE_NAME);
+  const temporary = `${file}.tmp`;
+  const handle = await open(temporary, "w", 0o600);
+  try {
+    await handle.chmod(0o600);
+    await handle.writeFile(`${JSON.stringify({ format: FORMAT, keys }, null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(temporary, file);
+  // The rename itself is durable only once its directory is.
+  const directory = await open(dataDir, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Undefined when it is not JSON: the parser's own message would quote the file. */
+function parseDocument(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function isStoredKey(value: unknown): value is StoredKey {
+  if (!isObject(value)) return false;
+  const { keyId, secretHash, tenant, scopes, minimumScores, isShadow, label } = value;
+  return (
+    typeof keyId === "string" &&
+    typeof secretHash === "string" &&
+    /^[0-9a-f]{64}$/.test(secretHash) &&
+    typeof tenant === "string" &&
+    Array.isArray(scopes) &&
+    scopes.every((scope) => (SCOPES as readonly unknown[]).includes(scope)) &&
+    isObject(minimumScores) &&
+    TOOL_LEVELS.every((level) => typeof minimumScores[level] === "number") &&
+    typeof isShadow === "boolean" &&
+    (label === null || typeof label === "string") &&
+    typeof value["createdAtMs"] === "number" &&
+    isTimeOrNull(value["expiresAtMs"]) &&
+    isTimeOrNull(value["revokedAtMs"])
+  );
+}
+
+function isTimeOrNull(value: unknown): boolean {
+  return value === null || typeof value === "number";
+}

@@ -1,0 +1,144 @@
+// Token buckets per key and class of work. Unlimited unless the operator sets a limit: a gateway in
+// front of every request of an enterprise must not meet a number we guessed (SPEC §8.5 gives none).
+import type { Principal } from "../../contract/messages.ts";
+
+export const RATE_CLASSES = ["score", "outcomes"] as const;
+export type RateClass = (typeof RATE_CLASSES)[number];
+
+/** `perSecond` tokens flow in, `burst` fit; each request takes one, a batch one per item. */
+export interface RateLimit {
+  perSecond: number;
+  burst: number;
+}
+
+export type RateLimits = Partial<Record<RateClass, RateLimit>>;
+
+/** What a limited caller is told: headers for every reply and, when refused, how long to wait. */
+export interface RateStatus {
+  headers: readonly string[];
+  retryAfterSec: number | undefined;
+}
+
+/** Buckets that several threads draw from, so that a limit is one limit. */
+export interface RateBuckets {
+  /** From `createBucketMemory`. */
+  memory: SharedArrayBuffer;
+  /** The number of a key, the same on every thread. */
+  numberOf: (keyId: string) => number;
+}
+
+/** Keys with a bucket of their own; what is numbered beyond shares with one so far below. */
+const KEYS_MAX = 65_536;
+/** A bucket: what was spent of it and when that was reckoned, then a lock. Zeros are a full one. */
+const BUCKET_BYTES = 24;
+const BUCKET_NUMBERS = BUCKET_BYTES / 8;
+const BUCKET_LOCKS = BUCKET_BYTES / 4;
+const SPENT = 0;
+const RECKONED_MS = 1;
+const LOCK = 4;
+
+/** Untouched pages of it take no memory. */
+export function createBucketMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(KEYS_MAX * RATE_CLASSES.length * BUCKET_BYTES);
+}
+
+export class RateLimiter {
+  readonly #limits: RateLimits;
+  readonly #now: () => number;
+  readonly #numbers: Float64Array;
+  readonly #locks: Int32Array;
+  readonly #numberOf: (keyId: string) => number;
+  readonly isUnlimited: boolean;
+
+  constructor(limits: RateLimits, now: () => number, buckets?: RateBuckets) {
+    this.#limits = limits;
+    this.#now = now;
+    this.isUnlimited = Object.values(limits).every((limit) => limit === undefined);
+    for (const limit of Object.values(limits)) {
+      if (limit !== undefined && !(limit.perSecond > 0 && limit.burst >= 1)) {
+        throw new Error("a rate limit needs a positive rate and a burst of one or more");
+      }
+    }
+    const { memory, numberOf } = this.isUnlimited ? NO_BUCKETS : (buckets ?? ownBuckets());
+    this.#numbers = new Float64Array(memory);
+    this.#locks = new Int32Array(memory);
+    this.#numberOf = numberOf;
+  }
+
+  /**
+   * Takes `cost` tokens when at least one is there, else refuses. A batch may drive the bucket
+   * below zero: it is served whole and the key waits the debt out. Undefined: no limit for this
+   * class.
+   */
+  take(principal: Principal, rateClass: RateClass, cost: number): RateStatus | undefined {
+    const limit = this.#limits[rateClass];
+    if (limit === undefined) return undefined;
+    const bucket = this.#open(principal, rateClass);
+    let tokens = limit.burst - this.#spent(bucket, limit);
+    const isRefused = tokens < 1;
+    if (!isRefused) tokens -= cost;
+    this.#close(bucket, limit.burst - tokens);
+    const waitSec = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
+    const remaining = Math.max(0, Math.floor(tokens));
+    const windowSec = Math.max(1, Math.ceil(limit.burst / limit.perSecond));
+    // draft-ietf-httpapi-ratelimit-headers: quota and window of the policy, what is left of it.
+    const headers = [
+      "RateLimit-Policy",
+      `"${rateClass}";q=${limit.burst};w=${windowSec}`,
+      "RateLimit",
+      `"${rateClass}";r=${remaining};t=${waitSec}`,
+    ];
+    return { headers, retryAfterSec: isRefused ? waitSec : undefined };
+  }
+
+  /** Takes what a batch costs beyond the token its request already paid. */
+  charge(principal: Principal, rateClass: RateClass, cost: number): void {
+    const limit = this.#limits[rateClass];
+    if (limit === undefined || cost <= 0) return;
+    const bucket = this.#open(principal, rateClass);
+    this.#close(bucket, this.#spent(bucket, limit) + cost);
+  }
+
+  /**
+   * Locks a bucket and gives its number. Nobody holds one for longer than it takes to read and
+   * write two numbers, so whoever meets a lock asks again at once.
+   */
+  #open(principal: Principal, rateClass: RateClass): number {
+    const key = this.#numberOf(principal.keyId) % KEYS_MAX;
+    const bucket = key * RATE_CLASSES.length + RATE_CLASSES.indexOf(rateClass);
+    const lock = bucket * BUCKET_LOCKS + LOCK;
+    while (Atomics.compareExchange(this.#locks, lock, 0, 1) !== 0);
+    return bucket;
+  }
+
+  /** What is spent of an open bucket by now, reckoned anew. */
+  #spent(bucket: number, limit: RateLimit): number {
+    const at = bucket * BUCKET_NUMBERS;
+    const nowMs = this.#now();
+    const reckonedMs = this.#numbers[at + RECKONED_MS]!;
+    this.#numbers[at + RECKONED_MS] = nowMs;
+    // A clock that went back refills nothing.
+    const elapsedSec = Math.max(0, nowMs - reckonedMs) / 1000;
+    return Math.max(0, this.#numbers[at + SPENT]! - elapsedSec * limit.perSecond);
+  }
+
+  #close(bucket: number, spent: number): void {
+    this.#numbers[bucket * BUCKET_NUMBERS + SPENT] = spent;
+    Atomics.store(this.#locks, bucket * BUCKET_LOCKS + LOCK, 0);
+  }
+}
+
+const NO_BUCKETS: RateBuckets = { memory: new SharedArrayBuffer(0), numberOf: () => 0 };
+
+/** Buckets of a thread that is alone; keys are numbered as they come. */
+function ownBuckets(): RateBuckets {
+  const numbers = new Map<string, number>();
+  return {
+    memory: createBucketMemory(),
+    numberOf: (keyId) => {
+      let number = numbers.get(keyId);
+      if (number === undefined) numbers.set(keyId, (number = numbers.size));
+      return number;
+    },
+  };
+}

@@ -1,0 +1,177 @@
+// Refused authorisations as audit events in the journal. The journal is kept for good, so whoever
+// is refused must not be able to fill it: a source is on record at once and then every ten minutes
+// with its count, and all sources together have so many records a day. What is not told apart is
+// counted.
+import { RefusalCounts, type RefusalBatch, type RefusalCount, sourceKey } from "./refusals.ts";
+import type { Log } from "../../platform/log.ts";
+
+/** Between two records of one source. */
+export const REPEAT_MS = 600_000;
+/** Records at once, and the time in which another one is earned: 8,640 a day. */
+export const RECORDS_BURST = 100;
+export const RECORD_EARNED_MS = 10_000;
+/** Sources that are remembered between their records. */
+export const SOURCES_MAX = 1024;
+/** How often sources that wait are looked at. */
+const TICK_MS = 30_000;
+
+export interface RefusalAuditOptions {
+  /** Makes an audit event durable. */
+  readonly append: (payload: Uint8Array) => Promise<unknown>;
+  /** False while the disk has other use for its room. */
+  readonly mayWrite: () => boolean;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly log: Log;
+}
+
+/** A source and what of it is not on record yet. */
+interface Held {
+  waiting: RefusalCount | undefined;
+  recordedMs: number;
+}
+
+interface Untold {
+  count: number;
+  firstMs: number;
+  lastMs: number;
+}
+
+export class RefusalAudit {
+  /** Of the main thread. */
+  readonly book: RefusalCounts;
+  readonly #options: RefusalAuditOptions;
+  readonly #sources = new Map<string, Held>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #writing = new Set<Promise<void>>();
+  #untold: Untold | undefined;
+  #untoldRecordedMs = Number.NEGATIVE_INFINITY;
+  #budget = RECORDS_BURST;
+  #budgetMs: number;
+
+  constructor(options: RefusalAuditOptions, gatherMs?: number) {
+    this.#options = options;
+    this.#budgetMs = options.clock();
+    this.book = new RefusalCounts((batch) => this.take(batch), gatherMs);
+    this.#timer = setInterval(() => this.record(), TICK_MS).unref();
+  }
+
+  /** What a thread has refused. */
+  take({ counts, untold }: RefusalBatch): void {
+    for (const count of counts) this.#hold(count);
+    if (untold > 0) {
+      const nowMs = this.#options.clock();
+      this.#countUntold({ count: untold, firstMs: nowMs, lastMs: nowMs });
+    }
+    this.record();
+  }
+
+  /** Puts on record what is due and may be. */
+  record(): void {
+    const nowMs = this.#options.clock();
+    this.#earn(nowMs);
+    if (!this.#options.mayWrite()) return;
+    for (const [key, held] of this.#sources) {
+      if (nowMs - held.recordedMs < REPEAT_MS) continue;
+      const { waiting } = held;
+      if (waiting !== undefined && this.#budget >= 1) {
+        this.#budget -= 1;
+        this.#write(eventOf(waiting, nowMs));
+        this.#sources.set(key, { waiting: undefined, recordedMs: nowMs });
+      } else if (waiting === undefined || nowMs - waiting.firstMs >= REPEAT_MS * 2) {
+        // It makes room for others; what no record was left for is counted.
+        if (waiting !== undefined) this.#countUntold(waiting);
+        this.#sources.delete(key);
+      }
+    }
+    this.#recordUntold(nowMs);
+  }
+
+  /** Puts the rest on record, what the budget does not cover as one count. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.book.flush();
+    for (const held of this.#sources.values()) held.recordedMs = Number.NEGATIVE_INFINITY;
+    this.record();
+    for (const { waiting } of this.#sources.values()) {
+      if (waiting !== undefined) this.#countUntold(waiting);
+    }
+    this.#sources.clear();
+    this.#untoldRecordedMs = Number.NEGATIVE_INFINITY;
+    this.record();
+    await Promise.all(this.#writing);
+  }
+
+  #hold(count: RefusalCount): void {
+    const key = sourceKey(count);
+    const held = this.#sources.get(key);
+    if (held?.waiting !== undefined) {
+      held.waiting.count += count.count;
+      held.waiting.lastMs = count.lastMs;
+    } else if (held !== undefined) {
+      held.waiting = { ...count };
+    } else if (this.#sources.size < SOURCES_MAX) {
+      const recordedMs = Number.NEGATIVE_INFINITY;
+      this.#sources.set(key, { waiting: { ...count }, recordedMs });
+    } else this.#countUntold(count);
+  }
+
+  #countUntold({ count, firstMs, lastMs }: Untold): void {
+    this.#untold ??= { count: 0, firstMs, lastMs };
+    this.#untold.count += count;
+    this.#untold.lastMs = lastMs;
+  }
+
+  /** Beside the budget, which is used up when there are any. */
+  #recordUntold(nowMs: number): void {
+    if (this.#untold === undefined || nowMs - this.#untoldRecordedMs < REPEAT_MS) return;
+    const source = { reason: "many" as const, address: "", keyId: null, tenant: null };
+    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#untold }, nowMs));
+    this.#untold = undefined;
+    this.#untoldRecordedMs = nowMs;
+  }
+
+  #earn(nowMs: number): void {
+    const earned = Math.max(0, nowMs - this.#budgetMs) / RECORD_EARNED_MS;
+    this.#budget = Math.min(RECORDS_BURST, this.#budget + earned);
+    this.#budgetMs = nowMs;
+  }
+
+  #write(event: DenialEvent): void {
+    const { append, log } = this.#options;
+    const { event: name, at_ms: _, ...fields } = event;
+    log.warn(name, fields);
+    const written = append(Buffer.from(JSON.stringify(event))).then(
+      () => undefined,
+      (error: unknown) =>
+        log.error("a denial could not be put on record", { error: String(error) }),
+    );
+    this.#writing.add(written);
+    void written.then(() => this.#writing.delete(written));
+  }
+}
+
+type DenialEvent = ReturnType<typeof eventOf>;
+
+/** Journal payload; `actor` is the key that asked, where it was proved to be that key. */
+function eventOf(
+  denial: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
+  nowMs: number,
+) {
+  const { reason, address, keyId, tenant, route, requestId, count, firstMs, lastMs } = denial;
+  const isProved = reason !== "wrong_secret";
+  return {
+    event: "access.denied",
+    at_ms: nowMs,
+    reason,
+    address: address === "" ? null : address,
+    actor: isProved ? keyId : null,
+    key_id: keyId,
+    tenant,
+    route: route === "" ? null : route,
+    request_id: requestId === "" ? null : requestId,
+    count,
+    first_at: new Date(firstMs).toISOString(),
+    last_at: new Date(lastMs).toISOString(),
+  };
+}

@@ -1,0 +1,152 @@
+// Refused authorisations on their way to the audit trail: who was refused what, from where. Counted
+// together for a moment and bounded, so that a flood costs a map entry, not a record each. Holds no
+// key and no header: a key is named by its id, and only when the id is one of ours.
+import { hash, timingSafeEqual } from "node:crypto";
+import type { FaultCode } from "../../contract/faults.ts";
+import type { Exchange } from "../exchange.ts";
+import { parseKey } from "./key-format.ts";
+
+/** Faults that say that somebody may not do what was asked. */
+const CODES: ReadonlySet<FaultCode> = new Set([
+  "unauthenticated",
+  "insufficient_scope",
+  "namespace_not_owned",
+]);
+
+/** Why, in more words than whoever asked is told. */
+export type RefusalReason =
+  | "no_key"
+  | "malformed_key"
+  | "unknown_key"
+  | "wrong_secret"
+  | "revoked_key"
+  | "expired_key"
+  | "insufficient_scope"
+  | "namespace_not_owned";
+
+/** What is counted as one. */
+export interface RefusalSource {
+  readonly reason: RefusalReason;
+  /** The peer: an IPv4 address or the first 64 bits of an IPv6 one; empty when it is not known. */
+  readonly address: string;
+  /** The key that was meant, if there is one with this id, and whose it is. */
+  readonly keyId: string | null;
+  readonly tenant: string | null;
+}
+
+/** Denials of one source; the route and the request are those of the first. */
+export interface RefusalCount extends RefusalSource {
+  readonly route: string;
+  readonly requestId: string;
+  count: number;
+  /** Epoch ms. */
+  readonly firstMs: number;
+  lastMs: number;
+}
+
+/** What was refused within a moment. Data only: it crosses between threads. */
+export interface RefusalBatch {
+  readonly counts: readonly RefusalCount[];
+  /** Denials of further sources, more than are told apart. */
+  readonly untold: number;
+}
+
+/** Sources that are told apart within one moment. */
+const SOURCES_MAX = 256;
+const GATHER_MS = 1000;
+
+/** Collects a thread's denials and hands them on, at most once a second. */
+export class RefusalCounts {
+  readonly #deliver: (batch: RefusalBatch) => void;
+  readonly #gatherMs: number;
+  #counts = new Map<string, RefusalCount>();
+  #untold = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deliver: (batch: RefusalBatch) => void, gatherMs = GATHER_MS) {
+    this.#deliver = deliver;
+    this.#gatherMs = gatherMs;
+  }
+
+  /** Counts what was refused, if the fault is a refused authorisation. */
+  note(exchange: Exchange, code: FaultCode): void {
+    if (!CODES.has(code)) return;
+    const nowMs = exchange.services.clock();
+    const source = sourceOf(exchange, code);
+    const key = sourceKey(source);
+    const known = this.#counts.get(key);
+    this.#timer ??= setTimeout(() => this.flush(), this.#gatherMs).unref();
+    if (known !== undefined) {
+      known.count += 1;
+      known.lastMs = nowMs;
+    } else if (this.#counts.size >= SOURCES_MAX) {
+      this.#untold += 1;
+    } else {
+      const { routes } = exchange.services;
+      const route = routes[exchange.routeIndex]?.name ?? "";
+      const { requestId } = exchange;
+      const first = { ...source, route, requestId, count: 1, firstMs: nowMs, lastMs: nowMs };
+      this.#counts.set(key, first);
+    }
+  }
+
+  /** Hands on what there is. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = { counts: [...this.#counts.values()], untold: this.#untold };
+    if (batch.counts.length === 0) return;
+    this.#counts = new Map();
+    this.#untold = 0;
+    this.#deliver(batch);
+  }
+}
+
+/** Equal for denials that are counted together. */
+export function sourceKey({ reason, address, keyId }: RefusalSource): string {
+  return `${reason} ${address} ${keyId ?? ""}`;
+}
+
+function sourceOf(exchange: Exchange, code: FaultCode): RefusalSource {
+  const address = networkOf(exchange.peerAddress());
+  if (code === "unauthenticated") return { ...unknownCaller(exchange), address };
+  const { keyId, tenant } = exchange.principal;
+  return { reason: code as RefusalReason, address, keyId, tenant };
+}
+
+/** Why the keyring knew nobody. */
+function unknownCaller({ head, services }: Exchange): Omit<RefusalSource, "address"> {
+  const nobody = { keyId: null, tenant: null };
+  const { authorization } = head;
+  if (authorization === undefined) return { reason: "no_key", ...nobody };
+  const parsed = parseKey(authorization.replace(/^bearer +/i, ""));
+  if (parsed === undefined) return { reason: "malformed_key", ...nobody };
+  const stored = services.keyring.stored(parsed.keyId);
+  if (stored === undefined) return { reason: "unknown_key", ...nobody };
+  const { keyId, tenant, secretHash, revokedAtMs } = stored;
+  const digest = hash("sha256", parsed.secret, "buffer");
+  const isMatch = timingSafeEqual(digest, Buffer.from(secretHash, "hex"));
+  const reason = !isMatch ? "wrong_secret" : revokedAtMs === null ? "expired_key" : "revoked_key";
+  return { reason, keyId, tenant };
+}
+
+/**
+ * What a caller cannot change at will: all of an IPv4 address, of an IPv6 one the first 64 bits.
+ * `text` as a server gives it, with or without `::`; unchanged when it is no address.
+ */
+export function networkOf(text: string): string {
+  if (!text.includes(":")) return text;
+  const dotted = text.slice(text.lastIndexOf(":") + 1);
+  if (dotted.includes(".")) return dotted;
+  const [front = "", back] = text.split("%", 1)[0]!.split("::");
+  const head = front === "" ? [] : front.split(":");
+  const tail = back === undefined || back === "" ? [] : back.split(":");
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => "0");
+  const groups = [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+  if (groups.length !== 8 || groups.some(Number.isNaN)) return text;
+  const [high = 0, low = 0] = groups.slice(6);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped) return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
+}

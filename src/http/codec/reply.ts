@@ -1,0 +1,77 @@
+// Replies and problems: the one place where a fault becomes RFC 9457 problem+json, and the header
+// lines that replies share. Values put into headers are validated where they enter (tokens,
+// numbers, constants), so no reply can be split.
+import { type FaultCode, faultKind, ServiceFault } from "../../contract/faults.ts";
+import type { FieldError, Problem } from "../../contract/messages.ts";
+import { encodeMsgpack } from "./msgpack.ts";
+import { type Format, MEDIA_TYPES } from "./negotiation.ts";
+import type { Reply } from "../server/port.ts";
+
+/** SPEC §7 leaves error bodies open: types are stable URNs, one per code of the fault table. */
+const PROBLEM_TYPE_PREFIX = "urn:trustrank:problem:";
+export const PROBLEM_MEDIA_TYPE = "application/problem+json";
+const NO_STORE = "no-store";
+
+const INSTANCE_LENGTH_MAX = 512;
+const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
+
+/** The members of a problem, ready to be serialised or embedded in a batch item. */
+export function problemOf(
+  code: FaultCode,
+  detail: string,
+  path: string,
+  requestId: string,
+  errors: readonly FieldError[] = [],
+): Problem {
+  const { status, title } = faultKind(code);
+  const problem: Problem = {
+    type: PROBLEM_TYPE_PREFIX + code,
+    title,
+    status,
+    detail,
+    instance: path.slice(0, INSTANCE_LENGTH_MAX).replaceAll(UNSAFE_IN_PATH, "?"),
+    code,
+    request_id: requestId,
+  };
+  if (errors.length > 0) problem.errors = [...errors];
+  return problem;
+}
+
+/** The one conversion from fault to reply. */
+export function faultReply(fault: ServiceFault, path: string, requestId: string): Reply {
+  const kind: { status: number; retryAfterSec?: number } = faultKind(fault.code);
+  const headers = [
+    "Content-Type",
+    PROBLEM_MEDIA_TYPE,
+    "Cache-Control",
+    NO_STORE,
+    "X-Request-Id",
+    requestId,
+  ];
+  if (kind.retryAfterSec !== undefined) headers.push("Retry-After", String(kind.retryAfterSec));
+  if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
+  const problem = problemOf(fault.code, fault.detail, path, requestId, fault.errors);
+  return { status: kind.status, headers, body: JSON.stringify(problem) };
+}
+
+/** A reply that no cache may keep, in the format the caller asked for. */
+export function documentReply(
+  status: number,
+  value: unknown,
+  format: Format,
+  requestId: string,
+): Reply {
+  const body = format === "json" ? JSON.stringify(value) : encodeMsgpack(value);
+  return bodyReply(status, MEDIA_TYPES[format], body, requestId);
+}
+
+/** Like `documentReply` for a body that is already text or bytes. */
+export function bodyReply(
+  status: number,
+  mediaType: string,
+  body: string | Uint8Array,
+  requestId: string,
+): Reply {
+  const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", requestId];
+  return { status, headers, body };
+}

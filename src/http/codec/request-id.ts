@@ -1,0 +1,115 @@
+// Identity of a request: `X-Request-Id` taken when it is safe to echo, else a UUIDv7; `traceparent`
+// taken when it is exactly what W3C Trace Context level 1 allows, else ignored as that text
+// demands.
+import { randomFillSync } from "node:crypto";
+import { isToken } from "../../contract/identifiers.ts";
+
+const POOL_BYTES = 4096;
+/** Bytes drawn for each millisecond: all random bits of an id. */
+const RANDOM_BYTES = 10;
+/** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+const ID_BYTES = 36;
+/** Where the two bytes that count begin in the text. */
+const LOW_AT = 32;
+const HEX_DIGITS = Buffer.from("0123456789abcdef", "latin1");
+/** The id made last on this thread, and its text as bytes. */
+let lastId = "";
+let lastBytes = new Uint8Array(ID_BYTES);
+
+/**
+ * Writes an id, ASCII, into `bytes` at `at` and returns its length. The one made last, which is
+ * nearly always the one asked for, is at hand as bytes: its string is laid out flat for nobody.
+ */
+export function writeId(id: string, bytes: Buffer, at: number): number {
+  if (id !== lastId) return bytes.write(id, at, "latin1");
+  bytes.set(lastBytes, at);
+  return ID_BYTES;
+}
+
+/**
+ * Makes UUIDv7 strings that grow: the random bits are drawn anew each millisecond and counted up
+ * within it (RFC 9562 §6.2, method 2), so that of all but the last two bytes the text is kept.
+ */
+export class RequestIds {
+  readonly #pool = new Uint8Array(POOL_BYTES);
+  readonly #now: () => number;
+  #offset = POOL_BYTES;
+  #nowMs = -1;
+  /** The text up to the last two bytes, and what these count. */
+  #prefix = "";
+  #low = 0;
+  #fixed = "";
+  #high = 0;
+  readonly #bytes = new Uint8Array(ID_BYTES);
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** A new UUIDv7 (RFC 9562 §5.7). */
+  next(): string {
+    const nowMs = this.#now();
+    // A clock set back goes on counting in the millisecond it had reached.
+    if (nowMs > this.#nowMs) this.#draw(nowMs);
+    else if (this.#low === 0xffff) this.#carry();
+    else this.#low += 1;
+    lastId = this.#prefix + HEX[this.#low >>> 8]! + HEX[this.#low & 0xff]!;
+    this.#setBytes();
+    return lastId;
+  }
+
+  /** The caller's id when it is safe to echo, else a new one. */
+  take(header: string | undefined): string {
+    return header !== undefined && isToken(header) ? header : this.next();
+  }
+
+  /** A new millisecond: 74 random bits, the top one of those that count left clear. */
+  #draw(nowMs: number): void {
+    if (this.#offset + RANDOM_BYTES > POOL_BYTES) {
+      randomFillSync(this.#pool);
+      this.#offset = 0;
+    }
+    const bytes = this.#pool.subarray(this.#offset, this.#offset + RANDOM_BYTES);
+    this.#offset += RANDOM_BYTES;
+    const time = Math.trunc(nowMs).toString(16).padStart(12, "0");
+    const [a, b, c, d, e, f] = bytes as unknown as [number, number, number, number, number, number];
+    const version = (0x7000 | ((a & 0xf) << 8) | b).toString(16);
+    const variant = (0x8000 | ((c & 0x3f) << 8) | d).toString(16);
+    this.#fixed = `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${HEX[e]}${HEX[f]}`;
+    this.#high = ((bytes[6]! & 0x7f) << 8) | bytes[7]!;
+    this.#low = (bytes[8]! << 8) | bytes[9]!;
+    this.#nowMs = nowMs;
+    this.#setPrefix();
+  }
+
+  /** 65,536 ids in one millisecond, at most. */
+  #carry(): void {
+    this.#low = 0;
+    this.#high += 1;
+    this.#setPrefix();
+  }
+
+  #setBytes(): void {
+    const [bytes, low] = [this.#bytes, this.#low];
+    bytes[LOW_AT] = HEX_DIGITS[low >>> 12]!;
+    bytes[LOW_AT + 1] = HEX_DIGITS[(low >>> 8) & 0xf]!;
+    bytes[LOW_AT + 2] = HEX_DIGITS[(low >>> 4) & 0xf]!;
+    bytes[LOW_AT + 3] = HEX_DIGITS[low & 0xf]!;
+    lastBytes = bytes;
+  }
+
+  #setPrefix(): void {
+    const text = this.#fixed + this.#high.toString(16).padStart(4, "0");
+    // In one piece: it is part of every id of its millisecond.
+    this.#prefix = Buffer.from(text).toString();
+    this.#bytes.set(Buffer.from(text));
+  }
+}
+
+/** The header when it is a valid version 00 traceparent, else undefined. */
+export function parseTraceparent(header: string | undefined): string | undefined {
+  return header !== undefined && TRACEPARENT.test(header) ? header : undefined;
+}

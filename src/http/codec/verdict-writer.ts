@@ -1,0 +1,99 @@
+// Checks and handshakes as JSON text, by hand (verify-writer.ts has the third hot reply). Request
+// ids are tokens (checked where they enter), times and labels are ours: they are wrapped in quotes;
+// all other text is escaped. Byte for byte what JSON.stringify gives for members in the order of
+// contract/messages.ts; a compile error below says when a member is missing.
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  Leg,
+  VerdictStamp,
+} from "../../contract/messages.ts";
+import { num, quote, quoteAll } from "./json-text.ts";
+
+let lastTimes = { evaluatedAt: "", expiresAt: "", text: "" };
+
+/** The two times, as text kept for all replies of one millisecond. */
+export function timeMembers(stamp: Pick<VerdictStamp, "evaluated_at" | "expires_at">): string {
+  const { evaluated_at, expires_at } = stamp;
+  if (evaluated_at !== lastTimes.evaluatedAt || expires_at !== lastTimes.expiresAt) {
+    const text = `,"evaluated_at":"${evaluated_at}","expires_at":"${expires_at}"`;
+    lastTimes = { evaluatedAt: evaluated_at, expiresAt: expires_at, text };
+  }
+  return lastTimes.text;
+}
+
+/** SPEC §4.3 as JSON: a leg, its stamp, and the answer. */
+export function writeCheck(response: CheckResponse): string {
+  return (
+    `{${legMembers(response)},${stampMembers(response)},"stakes":${num(response.stakes)}` +
+    `,"allowed":${response.allowed}}`
+  );
+}
+
+/** SPEC §2.5 as JSON. */
+export function writeHandshake(response: HandshakeResponse): string {
+  return (
+    `{"initiator":${quote(response.initiator)},"counterparty":${quote(response.counterparty)}` +
+    `,"stakes":${num(response.stakes)},"a_to_b":{${legMembers(response.a_to_b)}}` +
+    `,"b_to_a":{${legMembers(response.b_to_a)}},"decision":"${response.decision}"` +
+    `,"connected":${response.connected},"reasons":${quoteAll(response.reasons)}` +
+    `,${stampMembers(response)}}`
+  );
+}
+
+function legMembers(leg: Leg): string {
+  const regime = leg.regime === undefined ? "" : `,"regime":"${leg.regime}"`;
+  const stakesMax = leg.max_stakes === null ? "null" : num(leg.max_stakes);
+  return (
+    `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
+    `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
+    `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
+    `,"max_stakes":${stakesMax}`
+  );
+}
+
+function stampMembers(stamp: VerdictStamp): string {
+  return (
+    `"request_id":"${stamp.request_id}","config_version":"${stamp.config_version}"` +
+    timeMembers(stamp)
+  );
+}
+
+/** Codes and labels of ours: letters, digits and underscores, so quoting them is wrapping them. */
+export function wrapAll(codes: readonly string[]): string {
+  if (codes.length === 0) return "[]";
+  let list = `["${codes[0]}`;
+  for (let index = 1; index < codes.length; index += 1) list += `","${codes[index]}`;
+  return `${list}"]`;
+}
+
+// Every member above, by name: a new member in messages.ts fails to compile here until it is
+// written.
+type StampMember = "request_id" | "config_version" | "evaluated_at" | "expires_at";
+type LegMember =
+  | "subject"
+  | "effective_score"
+  | "tier"
+  | "regime"
+  | "decision"
+  | "reasons"
+  | "reason_codes"
+  | "max_stakes";
+type HandshakeMember =
+  | StampMember
+  | "initiator"
+  | "counterparty"
+  | "stakes"
+  | "a_to_b"
+  | "b_to_a"
+  | "decision"
+  | "connected"
+  | "reasons";
+
+type Missing =
+  | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed">
+  | Exclude<keyof HandshakeResponse, HandshakeMember>;
+
+/** Compiles while nothing is missing. */
+const _complete: [Missing] extends [never] ? true : never = true;
+void _complete;

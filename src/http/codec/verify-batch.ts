@@ -1,0 +1,103 @@
+// Whole verify documents, bytes in and bytes out: the shape of work that is worth a thread hop.
+// The routes call it in place for small bodies; a pool worker calls the same function for large
+// ones, so that both give the same bytes.
+import type { Bureau } from "../../bureau/bureau.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { invalidRequest } from "../../contract/parse/field-rules.ts";
+import type {
+  FieldError,
+  Principal,
+  VerifyBatchResponse,
+  VerifyRequest,
+  VerifyResponse,
+} from "../../contract/messages.ts";
+import { parseJson } from "../../contract/parse/json.ts";
+import { parseVerifyBatch } from "../../contract/parse/requests.ts";
+import type { Verdict } from "../../contract/vocabulary.ts";
+import { encodeMsgpack, parseMsgpack } from "./msgpack.ts";
+import type { Format } from "./negotiation.ts";
+import { problemOf } from "./reply.ts";
+
+/** A batch as it crosses to another thread: structured-clonable, nothing but data. */
+export interface VerifyBatchTask {
+  body: Uint8Array;
+  bodyFormat: Format;
+  replyFormat: Format;
+  principal: Principal;
+  /** For the `instance` of problems. */
+  path: string;
+}
+
+/** What comes back: the reply's body, and what the meters must be told. */
+export interface VerifyBatchResult {
+  body: string | Uint8Array;
+  itemCount: number;
+  verdicts: Partial<Record<Verdict, number>>;
+}
+
+type BatchItem = VerifyBatchResponse["items"][number];
+
+/**
+ * Scores a batch. Throws ServiceFault for a wrong envelope; an item's fault stays with the item.
+ */
+export function scoreVerifyBatch(
+  task: VerifyBatchTask,
+  bureau: Bureau,
+  nextRequestId: () => string,
+): VerifyBatchResult | Promise<VerifyBatchResult> {
+  const document = task.bodyFormat === "json" ? parseJson(task.body) : parseMsgpack(asBuffer(task));
+  const requests = parseVerifyBatch(document);
+  const results = requests.map((request) => scoreItem(task, request, bureau, nextRequestId()));
+  if (results.some((result) => result instanceof Promise)) {
+    return Promise.all(results.map((result) => Promise.resolve(result))).then((items) =>
+      finish(task, items),
+    );
+  }
+  return finish(task, results as BatchItem[]);
+}
+
+/** A Buffer that crossed to another thread arrives as a plain Uint8Array. */
+function asBuffer({ body }: VerifyBatchTask): Buffer {
+  return Buffer.from(body.buffer, body.byteOffset, body.length);
+}
+
+function finish(task: VerifyBatchTask, items: BatchItem[]): VerifyBatchResult {
+  const verdicts: Partial<Record<Verdict, number>> = {};
+  for (const item of items) {
+    if (!("result" in item)) continue;
+    const { verdict } = item.result.policy_action;
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
+  }
+  const reply = { items };
+  const body = task.replyFormat === "json" ? JSON.stringify(reply) : encodeMsgpack(reply);
+  return { body, itemCount: items.length, verdicts };
+}
+
+/** One item under a request id of its own: an outcome must name the verdict it settles. */
+function scoreItem(
+  task: VerifyBatchTask,
+  request: VerifyRequest | FieldError[],
+  bureau: Bureau,
+  requestId: string,
+): BatchItem | Promise<BatchItem> {
+  try {
+    if (Array.isArray(request)) throw invalidRequest(request);
+    const response = bureau.verify(request, { requestId, principal: task.principal });
+    if (!(response instanceof Promise)) return itemResult(response);
+    return response.then(itemResult, (thrown: unknown) => itemProblem(task, requestId, thrown));
+  } catch (thrown) {
+    return itemProblem(task, requestId, thrown);
+  }
+}
+
+function itemResult(result: VerifyResponse): BatchItem {
+  return { status: 200, result };
+}
+
+/** A fault belongs to its item; a failure of ours fails the batch, where it is logged. */
+function itemProblem(task: VerifyBatchTask, requestId: string, thrown: unknown): BatchItem {
+  if (!(thrown instanceof ServiceFault)) throw thrown;
+  const { code, detail, errors } = thrown;
+  const problem = problemOf(code, detail, task.path, requestId, errors);
+  return { status: problem.status, problem };
+}

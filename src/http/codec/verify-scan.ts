@@ -1,0 +1,128 @@
+// The fast way into a verify request (SPEC §2.2): the bytes go into this thread's private module,
+// one call says where each member stands and which texts were met before: these have a string, the
+// others are cut out of the body's. Anything but the plain body that a gateway sends, sound or
+// broken, is left to contract/parse-json.ts and parse-requests.ts: this path accepts or declines
+// and never reports a fault.
+//
+// INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
+// test/http/verify-scan.test.ts holds it on generated and damaged bodies.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import {
+  ACTION_START,
+  AGENT_START,
+  BODY_BASE,
+  BODY_BYTES_MAX,
+  HASH_LENGTH,
+  HASH_START,
+  KEPT_ACTION,
+  KEPT_AGENT,
+  KEPT_SLOTS,
+  KEPT_SOURCES,
+  LEVEL,
+  REPLACED,
+  RESULT_BASE,
+  RESULT_WORDS,
+  SESSION,
+  SOURCE_COUNT,
+  SOURCES,
+  STAKES,
+} from "../../../assembly/wire/layout.ts";
+import type { VerifyContext, VerifyRequest } from "../../contract/messages.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+
+/** What the module exports. */
+interface ScanExports {
+  readonly memory: WebAssembly.Memory;
+  scan(length: number): number;
+}
+
+const EMPTY = Buffer.alloc(0);
+const MODULE_PATH = fileURLToPath(new URL("../../../build/wire.wasm", import.meta.url));
+
+/** The module, instantiated for this thread. Throws when the build is missing. */
+function instantiateScan(): ScanExports {
+  const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
+  return new WebAssembly.Instance(module, {}).exports as unknown as ScanExports;
+}
+
+class VerifyScanner {
+  readonly #exports: ScanExports;
+  readonly #input: Uint8Array;
+  readonly #words: Int32Array;
+  /** By slot: the string of a text met twice. Once made it is hashed and laid out flat for good. */
+  readonly #kept: (string | undefined)[] = Array.from({ length: KEPT_SLOTS });
+  /** The body under way, and as a string once a text has to be cut out of it. */
+  #body: Buffer = EMPTY;
+  #text = "";
+
+  constructor(exports: ScanExports) {
+    const { memory } = exports;
+    this.#exports = exports;
+    this.#input = new Uint8Array(memory.buffer, BODY_BASE, BODY_BYTES_MAX);
+    this.#words = new Int32Array(memory.buffer, RESULT_BASE, RESULT_WORDS);
+  }
+
+  read(body: Buffer): VerifyRequest | undefined {
+    const { length } = body;
+    if (length > BODY_BYTES_MAX) return undefined;
+    this.#input.set(body);
+    if (this.#exports.scan(length) !== 1) return undefined;
+    const words = this.#words;
+    this.#body = body;
+    const request: VerifyRequest = {
+      agent_id: this.#textAt(AGENT_START, KEPT_AGENT),
+      action: this.#textAt(ACTION_START, KEPT_ACTION),
+      tool_level: TOOL_LEVELS[words[LEVEL]!]!,
+      context: this.#context(),
+    };
+    const stakes = words[STAKES]!;
+    if (stakes >= 0) request.stakes = stakes;
+    this.#body = EMPTY;
+    this.#text = "";
+    return request;
+  }
+
+  /** Texts are asked for in the order in which the module kept them: a slot may change hands. */
+  #context(): VerifyContext {
+    const words = this.#words;
+    const context: VerifyContext = {};
+    const count = words[SOURCE_COUNT]!;
+    if (count >= 0) {
+      const sources: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        sources.push(this.#textAt(SOURCES + 2 * index, KEPT_SOURCES + index));
+      }
+      context.cited_sources = sources;
+    }
+    const hash = words[HASH_START]!;
+    if (hash >= 0) context.content_hash = this.#cut(hash, hash + HASH_LENGTH);
+    const seconds = words[SESSION]!;
+    if (seconds >= 0) context.session_duration_sec = seconds;
+    return context;
+  }
+
+  #textAt(bounds: number, keptAt: number): string {
+    const slot = this.#words[keptAt]!;
+    const [start, end] = [this.#words[bounds]!, this.#words[bounds + 1]!];
+    if (slot >= 0) return (this.#kept[slot] ??= this.#body.toString("latin1", start, end));
+    // A text met for the first time is mostly one of many: it gets its string when it comes again.
+    if (slot <= REPLACED) this.#kept[REPLACED - slot] = undefined;
+    if (this.#text === "") this.#text = this.#body.toString("latin1");
+    return this.#text.substring(start, end);
+  }
+
+  /** What differs from request to request. What was accepted is ASCII. */
+  #cut(start: number, end: number): string {
+    return this.#text === ""
+      ? this.#body.toString("latin1", start, end)
+      : this.#text.substring(start, end);
+  }
+}
+
+const scanner = new VerifyScanner(instantiateScan());
+
+/** The request in a plain body, or undefined: ask the general parser. Keeps nothing of `body`. */
+export function scanVerify(body: Buffer): VerifyRequest | undefined {
+  return scanner.read(body);
+}

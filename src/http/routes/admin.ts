@@ -1,0 +1,136 @@
+// Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
+// members they do not know (contract/parse-admin.ts).
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { KeyDescription, KeyRequest } from "../../contract/messages.ts";
+import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/admin.ts";
+import { csvOf } from "../codec/csv.ts";
+import type { Exchange } from "../exchange.ts";
+import type { NewKey } from "../access/keyring.ts";
+import type { Route } from "../route.ts";
+import { tenantOf } from "./decisions.ts";
+import type { Reply } from "../server/port.ts";
+import { type UsageAccount, usageReport } from "../access/usage.ts";
+
+const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
+/** Leaves the store time to answer its own timeout, which says more than ours. */
+const QUERY_DEADLINE_MS = 10_000;
+
+export const ADMIN_ROUTES: readonly Route[] = [
+  {
+    name: "create_key",
+    method: "POST",
+    path: "/v1/keys",
+    summary: "Makes an API key; its text is in this answer and nowhere else",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRequest" },
+    responses: { 201: { description: "The key, shown once", schema: "KeyCreated" } },
+    isSynchronous: false,
+    handle: createKey,
+  },
+  {
+    name: "list_keys",
+    method: "GET",
+    path: "/v1/keys",
+    summary: "Every key ever made, without secrets",
+    access: "admin",
+    responses: { 200: { description: "The keys", schema: "KeyList" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, { keys: exchange.services.keyring.list() }),
+  },
+  {
+    name: "revoke_key",
+    method: "DELETE",
+    path: "/v1/keys/{id}",
+    summary: "Revokes a key at once and for good",
+    access: "admin",
+    responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },
+    isSynchronous: false,
+    handle: revokeKey,
+  },
+  {
+    name: "query",
+    method: "POST",
+    path: "/v1/query",
+    summary: "One read-only SELECT over the tenant's rows; for an administrator over all",
+    access: "analytics:read",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
+    responses: {
+      200: { description: "Columns and rows, or CSV when asked for", schema: "QueryResult" },
+    },
+    isSynchronous: false,
+    deadlineMs: QUERY_DEADLINE_MS,
+    handle: query,
+  },
+  {
+    name: "usage",
+    method: "GET",
+    path: "/v1/usage",
+    summary: "Paid reads and free reports of the key; of all keys for an administrator",
+    access: "key",
+    responses: { 200: { description: "The counters", schema: "UsageReport" } },
+    isSynchronous: true,
+    handle: usage,
+  },
+];
+
+function usage(exchange: Exchange): Reply | Promise<Reply> {
+  const { allCounts, usage: meter } = exchange.services;
+  const report = (accounts: readonly UsageAccount[]) =>
+    exchange.document(200, usageReport(exchange.principal, meter.sinceMs, accounts));
+  if (allCounts === undefined) return report(meter.accounts());
+  return allCounts().then((threads) => report(threads.flatMap((thread) => thread.usage)));
+}
+
+async function createKey(exchange: Exchange): Promise<Reply> {
+  const request = parseKeyRequest(exchange.readDocument());
+  const { key, description } = await exchange.services.keyring.create(newKeyOf(request));
+  noteKeyChange(exchange, "api_key.created", description);
+  return exchange.document(201, { key, ...description });
+}
+
+async function revokeKey(exchange: Exchange): Promise<Reply> {
+  const description = await exchange.services.keyring.revoke(exchange.decodedParameter());
+  noteKeyChange(exchange, "api_key.revoked", description);
+  return exchange.document(200, description);
+}
+
+/** For `audit_events`. The change holds already: it waits for no store and fails with none. */
+function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
+  const { store, clock, logger } = exchange.services;
+  const { keyId: actor } = exchange.principal;
+  const noted = store.note("audit_events", {
+    recorded_at: clock(),
+    event,
+    tenant: key.tenant,
+    actor,
+    detail: key,
+  });
+  noted.catch((error: unknown) => {
+    const fields = { request_id: exchange.requestId, event, error: String(error) };
+    logger.error("a change of an API key was made and could not be noted", fields);
+  });
+}
+
+async function query(exchange: Exchange): Promise<Reply> {
+  const { sql, format } = parseQueryRequest(exchange.readDocument());
+  const result = await exchange.services.store.query(sql, QUERY_LIMITS, tenantOf(exchange));
+  if (format === "csv") return exchange.text(200, "text/csv; charset=utf-8", csvOf(result));
+  const { columns, rows, isTruncated, elapsedMs } = result;
+  return exchange.document(200, {
+    columns,
+    rows,
+    is_truncated: isTruncated,
+    elapsed_ms: elapsedMs,
+  });
+}
+
+function newKeyOf(request: KeyRequest): NewKey {
+  return {
+    tenant: request.tenant,
+    scopes: request.scopes,
+    ...(request.minimum_scores === undefined ? {} : { minimumScores: request.minimum_scores }),
+    ...(request.is_shadow === undefined ? {} : { isShadow: request.is_shadow }),
+    ...(request.label === undefined ? {} : { label: request.label }),
+    ...(request.expires_at === undefined ? {} : { expiresAtMs: request.expires_at }),
+  };
+}

@@ -1,0 +1,214 @@
+// OpenID AuthZEN Authorization API 1.0: the verdict for policy enforcement points that speak the
+// standard. What AuthZEN leaves to "properties" (tool level, stakes) is read where its users put
+// such things; the answer's context carries the verdict.
+import { invalidRequest, asBody, broken, isObject } from "../../contract/parse/field-rules.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { isAction } from "../../contract/identifiers.ts";
+import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+import type { Exchange } from "../exchange.ts";
+import { problemOf } from "../codec/reply.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
+
+const EVALUATION = "/access/v1/evaluation";
+const EVALUATIONS = "/access/v1/evaluations";
+
+export const AUTHZEN_ROUTES: readonly Route[] = [
+  {
+    name: "authzen_evaluation",
+    method: "POST",
+    path: EVALUATION,
+    summary: "AuthZEN access evaluation",
+    access: "score:read",
+    rateClass: "score",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "AuthzenEvaluation" },
+    responses: { 200: { description: "The decision", schema: "AuthzenDecision" } },
+    isSynchronous: true,
+    handle: evaluate,
+  },
+  {
+    name: "authzen_evaluations",
+    method: "POST",
+    path: EVALUATIONS,
+    summary: "AuthZEN access evaluations, up to 1,000, in order",
+    access: "score:read",
+    rateClass: "score",
+    body: { kind: "document", bytesMax: BATCH_BODY_BYTES_MAX, schema: "AuthzenEvaluations" },
+    responses: { 200: { description: "The decisions", schema: "AuthzenDecisions" } },
+    isSynchronous: false,
+    handle: evaluateAll,
+  },
+  {
+    name: "authzen_configuration",
+    method: "GET",
+    path: "/.well-known/authzen-configuration",
+    summary: "AuthZEN discovery",
+    access: "none",
+    responses: { 200: { description: "Where to ask", schema: "AuthzenConfiguration" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: configuration,
+  },
+];
+
+interface AuthzenDecision {
+  decision: boolean;
+  context: Record<string, unknown>;
+}
+
+type Members = Record<string, unknown>;
+
+async function evaluate(exchange: Exchange): Promise<Reply> {
+  const request = requestOf(asBody(exchange.readDocument()));
+  return exchange.document(200, decisionOf(await askBureau(exchange, request)));
+}
+
+/** AuthZEN §7: members of the envelope stand in for those an evaluation leaves out. */
+async function evaluateAll(exchange: Exchange): Promise<Reply> {
+  const envelope = asBody(exchange.readDocument());
+  const { evaluations, options } = envelope;
+  if (evaluations === undefined || (Array.isArray(evaluations) && evaluations.length === 0)) {
+    const response = await askBureau(exchange, requestOf(envelope));
+    return exchange.document(200, decisionOf(response));
+  }
+  if (!Array.isArray(evaluations) || evaluations.length > BATCH_ITEMS_MAX) {
+    const detail = `must be a list of at most ${BATCH_ITEMS_MAX} evaluations`;
+    throw invalidRequest([broken("/evaluations", "type", detail)]);
+  }
+  const stopsAt = stopOf(options);
+  const decided: AuthzenDecision[] = [];
+  for (const item of evaluations) {
+    const result = await evaluateOne(exchange, envelope, item);
+    decided.push(result);
+    if (result.decision === stopsAt) break;
+  }
+  exchange.services.limiter.charge(exchange.principal, "score", decided.length - 1);
+  return exchange.document(200, { evaluations: decided });
+}
+
+/** One evaluation's fault is its own denial and says so (AuthZEN §7.2.1). */
+async function evaluateOne(
+  exchange: Exchange,
+  defaults: Members,
+  item: unknown,
+): Promise<AuthzenDecision> {
+  const requestId = exchange.services.requestIds.next();
+  try {
+    const { subject, action, resource, context } = { ...defaults, ...asBody(item) };
+    const request = requestOf({ subject, action, resource, context });
+    return decisionOf(await askBureau(exchange, request, requestId));
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    const { code, detail, errors } = thrown;
+    const problem = problemOf(code, detail, exchange.head.path, requestId, errors);
+    const error = { status: problem.status, message: detail, code, errors };
+    return { decision: false, context: { error, request_id: requestId } };
+  }
+}
+
+const STOPS: Readonly<Record<string, boolean | undefined>> = {
+  execute_all: undefined,
+  deny_on_first_deny: false,
+  permit_on_first_permit: true,
+};
+
+/** The decision after which nothing more is evaluated; undefined: all are. */
+function stopOf(options: unknown): boolean | undefined {
+  const semantic = isObject(options) ? options["evaluations_semantic"] : undefined;
+  if (semantic === undefined) return undefined;
+  if (typeof semantic === "string" && Object.hasOwn(STOPS, semantic)) return STOPS[semantic];
+  const detail = `must be one of ${Object.keys(STOPS).join(", ")}`;
+  throw invalidRequest([broken("/options/evaluations_semantic", "enum", detail)]);
+}
+
+function requestOf(members: Members): VerifyRequest {
+  const subject = entity(members, "subject");
+  const action = entity(members, "action");
+  const resource = entity(members, "resource");
+  const context = isObject(members["context"]) ? members["context"] : {};
+  const { content_hash, cited_sources, session_duration_sec } = context;
+  const { content, content_type, question } = context;
+  const asked = { content_hash, cited_sources, session_duration_sec, content, content_type };
+  const given = Object.entries({ ...asked, question }).filter(([, value]) => value !== undefined);
+  const places = [properties(action), properties(resource), context];
+  return verifyRequestOf({
+    agent_id: subject["id"],
+    action: actionName(action["name"], resource["type"]),
+    tool_level: strictestLevel(places),
+    stakes: places.map((place) => place["stakes"]).find((value) => value !== undefined),
+    context: Object.fromEntries(given),
+  });
+}
+
+function entity(members: Members, name: string): Members {
+  const value = members[name];
+  if (isObject(value)) return value;
+  const code = value === undefined ? "required" : "type";
+  throw invalidRequest([broken(`/${name}`, code, "must be an object")]);
+}
+
+function properties(value: Members): Members {
+  return isObject(value["properties"]) ? value["properties"] : {};
+}
+
+/** AuthZEN names actions freely (`can_read`): the resource's type makes one of ours of it. */
+function actionName(name: unknown, type: unknown): unknown {
+  if (isAction(name) || typeof type !== "string") return name;
+  return typeof name === "string" ? `${type}.${name}` : name;
+}
+
+/**
+ * AuthZEN knows no tool levels: the strictest of those named, L3 when none is. An unknown word is
+ * left for the parser to refuse.
+ */
+function strictestLevel(places: readonly Members[]): unknown {
+  let strictest = -1;
+  for (const place of places) {
+    const level = place["tool_level"];
+    if (level === undefined) continue;
+    const index = (TOOL_LEVELS as readonly unknown[]).indexOf(level);
+    if (index < 0) return level;
+    strictest = Math.max(strictest, index);
+  }
+  return TOOL_LEVELS[strictest] ?? "L3";
+}
+
+function decisionOf(response: VerifyResponse): AuthzenDecision {
+  const { policy_action: policy, trust_evaluation: trust } = response;
+  return {
+    decision: isLetThrough(response),
+    context: {
+      verdict: policy.verdict,
+      log_reason: policy.log_reason,
+      reason_codes: response.reason_codes,
+      score: trust.score,
+      tier: trust.tier,
+      risk_level: trust.risk_level,
+      enforced: response.enforced,
+      request_id: response.request_id,
+      config_version: response.config_version,
+      evaluated_at: response.evaluated_at,
+      expires_at: response.expires_at,
+    },
+  };
+}
+
+const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
+
+/** The address is the one that was asked: behind a proxy, the proxy's. */
+function configuration(exchange: Exchange): Reply {
+  const { host, forwarded } = exchange.head;
+  if (host === undefined || !HOST.test(host)) {
+    throw new ServiceFault("invalid_parameter", "header `host` is not a host");
+  }
+  const scheme = forwarded?.get("x-forwarded-proto") === "https" ? "https" : "http";
+  const base = `${scheme}://${host}`;
+  return exchange.document(200, {
+    policy_decision_point: base,
+    access_evaluation_endpoint: base + EVALUATION,
+    access_evaluations_endpoint: base + EVALUATIONS,
+  });
+}

@@ -1,0 +1,251 @@
+// Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance told
+// after the fact, decisions read back and judged again, reviews, and days as Parquet. A key sees
+// its own tenant's rows; an administrator's sees all.
+import type { DecisionFilter, ReplayableLeg } from "../../contract/decisions.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import {
+  parseDay,
+  parseLimit,
+  parseProvenanceRecord,
+  parseReplayRequest,
+  parseReviewResolution,
+  parseSince,
+} from "../../contract/parse/decisions.ts";
+import type { ExportView } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import { bodyReply } from "../codec/reply.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+const PARQUET = "application/vnd.apache.parquet";
+const READ_DEADLINE_MS = 10_000;
+/** A day of a busy service is some hundred megabytes of rows. */
+const EXPORT_DEADLINE_MS = 60_000;
+/** Legs of one decision, and of those before it that a caller gave the same id. */
+const LEGS_MAX = 10;
+
+const LIST_QUERY = {
+  agent: "Subject or viewer",
+  since: "Not before: a date, an RFC 3339 date-time or epoch ms",
+  limit: "At most so many rows, 1 to 1000; 100 when left out",
+} as const;
+
+const SHARED = { isSynchronous: false, deadlineMs: READ_DEADLINE_MS } as const;
+
+export const DECISION_ROUTES: readonly Route[] = [
+  {
+    name: "record_provenance",
+    method: "POST",
+    path: "/v1/provenance",
+    summary: "Records what an agent wrote from which sources; kept for the analysts",
+    access: "outcomes:write",
+    rateClass: "outcomes",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ProvenanceRecord" },
+    responses: { 202: { description: "Taken; stored soon", schema: "Accepted" } },
+    isSynchronous: false,
+    handle: recordProvenance,
+  },
+  {
+    ...SHARED,
+    name: "list_decisions",
+    method: "GET",
+    path: "/v1/decisions",
+    summary: "The tenant's decisions, newest first, one entry per leg",
+    access: "score:read",
+    query: LIST_QUERY,
+    responses: { 200: { description: "The decisions", schema: "DecisionList" } },
+    handle: listDecisions,
+  },
+  {
+    ...SHARED,
+    name: "replay_decision",
+    method: "POST",
+    path: "/v1/decisions/{request_id}/replay",
+    summary: "Judges a decision again under the active or a named config; says what differs",
+    access: "score:read",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReplayRequest" },
+    responses: { 200: { description: "Identical, or the differences", schema: "DecisionReplay" } },
+    handle: replayDecision,
+  },
+  {
+    ...SHARED,
+    name: "read_decision",
+    method: "GET",
+    path: "/v1/decisions/{request_id}",
+    summary: "One decision with the inputs it was judged from",
+    access: "score:read",
+    responses: { 200: { description: "Its legs", schema: "DecisionRecord" } },
+    handle: readDecision,
+  },
+  {
+    ...SHARED,
+    name: "list_reviews",
+    method: "GET",
+    path: "/v1/reviews",
+    summary: "Decisions flagged for a person: low scores let through, held back, escalated",
+    access: "score:read",
+    query: { ...LIST_QUERY, open: "1: only those nobody has resolved" },
+    responses: { 200: { description: "The reviews", schema: "ReviewList" } },
+    handle: listReviews,
+  },
+  {
+    ...SHARED,
+    name: "resolve_review",
+    method: "POST",
+    path: "/v1/reviews/{request_id}",
+    summary: "Records what a person made of a flagged decision",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewResolution" },
+    responses: { 200: { description: "As it is recorded", schema: "Review" } },
+    handle: resolveReview,
+  },
+  {
+    ...SHARED,
+    name: "list_export_days",
+    method: "GET",
+    path: "/v1/export/{view}/days",
+    summary: "Days (UTC) that `outcomes` or `decisions` has rows of",
+    access: "analytics:read",
+    query: { since: LIST_QUERY.since },
+    responses: { 200: { description: "The days", schema: "ExportDays" } },
+    handle: listExportDays,
+  },
+  {
+    ...SHARED,
+    name: "export_day",
+    method: "GET",
+    path: "/v1/export/{view}",
+    summary: "One day of `outcomes` or `decisions` as a Parquet file",
+    access: "analytics:read",
+    query: { day: "The day, as `2026-01-31`; required", since: LIST_QUERY.since },
+    responses: { 200: { description: "The file", mediaType: PARQUET } },
+    isFixedFormat: true,
+    deadlineMs: EXPORT_DEADLINE_MS,
+    handle: exportDay,
+  },
+];
+
+/** Answered before it is committed (SPEC §4.9: asynchronous), but not when too many wait. */
+async function recordProvenance(exchange: Exchange): Promise<Reply> {
+  const { store, clock, logger } = exchange.services;
+  const record = parseProvenanceRecord(exchange.readDocument());
+  const noted = store.note("provenance", {
+    ...record,
+    recorded_at: clock(),
+    tenant: exchange.principal.tenant,
+    request_id: record.request_id ?? null,
+  });
+  noted.catch((error: unknown) => {
+    const fields = { request_id: exchange.requestId, error: String(error) };
+    logger.error("provenance was taken and could not be stored", fields);
+  });
+  await Promise.race([noted, new Promise((resolve) => setImmediate(resolve))]);
+  return exchange.document(202, { accepted: true, request_id: exchange.requestId });
+}
+
+async function listDecisions(exchange: Exchange): Promise<Reply> {
+  const legs = await exchange.services.store.decisions(filterOf(exchange));
+  return exchange.document(200, { decisions: legs.map(withoutInputs) });
+}
+
+function withoutInputs(leg: ReplayableLeg): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(leg).filter(([name]) => name !== "inputs"));
+}
+
+async function readDecision(exchange: Exchange): Promise<Reply> {
+  const legs = await legsOf(exchange);
+  return exchange.document(200, { request_id: exchange.decodedParameter(), legs });
+}
+
+async function replayDecision(exchange: Exchange): Promise<Reply> {
+  const isEmpty = exchange.body.length === 0;
+  const configVersion = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
+  const legs = await legsOf(exchange);
+  return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
+}
+
+async function listReviews(exchange: Exchange): Promise<Reply> {
+  const isOpen = new URLSearchParams(exchange.head.query).get("open") === "1";
+  const reviews = await exchange.services.store.reviews(filterOf(exchange), isOpen);
+  return exchange.document(200, { reviews });
+}
+
+async function resolveReview(exchange: Exchange): Promise<Reply> {
+  const { resolution, note = null } = parseReviewResolution(exchange.readDocument());
+  const [leg] = await legsOf(exchange);
+  if (leg?.flagged !== true) {
+    throw new ServiceFault("not_found", "no flagged decision has this request id");
+  }
+  const { store, clock } = exchange.services;
+  const recordedAtMs = clock();
+  const { request_id, tenant } = leg;
+  const key_id = exchange.principal.keyId;
+  const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
+  await store.note("reviews", event);
+  const recorded_at = new Date(recordedAtMs).toISOString();
+  return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
+}
+
+async function listExportDays(exchange: Exchange): Promise<Reply> {
+  const { store } = exchange.services;
+  const sinceMs = sinceOf(exchange) ?? 0;
+  const days = await store.exportDays(viewOf(exchange), sinceMs, tenantOf(exchange));
+  return exchange.document(200, { days });
+}
+
+async function exportDay(exchange: Exchange): Promise<Reply> {
+  const day = parseDay(new URLSearchParams(exchange.head.query).get("day"));
+  const { store } = exchange.services;
+  const sinceMs = sinceOf(exchange) ?? 0;
+  const bytes = await store.exportDay(viewOf(exchange), day, sinceMs, tenantOf(exchange));
+  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.requestId);
+}
+
+/** Of several decisions under one id (ids are the caller's to choose) the newest. */
+async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
+  const found = await exchange.services.store.decisions({
+    tenant: tenantOf(exchange),
+    requestId: exchange.decodedParameter(),
+    limit: LEGS_MAX,
+  });
+  const [newest] = found;
+  // Another tenant's decision is not told from one that never was.
+  if (newest === undefined) {
+    throw new ServiceFault("not_found", "no decision has this request id");
+  }
+  const { evaluated_at, tenant, kind } = newest;
+  const isSame = (leg: ReplayableLeg) =>
+    leg.evaluated_at === evaluated_at && leg.tenant === tenant && leg.kind === kind;
+  const legs = found.filter(isSame);
+  return legs.filter((leg, index) => legs.findIndex((each) => each.leg === leg.leg) === index);
+}
+
+function filterOf(exchange: Exchange): DecisionFilter {
+  const query = new URLSearchParams(exchange.head.query);
+  const filter: DecisionFilter = {
+    tenant: tenantOf(exchange),
+    limit: parseLimit(query.get("limit")),
+  };
+  const agent = query.get("agent");
+  if (agent !== null) filter.agent = agent;
+  const sinceMs = sinceOf(exchange);
+  if (sinceMs !== undefined) filter.sinceMs = sinceMs;
+  return filter;
+}
+
+function sinceOf(exchange: Exchange): number | undefined {
+  const since = new URLSearchParams(exchange.head.query).get("since");
+  return since === null ? undefined : parseSince(since);
+}
+
+/** Whose rows the caller sees; undefined: of every tenant. */
+export function tenantOf({ principal }: Exchange): string | undefined {
+  return principal.scopes.has("admin") ? undefined : principal.tenant;
+}
+
+function viewOf(exchange: Exchange): ExportView {
+  const view = exchange.parameter;
+  if (view === "outcomes" || view === "decisions") return view;
+  throw new ServiceFault("not_found", "only `outcomes` and `decisions` are exported");
+}

@@ -1,0 +1,178 @@
+// `/v1/gateway/authorize`: the verdict in the words of the gateways that ask before they forward.
+// Status and headers carry it, because nginx sees nothing else; what each gateway makes of a status
+// differs, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { VerifyResponse } from "../../contract/messages.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Forwarded, Reply } from "../server/port.ts";
+import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
+
+/** Whether a denial's body reaches the end client, and is therefore worth writing. */
+const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
+  envoy: { hasBody: true },
+  nginx: { hasBody: false },
+  traefik: { hasBody: true },
+  caddy: { hasBody: true },
+};
+
+const RESPONSES = {
+  200: { description: "Let through; the verdict is in the headers" },
+  403: { description: "Not let through; the reason is in the headers" },
+} as const;
+
+const SHARED = {
+  access: "score:read",
+  rateClass: "score",
+  summary: "A verdict for a gateway: status and `X-Trust-*` headers",
+  responses: RESPONSES,
+  isFixedFormat: true,
+} as const;
+
+const QUERY = {
+  profile: "envoy, nginx, traefik or caddy; required",
+  agent_id: "Whom the gateway authenticated; else header `X-Trust-Agent-Id`",
+  action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
+  tool_level: "L0 to L3; else `X-Trust-Tool-Level`; required",
+  stakes: "The value at risk; else `X-Trust-Stakes`",
+} as const;
+
+/** Envoy sends the original method and appends the original path, query included, to its prefix. */
+const ENVOY_PATH = "/v1/gateway/envoy/{path}";
+const ENVOY_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+
+export const GATEWAY_ROUTES: readonly Route[] = [
+  {
+    ...SHARED,
+    name: "gateway_authorize",
+    method: "GET",
+    path: "/v1/gateway/authorize",
+    query: QUERY,
+    isSynchronous: true,
+    handle: authorize,
+  },
+  {
+    ...SHARED,
+    name: "gateway_authorize_post",
+    method: "POST",
+    path: "/v1/gateway/authorize",
+    query: QUERY,
+    // Not for the answer, which comes at once: adapters hand over a `POST`'s query only then.
+    isSynchronous: false,
+    handle: authorize,
+  },
+  ...ENVOY_METHODS.map(envoyRoute),
+];
+
+function envoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
+  const name = `gateway_envoy_${method.toLowerCase()}`;
+  const handle = authorizeEnvoy;
+  return { ...SHARED, name, method, path: ENVOY_PATH, isSynchronous: true, handle };
+}
+
+function authorize(exchange: Exchange): Reply | Promise<Reply> {
+  const query = new URLSearchParams(exchange.head.query);
+  for (const name of Object.keys(QUERY)) {
+    if (query.getAll(name).length > 1) {
+      throw new ServiceFault("invalid_parameter", `query parameter \`${name}\` is repeated`);
+    }
+  }
+  return decide(exchange, query.get("profile") ?? "", query);
+}
+
+/** The query is the end client's own, so nothing is read from it: headers alone say what counts. */
+function authorizeEnvoy(exchange: Exchange): Reply | Promise<Reply> {
+  return decide(exchange, "envoy", undefined);
+}
+
+function decide(
+  exchange: Exchange,
+  profile: string,
+  query: URLSearchParams | undefined,
+): Reply | Promise<Reply> {
+  if (!Object.hasOwn(PROFILES, profile)) {
+    const names = Object.keys(PROFILES).join(", ");
+    throw new ServiceFault("invalid_parameter", `\`profile\` must be one of ${names}`);
+  }
+  const request = verifyRequestOf(membersOf(exchange, query));
+  const response = askBureau(exchange, request);
+  const hasBody = PROFILES[profile]?.hasBody === true;
+  if (response instanceof Promise) {
+    return response.then((settled) => gatewayReply(exchange, settled, hasBody));
+  }
+  return gatewayReply(exchange, response, hasBody);
+}
+
+/**
+ * The query is written by the gateway's operator, headers may have come from anywhere: where both
+ * say something, the query holds.
+ */
+function membersOf(
+  exchange: Exchange,
+  query: URLSearchParams | undefined,
+): Record<string, unknown> {
+  const forwarded: Forwarded = exchange.head.forwarded ?? NOTHING;
+  const given = (parameter: string, header: string) =>
+    query?.get(parameter) ?? forwarded.get(header);
+  const session = forwarded.get("x-trust-session-sec");
+  return {
+    agent_id: given("agent_id", "x-trust-agent-id"),
+    action: given("action", "x-trust-action") ?? actionOf(exchange, forwarded),
+    tool_level: given("tool_level", "x-trust-tool-level"),
+    stakes: numberOf(given("stakes", "x-trust-stakes")),
+    context: session === undefined ? {} : { session_duration_sec: numberOf(session) },
+  };
+}
+
+const NOTHING: Forwarded = new Map();
+const NUMBER = /^[0-9]{1,13}(?:\.[0-9]{1,6})?$/;
+
+/** What is no plain decimal number stays text, and the parser says which member is wrong. */
+function numberOf(text: string | undefined): number | string | undefined {
+  return text !== undefined && NUMBER.test(text) ? Number(text) : text;
+}
+
+function actionOf(exchange: Exchange, forwarded: Forwarded): string {
+  const method =
+    forwarded.get("x-forwarded-method") ??
+    forwarded.get("x-original-method") ??
+    exchange.head.method;
+  return `http.${method.toLowerCase()}`;
+}
+
+/** 200 or 403: no gateway knows CHALLENGE or QUARANTINE, so the header says which it is. */
+function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boolean): Reply {
+  const { policy_action: policy, trust_evaluation: trust } = response;
+  const isAllowed = isLetThrough(response);
+  const remainingMs = Date.parse(response.expires_at) - exchange.services.clock();
+  const ageSec = Math.max(0, Math.floor(remainingMs / 1000));
+  const headers = [
+    "Content-Type",
+    "application/json",
+    // A denial goes on to the end client, whose cache must not keep it.
+    "Cache-Control",
+    isAllowed ? `private, max-age=${ageSec}` : "no-store",
+    "X-Request-Id",
+    exchange.requestId,
+    "X-Trust-Effective",
+    isAllowed ? "allow" : "deny",
+    "X-Trust-Verdict",
+    policy.verdict,
+    "X-Trust-Reason",
+    policy.log_reason,
+    "X-Trust-Score",
+    String(trust.score),
+    "X-Trust-Tier",
+    trust.tier,
+    "X-Trust-Risk",
+    trust.risk_level,
+    "X-Trust-Enforced",
+    String(response.enforced),
+    "X-Trust-Request-Id",
+    response.request_id,
+  ];
+  if (isAllowed) return { status: 200, headers, body: "" };
+  const { verdict, log_reason: reason } = policy;
+  const body = JSON.stringify({ verdict, reason, request_id: response.request_id });
+  return { status: 403, headers, body: hasBody ? body : "" };
+}

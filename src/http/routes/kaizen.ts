@@ -1,0 +1,149 @@
+// Routes of kaizen: start a run, read what runs found (as data or as a page), take a promotion
+// back. A run may take a minute: `wait` false answers at once with its id.
+import {
+  asBody,
+  broken,
+  invalidRequest,
+  note,
+  typeFault,
+  unknownMembers,
+} from "../../contract/parse/field-rules.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { Kaizen, RunRequest } from "../../kaizen/kaizen.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+const RUN_DEADLINE_MS = 300_000;
+const HOLDOUT_DAYS_MAX = 365;
+const RUN_MEMBERS = ["dry_run", "holdout_days", "sign_off", "wait"];
+const ROLLBACK_MEMBERS = ["reason"];
+const REASON_LENGTH_MAX = 500;
+
+export const KAIZEN_ROUTES: readonly Route[] = [
+  {
+    name: "kaizen_run",
+    method: "POST",
+    path: "/v1/kaizen/run",
+    summary: "Re-fits the weights from settled outcomes; promotes them if every gate passes",
+    access: "kaizen:run",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenRunRequest" },
+    responses: {
+      200: { description: "Promoted or not, and every gate's numbers", schema: "KaizenRun" },
+      202: { description: "Under way (`wait` false)", schema: "KaizenRun" },
+    },
+    isSynchronous: false,
+    deadlineMs: RUN_DEADLINE_MS,
+    handle: startRun,
+  },
+  {
+    name: "kaizen_runs",
+    method: "GET",
+    path: "/v1/kaizen/runs",
+    summary: "What is live, what is under way, and every run, newest first",
+    access: "kaizen:run",
+    responses: { 200: { description: "Status and runs", schema: "KaizenRuns" } },
+    isSynchronous: true,
+    handle: (exchange) => {
+      const kaizen = kaizenOf(exchange);
+      return exchange.document(200, { ...kaizen.status(), runs: kaizen.runs() });
+    },
+  },
+  {
+    name: "kaizen_show",
+    method: "GET",
+    path: "/v1/kaizen/runs/{id}",
+    summary: "One run with every number it rests on",
+    access: "kaizen:run",
+    responses: { 200: { description: "The run", schema: "KaizenRun" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, findRun(exchange)),
+  },
+  {
+    name: "kaizen_report",
+    method: "GET",
+    path: "/v1/kaizen/reports/{id}",
+    summary: "One run as a self-contained page with plots",
+    access: "kaizen:run",
+    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: (exchange) => {
+      const page = kaizenOf(exchange).report(exchange.decodedParameter());
+      if (page === undefined) throw new ServiceFault("not_found", "no such run");
+      return exchange.text(200, "text/html; charset=utf-8", page);
+    },
+  },
+  {
+    name: "kaizen_rollback",
+    method: "POST",
+    path: "/v1/kaizen/rollback",
+    summary: "Restores the config before the newest promotion",
+    access: "kaizen:run",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KaizenRollbackRequest" },
+    responses: { 200: { description: "What is live now", schema: "KaizenRollback" } },
+    isSynchronous: false,
+    handle: rollback,
+  },
+];
+
+function kaizenOf(exchange: Exchange): Kaizen {
+  const { kaizen } = exchange.services;
+  if (kaizen !== undefined) return kaizen;
+  throw new ServiceFault("not_found", "this service runs without kaizen");
+}
+
+function findRun(exchange: Exchange): object {
+  const run = kaizenOf(exchange).find(exchange.decodedParameter());
+  if (run === undefined) throw new ServiceFault("not_found", "no such run");
+  return run;
+}
+
+async function startRun(exchange: Exchange): Promise<Reply> {
+  const { request, isWaiting } = parseRun(exchange.readDocument(), exchange.principal.tenant);
+  const kaizen = kaizenOf(exchange);
+  const started = kaizen.start(request);
+  if (started === undefined) throw new ServiceFault("overloaded", "a run is under way");
+  if (isWaiting) return exchange.document(200, await started.done);
+  return exchange.document(202, { run_id: started.id, state: "running" });
+}
+
+async function rollback(exchange: Exchange): Promise<Reply> {
+  const members = asBody(exchange.readDocument());
+  const { reason } = members;
+  let errors = unknownMembers(members, ROLLBACK_MEMBERS);
+  if (reason !== undefined) errors = note(errors, typeFault("/reason", reason, "string"));
+  if (typeof reason === "string" && reason.length > REASON_LENGTH_MAX) {
+    errors = note(errors, broken("/reason", "length", `is longer than ${REASON_LENGTH_MAX}`));
+  }
+  if (errors !== undefined) throw invalidRequest(errors);
+  const done = await kaizenOf(exchange).rollback((reason as string | undefined) ?? "by command");
+  if (done === undefined) throw new ServiceFault("not_found", "there is no promotion to take back");
+  return exchange.document(200, done);
+}
+
+function parseRun(value: unknown, tenant: string): { request: RunRequest; isWaiting: boolean } {
+  const members = asBody(value);
+  const { dry_run, holdout_days, sign_off, wait } = members;
+  let errors = unknownMembers(members, RUN_MEMBERS);
+  for (const [name, flag] of Object.entries({ dry_run, sign_off, wait })) {
+    if (flag !== undefined) errors = note(errors, typeFault(`/${name}`, flag, "boolean"));
+  }
+  if (holdout_days !== undefined && !isDays(holdout_days)) {
+    const detail = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
+    errors = note(errors, broken("/holdout_days", "range", detail));
+  }
+  if (errors !== undefined) throw invalidRequest(errors);
+  const request: RunRequest = {
+    isDryRun: dry_run === true,
+    isSignedOff: sign_off === true,
+    startedBy: tenant,
+    ...(holdout_days === undefined ? {} : { holdoutDays: holdout_days as number }),
+  };
+  return { request, isWaiting: wait !== false };
+}
+
+function isDays(value: unknown): boolean {
+  return typeof value === "number" && value >= 1 && value <= HOLDOUT_DAYS_MAX;
+}

@@ -1,0 +1,268 @@
+// Routes that take evidence: the write rail (SPEC §4.4) and the operators' bulk import. Reporting
+// is free (SPEC §1). Answers wait for durability, so these are the asynchronous routes.
+import { ServiceFault } from "../../contract/faults.ts";
+import { isPlainText, isToken } from "../../contract/identifiers.ts";
+import {
+  BATCH_BODY_BYTES_MAX,
+  IMPORT_SOURCE_LENGTH_MAX,
+  OUTCOME_BATCH_BYTES_MAX,
+  OUTCOME_BODY_BYTES_MAX,
+  OUTCOME_ID_LENGTH_MAX,
+} from "../../contract/limits.ts";
+import type { ImportReport, OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import {
+  isSignedItem,
+  type OutcomeRow,
+  outcomeRows,
+  parseOutcome,
+  parseOutcomeBatch,
+  readLines,
+  type SignedItem,
+} from "../../contract/parse/outcome-batch.ts";
+import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import type { ImportResult as BatchItem } from "../../bureau/bureau.ts";
+import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
+import type { Exchange } from "../exchange.ts";
+import { bodyFormat, isNdjson, MEDIA_TYPES, requireNdjson } from "../codec/negotiation.ts";
+import { bodyReply, problemOf } from "../codec/reply.ts";
+import { parseTraceparent } from "../codec/request-id.ts";
+import type { Route } from "../route.ts";
+import { reportersOf } from "./reporters.ts";
+import type { Reply } from "../server/port.ts";
+
+const SOURCE_DEFAULT = "upload";
+
+export const OUTCOME_ROUTES: readonly Route[] = [
+  {
+    name: "report_outcome",
+    method: "POST",
+    path: "/v1/outcomes",
+    summary: "Reports one settled outcome; answered once it is durable",
+    access: "outcomes:write",
+    rateClass: "outcomes",
+    body: { kind: "document", bytesMax: OUTCOME_BODY_BYTES_MAX, schema: "OutcomeRequest" },
+    responses: {
+      201: { description: "Recorded", schema: "OutcomeReceipt" },
+      200: { description: "A repeat: the first receipt", schema: "OutcomeReceipt" },
+    },
+    isSynchronous: false,
+    handle: reportOutcome,
+  },
+  {
+    name: "report_outcomes",
+    method: "POST",
+    path: "/v1/outcomes/batch",
+    summary:
+      "Reports up to 1,000 outcomes, as an array or lines, signed as a whole or each by item",
+    access: "outcomes:write",
+    rateClass: "outcomes",
+    body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },
+    responses: { 200: { description: "One item per outcome", schema: "OutcomeBatchResponse" } },
+    isSynchronous: false,
+    deadlineMs: 10_000,
+    handle: reportOutcomes,
+  },
+  {
+    name: "import_outcomes",
+    method: "POST",
+    path: "/v1/outcomes/import",
+    summary: "Bulk load by the operator: one outcome per line, of any age, never all or nothing",
+    access: "admin",
+    body: { kind: "ndjson", bytesMax: BATCH_BODY_BYTES_MAX, schema: "OutcomeRequest" },
+    query: {
+      source:
+        "Where the rows come from; kept with every row. `ratings:...` says that stakes were not " +
+        "known before the outcome: kaizen learns nothing about stakes from such rows.",
+    },
+    responses: { 200: { description: "What became of the lines", schema: "ImportReport" } },
+    isSynchronous: false,
+    deadlineMs: 30_000,
+    handle: importOutcomes,
+  },
+];
+
+async function reportOutcome(exchange: Exchange): Promise<Reply> {
+  const { idempotencyKey, traceparent } = exchange.head;
+  if (idempotencyKey !== undefined && !isToken(idempotencyKey, OUTCOME_ID_LENGTH_MAX)) {
+    const detail = `\`idempotency-key\` must be 1 to ${OUTCOME_ID_LENGTH_MAX} token characters`;
+    throw new ServiceFault("invalid_parameter", detail);
+  }
+  const signed = signedBody(exchange);
+  const request =
+    bodyFormat(exchange.head.contentType) === "json"
+      ? parseOutcome(exchange.body)
+      : parseOutcomeRequest(exchange.readDocument());
+  const receipt = await exchange.services.bureau.recordOutcome(request, {
+    ...exchange.call(),
+    body: exchange.body,
+    idempotencyKey,
+    traceparent: parseTraceparent(traceparent),
+    signed,
+  });
+  exchange.services.usage.countOutcomes(exchange.principal, 1);
+  return exchange.document(receipt.duplicate ? 200 : 201, receipt);
+}
+
+/** The signature of the body, its cheap checks passed; undefined for an unsigned one. */
+function signedBody(exchange: Exchange): SignedBody | undefined {
+  const { signature, contentType } = exchange.head;
+  const { reporters } = exchange.services;
+  if (signature !== undefined) {
+    // The media type is not signed: bytes that are JSON must not be read as anything else.
+    if (!isNdjson(contentType) && bodyFormat(contentType) !== "json") {
+      throw new ServiceFault("unsupported_media_type", "a signed body must be JSON");
+    }
+    return reportersOf(exchange).signedBody(signature, exchange.body);
+  }
+  if (reporters?.isSignatureRequired === true) {
+    throw new ServiceFault("signature_required", "send `x-jws-signature`");
+  }
+  return undefined;
+}
+
+async function reportOutcomes(exchange: Exchange): Promise<Reply> {
+  const items = await batchItems(exchange);
+  const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
+  exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
+  if (exchange.replyFormat === "json") {
+    return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.requestId);
+  }
+  return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
+}
+
+/**
+ * Bytes of JSON leave this thread as they are; other bodies are read here, row by row, and so are
+ * those that may be on record for so long that the store has to be asked.
+ */
+async function batchItems(exchange: Exchange): Promise<BatchItem[]> {
+  const { signature, contentType, traceparent } = exchange.head;
+  const { reporters, bureau } = exchange.services;
+  const isLines = isNdjson(contentType);
+  const isJson = isLines || bodyFormat(contentType) === "json";
+  const isOld = signature !== undefined && reporters?.mayBeForgotten(signature) === true;
+  if (isJson && !isOld && reporters?.intake !== undefined) {
+    const document = { body: exchange.body, isLines, signature };
+    const items = await reporters.intake.record(document, exchange.call());
+    return items.some(isStale) ? withEarlier(exchange, isLines, items) : items;
+  }
+  const signed = signedBody(exchange);
+  const rows = isJson
+    ? parseOutcomeBatch(exchange.body, isLines)
+    : outcomeRows(exchange.readDocument());
+  const call = { body: exchange.body, idempotencyKey: undefined, signed };
+  return bureau.recordOutcomeBatch(rows.map(unsignedRow), {
+    ...exchange.call(),
+    ...call,
+    traceparent: parseTraceparent(traceparent),
+  });
+}
+
+function isStale(item: BatchItem): boolean {
+  return item instanceof ServiceFault && item.code === "signature_stale";
+}
+
+/** Items of their own signature that the pool found too old to judge: here the store is asked. */
+function withEarlier(
+  exchange: Exchange,
+  isLines: boolean,
+  items: readonly BatchItem[],
+): Promise<BatchItem[]> {
+  const { reporters, bureau } = exchange.services;
+  const rows = parseOutcomeBatch(exchange.body, isLines);
+  const again = async (row: SignedItem): Promise<BatchItem> => {
+    const signed = reportersOf(exchange).signedBody(row.signature, row.body);
+    const call = { body: row.body, idempotencyKey: undefined, traceparent: undefined, signed };
+    return bureau.recordOutcome(parseOutcome(row.body), { ...exchange.call(), ...call });
+  };
+  return Promise.all(
+    items.map(async (item, index) => {
+      const row = rows[index]!;
+      if (!isStale(item) || !isSignedItem(row)) return item;
+      return reporters?.mayBeForgotten(row.signature) === true ? again(row).catch(asItem) : item;
+    }),
+  );
+}
+
+function asItem(thrown: unknown): ServiceFault {
+  if (thrown instanceof ServiceFault) return thrown;
+  throw thrown;
+}
+
+/** Signed items are text inside JSON: another format gives them no meaning. */
+function unsignedRow(row: OutcomeRow): OutcomeRequest | ServiceFault {
+  if (!isSignedItem(row)) return row;
+  return new ServiceFault("invalid_request", "signed items must come as JSON");
+}
+
+/** The answer of a batch, as one text: a thousand receipts are alike but for two members. */
+function batchText(exchange: Exchange, items: readonly BatchItem[]): string {
+  let text = '{"items":[';
+  let separator = "";
+  for (const item of items) {
+    text += separator;
+    separator = ",";
+    if (item instanceof ServiceFault) text += JSON.stringify(itemOf(exchange, item));
+    else text += `{"status":${item.duplicate ? 200 : 201},"result":${receiptText(item)}}`;
+  }
+  return `${text}]}`;
+}
+
+/** Ids, times and vocabulary need no escapes. */
+function receiptText(receipt: OutcomeReceipt): string {
+  const { outcome_id, position, recorded_at, duplicate, signature, evidence_id } = receipt;
+  const evidence =
+    evidence_id === undefined
+      ? ""
+      : `,"evidence_id":"${evidence_id}","evidence_index":${receipt.evidence_index}`;
+  return (
+    `{"outcome_id":"${outcome_id}","position":${position},"recorded_at":"${recorded_at}",` +
+    `"duplicate":${duplicate},"signature":"${signature}"${evidence}}`
+  );
+}
+
+function itemOf(exchange: Exchange, item: BatchItem) {
+  if (!(item instanceof ServiceFault)) {
+    return { status: item.duplicate ? 200 : 201, result: item };
+  }
+  const { code, detail, errors } = item;
+  const problem = problemOf(code, detail, exchange.head.path, exchange.requestId, errors);
+  return { status: problem.status, problem };
+}
+
+async function importOutcomes(exchange: Exchange): Promise<Reply> {
+  requireNdjson(exchange.head.contentType);
+  const source = new URLSearchParams(exchange.head.query).get("source") ?? SOURCE_DEFAULT;
+  if (!isPlainText(source, IMPORT_SOURCE_LENGTH_MAX)) {
+    const detail = `\`source\` must be 1 to ${IMPORT_SOURCE_LENGTH_MAX} bytes of plain text`;
+    throw new ServiceFault("invalid_parameter", detail);
+  }
+  const report: ImportReport = { accepted: 0, duplicates: 0, rejected: [] };
+  const requests: OutcomeRequest[] = [];
+  const lines: number[] = [];
+  readLines(exchange.body, (line, bytes) => {
+    try {
+      requests.push(parseOutcome(bytes));
+      lines.push(line);
+    } catch (thrown) {
+      reject(report, line, thrown);
+    }
+  });
+  const results =
+    requests.length === 0
+      ? []
+      : await exchange.services.bureau.importOutcomes(requests, source, exchange.call());
+  for (const [index, result] of results.entries()) {
+    if (result instanceof ServiceFault) reject(report, lines[index] as number, result);
+    else if (result.duplicate) report.duplicates += 1;
+    else report.accepted += 1;
+  }
+  report.rejected.sort((a, b) => a.line - b.line);
+  exchange.services.usage.countOutcomes(exchange.principal, report.accepted);
+  return exchange.document(200, report);
+}
+
+function reject(report: ImportReport, line: number, thrown: unknown): void {
+  if (!(thrown instanceof ServiceFault)) throw thrown;
+  const { code, detail, errors } = thrown;
+  report.rejected.push({ line, code, detail, errors: [...errors] });
+}

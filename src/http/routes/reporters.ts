@@ -1,0 +1,87 @@
+// Routes of reporters' signing keys (evidence design §1.5): a nonce to sign, registration, list and
+// revocation. The agent identifier stands percent-encoded in the path.
+import type { ReporterKeys } from "../../bureau/reporters/reporter-keys.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseAgentId } from "../../contract/identifiers.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import {
+  parseReporterKeyRequest,
+  parseReporterKeyRevocation,
+} from "../../contract/reporter-keys.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+export const REPORTER_ROUTES: readonly Route[] = [
+  {
+    name: "register_reporter_key",
+    method: "PUT",
+    path: "/v1/agents/{id}/keys",
+    summary: "Registers an agent's signing key, with proof that its owner holds it",
+    access: "keys:write",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRequest" },
+    responses: { 200: { description: "The key", schema: "ReporterKey" } },
+    isSynchronous: false,
+    handle: register,
+  },
+  {
+    name: "list_reporter_keys",
+    method: "GET",
+    path: "/v1/agents/{id}/keys",
+    summary: "An agent's signing keys, past ones included",
+    access: "key",
+    responses: { 200: { description: "The keys", schema: "ReporterKeyList" } },
+    isSynchronous: true,
+    handle: (exchange) => {
+      const agent = agentOf(exchange);
+      return exchange.document(200, { agent_id: agent, keys: reportersOf(exchange).list(agent) });
+    },
+  },
+  {
+    name: "reporter_key_nonce",
+    method: "POST",
+    path: "/v1/agents/{id}/keys/nonce",
+    summary: "A nonce that the agent's next key must sign; good once and for five minutes",
+    access: "keys:write",
+    responses: { 201: { description: "The nonce", schema: "ReporterKeyNonce" } },
+    isSynchronous: false,
+    handle: async (exchange) =>
+      exchange.document(201, reportersOf(exchange).nonce(agentOf(exchange), exchange.principal)),
+  },
+  {
+    name: "revoke_reporter_key",
+    method: "POST",
+    path: "/v1/agents/{id}/keys/revoke",
+    summary: "Revokes a signing key for good; what it signed since it was compromised is undone",
+    access: "keys:write",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReporterKeyRevocation" },
+    responses: { 200: { description: "The revoked key", schema: "ReporterKey" } },
+    isSynchronous: false,
+    handle: revoke,
+  },
+];
+
+/** The desk of reporters' keys, or ServiceFault `not_found` where the service keeps none. */
+export function reportersOf(exchange: Exchange): ReporterKeys {
+  const { reporters } = exchange.services;
+  if (reporters !== undefined) return reporters;
+  throw new ServiceFault("not_found", "this service keeps no reporter keys");
+}
+
+async function register(exchange: Exchange): Promise<Reply> {
+  const agent = agentOf(exchange);
+  const request = parseReporterKeyRequest(exchange.readDocument());
+  const key = await reportersOf(exchange).register(agent, request, exchange.principal);
+  return exchange.document(200, key);
+}
+
+async function revoke(exchange: Exchange): Promise<Reply> {
+  const agent = agentOf(exchange);
+  const request = parseReporterKeyRevocation(exchange.readDocument());
+  const key = await reportersOf(exchange).revoke(agent, request, exchange.principal);
+  return exchange.document(200, key);
+}
+
+function agentOf(exchange: Exchange): string {
+  return parseAgentId(exchange.decodedParameter());
+}

@@ -1,0 +1,116 @@
+// Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
+// is open (SPEC §5.3 leaves it open; readiness and metrics tell a stranger too much).
+import { openApiDocument } from "../openapi/document.ts";
+import type { Exchange } from "../exchange.ts";
+import { renderMetrics, type Vitals } from "../metrics.ts";
+import { encodeMsgpack } from "../codec/msgpack.ts";
+import { MEDIA_TYPES } from "../codec/negotiation.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { countsOf, type ThreadCounts } from "../thread-counts.ts";
+
+export const SERVICE_ROUTES: readonly Route[] = [
+  {
+    name: "healthz",
+    method: "GET",
+    path: "/healthz",
+    summary: "Liveness: the process answers",
+    access: "none",
+    responses: { 200: { description: "Alive", schema: "Health" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: identity,
+  },
+  {
+    name: "readyz",
+    method: "GET",
+    path: "/readyz",
+    summary: "Readiness: config loaded, journal writable, not saturated, not draining",
+    access: "key",
+    responses: {
+      200: { description: "Ready", schema: "Readiness" },
+      503: { description: "Not ready, and why", schema: "Readiness" },
+    },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: readiness,
+  },
+  {
+    name: "metrics",
+    method: "GET",
+    path: "/metrics",
+    summary: "Counters and gauges in Prometheus text format",
+    access: "key",
+    responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: metrics,
+  },
+  {
+    name: "openapi",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description",
+    access: "key",
+    responses: { 200: { description: "OpenAPI 3.1 document", schema: "OpenApi" } },
+    isSynchronous: true,
+    handle: describe,
+  },
+];
+
+/** Who we are, for those that sign for us: `aud` of every signature is the service id. */
+function identity(exchange: Exchange): Reply {
+  const { version, reporters } = exchange.services;
+  const known = reporters === undefined ? {} : { service_id: reporters.serviceId };
+  return exchange.document(200, { status: "ok", version, ...known });
+}
+
+function readiness(exchange: Exchange): Reply {
+  const { health, isDraining } = exchange.services;
+  const { ready, reasons, warnings = [] } = health.isReady();
+  const isReady = ready && !isDraining;
+  const allReasons = isDraining ? [...reasons, "draining"] : reasons;
+  const told = { ready: isReady, reasons: allReasons };
+  return exchange.document(
+    isReady ? 200 : 503,
+    warnings.length === 0 ? told : { ...told, warnings },
+  );
+}
+
+function metrics(exchange: Exchange): Reply | Promise<Reply> {
+  const { services } = exchange;
+  const { allCounts } = services;
+  if (allCounts === undefined) return metricsReply(exchange, [countsOf(services)]);
+  return allCounts().then((threads) => metricsReply(exchange, threads));
+}
+
+function metricsReply(exchange: Exchange, threads: readonly ThreadCounts[]): Reply {
+  const { services } = exchange;
+  const counts = threads.map((thread) => thread.metrics);
+  const vitals = withGauges(services.vitals?.(), threads);
+  const text = renderMetrics(services.metrics.routeNames, counts, vitals);
+  return exchange.text(200, "text/plain; version=0.0.4", text);
+}
+
+function withGauges(
+  vitals: Vitals | undefined,
+  threads: readonly ThreadCounts[],
+): Vitals | undefined {
+  if (vitals === undefined) return undefined;
+  const gauges: Record<string, number> = { ...vitals.gauges };
+  for (const thread of threads) {
+    for (const [name, value] of Object.entries(thread.gauges ?? {})) {
+      gauges[name] = (gauges[name] ?? 0) + value;
+    }
+  }
+  return { ...vitals, gauges };
+}
+
+function describe(exchange: Exchange): Reply {
+  const document = openApiDocument(exchange.services.routes, exchange.services.version);
+  if (exchange.replyFormat === "json") {
+    return exchange.text(200, MEDIA_TYPES.json, JSON.stringify(document, null, 2));
+  }
+  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.requestId];
+  return { status: 200, headers, body: encodeMsgpack(document) };
+}

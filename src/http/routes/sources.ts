@@ -1,0 +1,152 @@
+// Routes of the evidence vault: sources are registered, read and revoked, never downloaded. Writing
+// takes the scope `evidence:write`; reading any key, which sees its tenant's sources and public
+// ones. Writes are answered once durable.
+import {
+  EVIDENCE_BODY_BYTES_MAX,
+  parseEvidenceBatch,
+  parseEvidenceRequest,
+  sourceIdFault,
+} from "../../contract/sources.ts";
+import type { EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
+import { parseTextLabels } from "../../contract/text-labels.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { invalidRequest } from "../../contract/parse/field-rules.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+/** A label holds a whole text: as much as a batch of verdicts may hold. */
+const LABELS_DEADLINE_MS = 30_000;
+
+export const EVIDENCE_ROUTES: readonly Route[] = [
+  {
+    name: "register_evidence_batch",
+    method: "POST",
+    path: "/v1/evidence",
+    summary: "Registers up to 1,000 sources, all or none by validity",
+    access: "evidence:write",
+    body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "EvidenceBatch" },
+    responses: { 200: { description: "The records, in order", schema: "EvidenceBatchResult" } },
+    isSynchronous: false,
+    deadlineMs: 30_000,
+    handle: registerBatch,
+  },
+  {
+    name: "list_evidence",
+    method: "GET",
+    path: "/v1/evidence",
+    summary: "The newest 1,000 sources that the key's tenant may cite, and the root of all records",
+    access: "key",
+    responses: { 200: { description: "The records", schema: "EvidenceList" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, vaultOf(exchange).list(exchange.principal.tenant)),
+  },
+  {
+    name: "register_evidence",
+    method: "PUT",
+    path: "/v1/evidence/{source_id}",
+    summary: "Registers a source by digest, text or both; a repeat changes nothing",
+    access: "evidence:write",
+    body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "EvidenceRequest" },
+    responses: {
+      201: { description: "Registered", schema: "EvidenceRecord" },
+      200: { description: "A repeat, or a new version", schema: "EvidenceRecord" },
+    },
+    isSynchronous: false,
+    handle: register,
+  },
+  {
+    name: "read_evidence",
+    method: "GET",
+    path: "/v1/evidence/{source_id}",
+    summary: "A source's record and the proof that the root holds it; never its text",
+    access: "key",
+    responses: { 200: { description: "The record", schema: "EvidenceProof" } },
+    isSynchronous: true,
+    handle: (exchange) =>
+      exchange.document(
+        200,
+        vaultOf(exchange).read(sourceIdOf(exchange), exchange.principal.tenant),
+      ),
+  },
+  {
+    name: "revoke_evidence",
+    method: "DELETE",
+    path: "/v1/evidence/{source_id}",
+    summary: "Revokes a source: from now on citing it verifies nothing",
+    access: "evidence:write",
+    responses: { 200: { description: "The revoked record", schema: "EvidenceRecord" } },
+    isSynchronous: false,
+    handle: async (exchange) =>
+      exchange.document(
+        200,
+        await vaultOf(exchange).revoke(sourceIdOf(exchange), registrarOf(exchange)),
+      ),
+  },
+  {
+    name: "read_vault_root",
+    method: "GET",
+    path: "/v1/vault/root",
+    summary: "The root of all records, signed by the bureau's own key",
+    access: "key",
+    responses: { 200: { description: "The signed root", schema: "SignedRoot" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, vaultOf(exchange).root()),
+  },
+  {
+    name: "label_texts",
+    method: "POST",
+    path: "/v1/vault/labels",
+    summary: "What people found of up to 1,000 texts: calibrates the tenant's own thresholds",
+    access: "evidence:write",
+    body: { kind: "document", bytesMax: EVIDENCE_BODY_BYTES_MAX, schema: "TextLabels" },
+    responses: { 200: { description: "Scores and thresholds", schema: "LabelResult" } },
+    isSynchronous: false,
+    deadlineMs: LABELS_DEADLINE_MS,
+    handle: async (exchange) => {
+      const items = parseTextLabels(exchange.readDocument());
+      return exchange.document(200, await vaultOf(exchange).label(items, registrarOf(exchange)));
+    },
+  },
+  {
+    name: "list_thresholds",
+    method: "GET",
+    path: "/v1/vault/thresholds",
+    summary: "Where texts of each kind are doubted and called hallucinated, for the key's tenant",
+    access: "key",
+    responses: { 200: { description: "The thresholds", schema: "ThresholdList" } },
+    isSynchronous: true,
+    handle: (exchange) =>
+      exchange.document(200, vaultOf(exchange).thresholds(exchange.principal.tenant)),
+  },
+];
+
+async function register(exchange: Exchange): Promise<Reply> {
+  const source_id = sourceIdOf(exchange);
+  const item = Object.assign({ source_id }, parseEvidenceRequest(exchange.readDocument()));
+  const [made] = await vaultOf(exchange).register([item], registrarOf(exchange));
+  return exchange.document(made!.isNew ? 201 : 200, made!.record);
+}
+
+async function registerBatch(exchange: Exchange): Promise<Reply> {
+  const items = parseEvidenceBatch(exchange.readDocument());
+  const made = await vaultOf(exchange).register(items, registrarOf(exchange));
+  return exchange.document(200, { records: made.map(({ record }) => record) });
+}
+
+function vaultOf({ services }: Exchange): EvidenceVault {
+  if (services.vault !== undefined) return services.vault;
+  throw new ServiceFault("not_found", "this bureau keeps no evidence vault");
+}
+
+function sourceIdOf(exchange: Exchange): string {
+  const id = exchange.decodedParameter();
+  const errors = sourceIdFault(id);
+  if (errors !== undefined) throw invalidRequest(errors);
+  return id;
+}
+
+function registrarOf({ principal }: Exchange): EvidenceRegistrar {
+  const { tenant, keyId, scopes } = principal;
+  return { tenant, keyId, isAdmin: scopes.has("admin") };
+}

@@ -1,0 +1,27 @@
+// The one route table: what is served, documented, guarded and counted.
+import type { Route } from "../route.ts";
+import { ADMIN_ROUTES } from "./admin.ts";
+import { AUTHZEN_ROUTES } from "./authzen.ts";
+import { CREDIBILITY_ROUTES } from "./credibility.ts";
+import { DECISION_ROUTES } from "./decisions.ts";
+import { EVIDENCE_ROUTES } from "./sources.ts";
+import { GATEWAY_ROUTES } from "./gateway.ts";
+import { KAIZEN_ROUTES } from "./kaizen.ts";
+import { OUTCOME_ROUTES } from "./outcomes.ts";
+import { REPORTER_ROUTES } from "./reporters.ts";
+import { SCORE_ROUTES } from "./score.ts";
+import { SERVICE_ROUTES } from "./service.ts";
+
+export const ROUTES: readonly Route[] = [
+  ...SCORE_ROUTES,
+  ...GATEWAY_ROUTES,
+  ...AUTHZEN_ROUTES,
+  ...OUTCOME_ROUTES,
+  ...REPORTER_ROUTES,
+  ...EVIDENCE_ROUTES,
+  ...DECISION_ROUTES,
+  ...KAIZEN_ROUTES,
+  ...CREDIBILITY_ROUTES,
+  ...ADMIN_ROUTES,
+  ...SERVICE_ROUTES,
+];

@@ -1,0 +1,154 @@
+// Which requests may enter at all: the headers that decide where a message ends are counted and
+// checked here, for both adapters, before any route sees the request. One line of doubt about a
+// length is a refused connection (RFC 9112 §6.3, §11.2).
+import type { FaultCode } from "../../contract/faults.ts";
+import type { RequestHead } from "./port.ts";
+
+/** Digits of a Content-Length: 7 hold every body limit and no surprise. */
+const LENGTH_DIGITS_MAX = 7;
+
+/** Read on the paths below alone: everywhere else they are the business of whoever sent them. */
+const FORWARDED_PATHS = ["/v1/gateway/", "/.well-known/"];
+const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
+  "x-trust-agent-id",
+  "x-trust-action",
+  "x-trust-tool-level",
+  "x-trust-stakes",
+  "x-trust-session-sec",
+  "x-original-method",
+  "x-forwarded-method",
+  "x-forwarded-proto",
+]);
+
+/** One request's head while its header lines come in, in any order, any number of times. */
+export class HeadReader implements RequestHead {
+  readonly method: string;
+  readonly path: string;
+  query = "";
+  authorization: string | undefined = undefined;
+  contentType: string | undefined = undefined;
+  accept: string | undefined = undefined;
+  requestId: string | undefined = undefined;
+  traceparent: string | undefined = undefined;
+  deadlineMs: string | undefined = undefined;
+  idempotencyKey: string | undefined = undefined;
+  signature: string | undefined = undefined;
+  wantsTiming = false;
+  /** Bytes announced; -1 without Content-Length. Meaningful once `framingFault` found nothing. */
+  contentLength = -1;
+  readonly #forwarded: Map<string, string> | undefined;
+  #contentLengthText: string | undefined = undefined;
+  #host: string | undefined = undefined;
+  #repeated: string | undefined = undefined;
+  #hasTransferEncoding = false;
+
+  constructor(method: string, path: string) {
+    this.method = method;
+    this.path = path;
+    const isForwarded =
+      path.startsWith(FORWARDED_PATHS[0]!) || path.startsWith(FORWARDED_PATHS[1]!);
+    this.#forwarded = isForwarded ? new Map() : undefined;
+  }
+
+  get host(): string | undefined {
+    return this.#host;
+  }
+
+  get forwarded(): ReadonlyMap<string, string> | undefined {
+    return this.#forwarded;
+  }
+
+  /** One header line, name in lower case. Selected by length first: this runs for every line. */
+  add(name: string, value: string): void {
+    if (this.#forwarded !== undefined && FORWARDED_HEADERS.has(name)) {
+      // Two agent ids are one too many: which of them was proved is not ours to guess.
+      this.#once(name, this.#forwarded.get(name), value);
+      this.#forwarded.set(name, value);
+    }
+    switch (name.length) {
+      case 4:
+        if (name === "host") this.#host = this.#once(name, this.#host, value);
+        return;
+      case 6:
+        if (name === "accept") {
+          this.accept = this.accept === undefined ? value : `${this.accept}, ${value}`;
+        }
+        return;
+      case 11:
+        if (name === "traceparent") this.traceparent = value;
+        return;
+      case 12:
+        if (name === "content-type") {
+          this.contentType = this.#once(name, this.contentType, value);
+        } else if (name === "x-request-id") this.requestId = value;
+        return;
+      case 13:
+        if (name === "authorization") {
+          this.authorization = this.#once(name, this.authorization, value);
+        } else if (name === "x-deadline-ms") this.deadlineMs = value;
+        return;
+      case 14:
+        if (name === "content-length") {
+          this.#contentLengthText = this.#once(name, this.#contentLengthText, value);
+        }
+        return;
+      case 15:
+        if (name === "idempotency-key") {
+          this.idempotencyKey = this.#once(name, this.idempotencyKey, value);
+        } else if (name === "x-jws-signature") {
+          this.signature = this.#once(name, this.signature, value);
+        } else if (name === "x-server-timing") this.wantsTiming = value === "1";
+        return;
+      case 17:
+        if (name === "transfer-encoding") this.#hasTransferEncoding = true;
+        return;
+      default:
+    }
+  }
+
+  /** Undefined when the message's end is beyond doubt; else what to say before hanging up. */
+  framingFault(): FramingFault | undefined {
+    if (this.#repeated !== undefined) return fault(`header \`${this.#repeated}\` is repeated`);
+    if (this.#host === undefined || this.#host === "") return fault("header `host` is missing");
+    if (this.#hasTransferEncoding) return fault("transfer-encoding is not accepted");
+    if (!this.path.startsWith("/")) return fault("the request target must be a path");
+    const text = this.#contentLengthText;
+    if (text === undefined) {
+      if (this.method !== "POST") return undefined;
+      return { code: "length_required", detail: "a `POST` needs `content-length`" };
+    }
+    const length = lengthOf(text);
+    if (length < 0) return fault("header `content-length` is not a length");
+    this.contentLength = length;
+    if (this.contentLength > 0 && (this.method === "GET" || this.method === "HEAD")) {
+      return fault("this method takes no body");
+    }
+    return undefined;
+  }
+
+  #once(name: string, before: string | undefined, value: string): string {
+    if (before !== undefined) this.#repeated = name;
+    return value;
+  }
+}
+
+/** The number in one to seven digits and nothing else; -1 for any other text. */
+function lengthOf(text: string): number {
+  if (text.length === 0 || text.length > LENGTH_DIGITS_MAX) return -1;
+  let length = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const digit = text.charCodeAt(index) - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    length = 10 * length + digit;
+  }
+  return length;
+}
+
+export interface FramingFault {
+  code: FaultCode;
+  detail: string;
+}
+
+function fault(detail: string): FramingFault {
+  return { code: "invalid_framing", detail };
+}

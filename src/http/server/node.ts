@@ -1,0 +1,228 @@
+// The node:http adapter: where no native binary loads, and the oracle that the native adapter is
+// tested against. Same framing rules, same limits, same words.
+import http from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
+import { HeadReader } from "./framing.ts";
+import {
+  type Admission,
+  CLOSE_GRACE_MS,
+  type HttpApplication,
+  type HttpServer,
+  type ListenOptions,
+  type Reply,
+  SERVER_LIMITS,
+  type ServerLimits,
+} from "./port.ts";
+import { statusLine } from "./status-lines.ts";
+
+/** As the native server: ten idle seconds are enough for anyone. */
+const IDLE_MS = 10_000;
+const REQUEST_MS_MAX = 30_000;
+const EMPTY = Buffer.alloc(0);
+
+/** Starts a node:http server. Rejects when the port is taken. */
+export async function listenNode(
+  application: HttpApplication,
+  options: ListenOptions,
+): Promise<HttpServer> {
+  const server = new NodeServer(application, { ...SERVER_LIMITS, ...options.limits });
+  await server.listen(options.host, options.port, options.isPortShared === true);
+  return server;
+}
+
+class NodeServer implements HttpServer {
+  readonly adapter = "node";
+  inflight = 0;
+  readonly #application: HttpApplication;
+  readonly #budget: BodyBudget;
+  readonly #server: http.Server;
+  /** Sockets about to be closed: what the parser still finds on them is not a request. */
+  readonly #condemned = new WeakSet<Socket>();
+  #isDraining = false;
+  #onIdle: (() => void) | undefined = undefined;
+  #closed: Promise<void> | undefined = undefined;
+
+  constructor(application: HttpApplication, limits: ServerLimits) {
+    this.#application = application;
+    this.#budget = new BodyBudget(limits);
+    this.#server = http.createServer({
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: IDLE_MS,
+      requestTimeout: REQUEST_MS_MAX,
+      keepAliveTimeout: IDLE_MS,
+      connectionsCheckingInterval: 1000,
+      // Our own check answers with a problem.
+      requireHostHeader: false,
+      insecureHTTPParser: false,
+    });
+    this.#server.on("request", (request, response) => {
+      try {
+        this.#serve(request, response);
+      } catch (error) {
+        application.onFailure(error);
+        response.destroy();
+      }
+    });
+    this.#server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  listen(host: string, port: number, isShared: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port, exclusive: true, reusePort: isShared }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+  }
+
+  stopAccepting(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#server.close();
+  }
+
+  close(graceMs = CLOSE_GRACE_MS): Promise<void> {
+    this.#closed ??= this.#closeOnce(graceMs);
+    return this.#closed;
+  }
+
+  async #closeOnce(graceMs: number): Promise<void> {
+    this.stopAccepting();
+    if (this.inflight > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        this.#onIdle = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#server.closeAllConnections();
+  }
+
+  #serve(request: http.IncomingMessage, response: http.ServerResponse): void {
+    if (this.#condemned.has(request.socket)) return;
+    this.inflight += 1;
+    response.once("close", () => {
+      if (!response.writableFinished) this.#application.onAborted();
+      this.inflight -= 1;
+      if (this.inflight === 0) this.#onIdle?.();
+    });
+    // A peer that resets the connection is not an event worth a crash; `close` follows.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    const [path = "", query = ""] = splitTarget(request.url ?? "");
+    const head = new HeadReader(request.method ?? "", path);
+    const { rawHeaders } = request;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      head.add((rawHeaders[index] as string).toLowerCase(), rawHeaders[index + 1] as string);
+    }
+    head.query = query;
+    const fault = head.framingFault();
+    if (fault !== undefined) {
+      this.#reject(response, this.#application.refuse(fault.code, fault.detail, path));
+      return;
+    }
+    const admission = this.#application.admit(head, {
+      address: () => request.socket.remoteAddress ?? "",
+    });
+    if (head.contentLength > admission.bodyBytesMax) {
+      const detail = `the body may be at most ${admission.bodyBytesMax} bytes`;
+      const reply = admission.refusal ?? admission.refuse("body_too_large", detail);
+      this.#reject(response, reply);
+    } else if (head.contentLength <= 0) {
+      this.#answer(response, admission, EMPTY);
+    } else {
+      this.#receive(request, response, admission, head.contentLength);
+    }
+  }
+
+  #receive(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    admission: Admission,
+    length: number,
+  ): void {
+    if (admission.refusal !== undefined) {
+      request.resume();
+      request.once("end", () => this.#answer(response, admission, EMPTY));
+      return;
+    }
+    const body: BodyBuffer | undefined = this.#budget.open(length);
+    if (body === undefined) {
+      const detail = "too many bodies are being received";
+      this.#reject(response, admission.refuse("overloaded", detail));
+      return;
+    }
+    response.once("close", () => this.#budget.release(body));
+    request.on("data", (piece: Buffer) => body.append(piece));
+    request.once("end", () => {
+      if (body.isComplete) this.#answer(response, admission, body.bytes);
+    });
+  }
+
+  #answer(response: http.ServerResponse, admission: Admission, body: Buffer): void {
+    const reply = admission.refusal ?? admission.answer(body);
+    if (!(reply instanceof Promise)) this.#write(response, reply, this.#isDraining);
+    else {
+      reply.then(
+        (settled) => this.#write(response, settled, this.#isDraining),
+        (error: unknown) => {
+          this.#application.onFailure(error);
+          response.destroy();
+        },
+      );
+    }
+  }
+
+  #reject(response: http.ServerResponse, reply: Reply): void {
+    const { socket } = response.req;
+    this.#condemned.add(socket);
+    response.once("finish", () => socket.destroySoon());
+    this.#write(response, reply, true);
+  }
+
+  #write(response: http.ServerResponse, reply: Reply, isLast: boolean): void {
+    if (response.destroyed || response.headersSent) return;
+    const headers = [...reply.headers, "Content-Length", String(Buffer.byteLength(reply.body))];
+    if (isLast) headers.push("Connection", "close");
+    response.writeHead(reply.status, headers);
+    response.end(reply.body);
+  }
+
+  /** What the parser itself refuses: no request to speak of, so the reply is written by hand. */
+  #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (this.#condemned.has(socket)) return;
+    if (!socket.writable || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    const detail = "the request is not valid HTTP";
+    const reply = this.#application.refuse("invalid_framing", detail, "/");
+    const status = PARSER_STATUSES[error.code ?? ""] ?? reply.status;
+    const lines = [`HTTP/1.1 ${statusLine(status)}`, "Connection: close"];
+    const body = Buffer.from(reply.body);
+    for (let index = 0; index < reply.headers.length; index += 2) {
+      lines.push(`${reply.headers[index]}: ${reply.headers[index + 1]}`);
+    }
+    lines.push(`Content-Length: ${body.length}`, "", "");
+    socket.end(Buffer.concat([Buffer.from(lines.join("\r\n")), body]));
+  }
+}
+
+const PARSER_STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+function splitTarget(target: string): [string, string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}

@@ -1,0 +1,83 @@
+// The room's entry point: one call that puts the application on a port, on the native server where
+// its binary is known and loads, else on node:http, saying so once. Where several threads serve, it
+// also answers what the others hand on, and tells what this one has counted.
+import { Application } from "./application.ts";
+import { listenNode } from "./server/node.ts";
+import { ROUTES } from "./routes/table.ts";
+import type { Route } from "./route.ts";
+import type { HttpServer, ListenOptions, Reply, RequestHead } from "./server/port.ts";
+import type { HttpDependencies } from "./services.ts";
+import { countsOf, type ThreadCounts } from "./thread-counts.ts";
+import { listenUws } from "./server/uws.ts";
+import { loadUws } from "./server/uws-binary.ts";
+import { SERVER_LIMITS } from "./server/port.ts";
+
+export type Adapter = "auto" | "uws" | "node";
+
+export interface HttpServerOptions extends HttpDependencies, ListenOptions {
+  adapter: Adapter;
+  /** Another table than the service's own; for threads that hand some routes on. */
+  routes?: readonly Route[];
+}
+
+export interface RunningServer extends HttpServer {
+  /** What this thread has counted so far. */
+  counts(): ThreadCounts;
+  /**
+   * Answers a request that another thread received. That thread has taken what its rate limit
+   * wants, and counts it; who asks and what they may is asked again. Never rejects.
+   */
+  relay(head: RequestHead, body: Buffer): Promise<Reply>;
+}
+
+/**
+ * Listens. Rejects when the port is taken, or when `uws` was asked for by name and its binary is
+ * not usable. Close the returned server before the bureau behind it.
+ */
+export async function startHttpServer(options: HttpServerOptions): Promise<RunningServer> {
+  const routes = options.routes ?? ROUTES;
+  const application = new Application(options, routes);
+  const { usage } = application.services;
+  const relayed = new Application({ ...options, rateLimits: {}, usage }, routes);
+  const drain = () => {
+    application.isDraining = true;
+    relayed.isDraining = true;
+  };
+  const adapter = chooseAdapter(options);
+  const listen = adapter === "uws" ? listenUws : listenNode;
+  const server = await listen(application, options);
+  return {
+    adapter: server.adapter,
+    port: server.port,
+    get inflight() {
+      return server.inflight;
+    },
+    stopAccepting() {
+      drain();
+      server.stopAccepting();
+    },
+    close(graceMs) {
+      drain();
+      return server.close(graceMs);
+    },
+    counts: () => countsOf(application.services),
+    relay: (head, body) => relay(relayed, head, body),
+  };
+}
+
+async function relay(application: Application, head: RequestHead, body: Buffer): Promise<Reply> {
+  const admission = application.admit(head);
+  return admission.refusal ?? admission.answer(body);
+}
+
+function chooseAdapter(options: HttpServerOptions): "uws" | "node" {
+  if (options.adapter !== "auto") return options.adapter;
+  try {
+    loadUws(options.limits?.headerBytesMax ?? SERVER_LIMITS.headerBytesMax);
+    return "uws";
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    options.logger.warn("native server not usable, serving with node:http", { reason });
+    return "node";
+  }
+}

@@ -1,0 +1,283 @@
+// One outcome as journal payload: a fixed head, the strings, the exact received bytes. The fold
+// and the replay guard read single fields without decoding the rest.
+import assert from "node:assert/strict";
+import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./format.ts";
+import { decodeProof, writeProof } from "./proof.ts";
+import type { OutcomeRecord } from "./records.ts";
+import { formatUuid, writeUuid } from "./uuid.ts";
+
+/*
+ * Payload of an outcome, little-endian. Strings are UTF-8, back to back in the order of their
+ * lengths; the body is the rest.
+ *
+ *   0   1   2   3   4       8               16              24              32
+ *   +---+---+---+---+-------+---------------+---------------+---------------+
+ *   |ver|flg|grd|sig| zero  | stakes f64    | settled ms f64| recorded ms f64|
+ *   +---+---+---+---+-------+---------------+---------------+---------------+
+ *   32                      48  50  52  54  56  58  60  62  64
+ *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
+ *   | outcome id (16)       |sub|rep|key|ten|act|req|src|prf| strings    | body |
+ *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
+ *
+ * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
+ * (records without it did so where that is not the time of recording). prf: bytes of a reporter's
+ * proof that stand between the strings and the body; zero for records without one.
+ */
+export const OUTCOME_HEAD_BYTES = 64;
+const OUTCOME_VERSION = 1;
+const FLAG_SUCCESS = 1;
+const FLAG_AGENT_FAULT = 2;
+const FLAG_TIME_GIVEN = 4;
+const STAKES_AT = 8;
+const SETTLED_AT = 16;
+const RECORDED_AT = 24;
+const ID_AT = 32;
+const ID_BYTES = 16;
+const LENGTHS_AT = 48;
+const PROOF_LENGTH_AT = 62;
+const UINT16_MAX = 0xffff;
+/** Larger than any proof: the signature header is at most 1 KiB. */
+const PROOF_BYTES_MAX = 1280;
+
+/** String members in the order they are stored. */
+const STRINGS = [
+  "subject",
+  "reporter",
+  "idempotencyKey",
+  "tenant",
+  "action",
+  "requestId",
+  "source",
+] as const;
+const IDEMPOTENCY_KEY = 2;
+const TENANT = 3;
+
+/** Upper bound of the frame of `record`, in bytes. */
+export function outcomeFrameBytesMax(record: OutcomeRecord): number {
+  let bytes = FRAME_BYTES + OUTCOME_HEAD_BYTES + record.body.byteLength;
+  for (const name of STRINGS) bytes += record[name].length * 3;
+  return record.proof === undefined ? bytes : bytes + PROOF_BYTES_MAX;
+}
+
+/**
+ * Writes the frame of an outcome (length, kind and payload; position and checksum are the
+ * journal's) at `at`.
+ * @returns the offset behind it.
+ */
+export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
+  const head = at + FRAME_BYTES;
+  let end = head + OUTCOME_HEAD_BYTES;
+  // In the order of STRINGS; spelled out, for a member looked up by name costs more than its text.
+  end += writeText(bytes, head, 0, end, record.subject);
+  end += writeText(bytes, head, 1, end, record.reporter);
+  end += writeText(bytes, head, IDEMPOTENCY_KEY, end, record.idempotencyKey);
+  end += writeText(bytes, head, TENANT, end, record.tenant);
+  end += writeText(bytes, head, 4, end, record.action);
+  end += writeText(bytes, head, 5, end, record.requestId);
+  end += writeText(bytes, head, 6, end, record.source);
+  const proofLength = record.proof === undefined ? 0 : writeProof(record.proof, bytes, end);
+  end += proofLength;
+  bytes.writeUInt16LE(proofLength, head + PROOF_LENGTH_AT);
+  bytes[head] = OUTCOME_VERSION;
+  bytes[head + 1] =
+    (record.outcome === 1 ? FLAG_SUCCESS : 0) |
+    (record.isAgentFault ? FLAG_AGENT_FAULT : 0) |
+    (record.isTimeGiven === true ? FLAG_TIME_GIVEN : 0);
+  bytes[head + 2] = record.gradeIndex;
+  bytes[head + 3] = SIGNATURES.indexOf(record.signature);
+  bytes.writeUInt32LE(0, head + 4);
+  bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
+  bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_AT);
+  bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_AT);
+  writeUuid(bytes, head + ID_AT, record.outcomeId);
+  bytes.set(record.body, end);
+  end += record.body.byteLength;
+  openFrame(bytes, at, FRAME_KINDS.outcome, end - head);
+  return end;
+}
+
+/** Writes a string and its length, the `index`-th; returns how many bytes it took. */
+function writeText(bytes: Buffer, head: number, index: number, at: number, text: string): number {
+  const length = writeUtf8(bytes, at, text);
+  assert(length <= UINT16_MAX, "a member is too long for the journal");
+  bytes.writeUInt16LE(length, head + LENGTHS_AT + index * 2);
+  return length;
+}
+
+/** Nearly all of it is short and ASCII, and quicker written here than in native code. */
+function writeUtf8(bytes: Buffer, at: number, text: string): number {
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return bytes.write(text, at, "utf8");
+    bytes[at + index] = code;
+  }
+  return length;
+}
+
+/** What the fold needs of an outcome; the object is reused by `decodeFold`, copy what outlives. */
+export interface FoldedOutcome {
+  subject: string;
+  reporter: string;
+  outcome: 0 | 1;
+  stakes: number;
+  gradeIndex: number;
+  signatureIndex: number;
+  settledAtMs: number;
+}
+
+export function emptyFold(): FoldedOutcome {
+  return {
+    subject: "",
+    reporter: "",
+    outcome: 0,
+    stakes: 0,
+    gradeIndex: 0,
+    signatureIndex: 0,
+    settledAtMs: 0,
+  };
+}
+
+/** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
+export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
+  const head = at + FRAME_BYTES;
+  const flags = bytes[head + 1] as number;
+  if ((flags & FLAG_AGENT_FAULT) === 0) return false;
+  const subjectAt = head + OUTCOME_HEAD_BYTES;
+  const reporterAt = subjectAt + bytes.readUInt16LE(head + LENGTHS_AT);
+  const reporterEnd = reporterAt + bytes.readUInt16LE(head + LENGTHS_AT + 2);
+  target.subject = bytes.toString("utf8", subjectAt, reporterAt);
+  target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
+  target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
+  target.stakes = bytes.readDoubleLE(head + STAKES_AT);
+  target.gradeIndex = bytes[head + 2] as number;
+  target.signatureIndex = bytes[head + 3] as number;
+  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  return true;
+}
+
+/** When the outcome frame at `at` was recorded, epoch ms. */
+export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
+  return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
+}
+
+/** The 16 bytes of the outcome id, a view. */
+export function outcomeIdBytes(bytes: Buffer, at: number): Buffer {
+  const from = at + FRAME_BYTES + ID_AT;
+  return bytes.subarray(from, from + ID_BYTES);
+}
+
+/** Views that make up the replay identity; undefined when the caller gave no key. */
+export function outcomeReplayParts(
+  bytes: Buffer,
+  at: number,
+): { key: Buffer; tenant: Buffer; content: Buffer } | undefined {
+  const head = at + FRAME_BYTES;
+  if (bytes.readUInt16LE(head + LENGTHS_AT + IDEMPOTENCY_KEY * 2) === 0) return undefined;
+  const keyAt = stringAt(bytes, head, IDEMPOTENCY_KEY);
+  const tenantAt = stringAt(bytes, head, TENANT);
+  return {
+    key: bytes.subarray(keyAt, tenantAt),
+    tenant: bytes.subarray(tenantAt, stringAt(bytes, head, TENANT + 1)),
+    content: memberBytes(bytes, head),
+  };
+}
+
+/*
+ * What was said, as the bureau has read it: not the bytes it came in, which differ by encoding, and
+ * by route (a batch keeps no body of its rows). Made of the frame alone, so that a replay finds the
+ * same. The time of settlement is part of it where the sender named one; an import may shift it.
+ */
+const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
+const IMPORTED = SIGNATURES.indexOf("bureau");
+
+function memberBytes(bytes: Buffer, head: number): Buffer {
+  const from = head + OUTCOME_HEAD_BYTES;
+  const stringsEnd = stringAt(bytes, head, STRINGS.length);
+  const members = Buffer.allocUnsafe(MEMBERS_FIXED + stringsEnd - from);
+  const flags = bytes[head + 1] as number;
+  members[0] = flags & (FLAG_SUCCESS | FLAG_AGENT_FAULT);
+  members[1] = bytes[head + 2] as number;
+  // Minus zero is zero.
+  members.writeDoubleLE(bytes.readDoubleLE(head + STAKES_AT) + 0, 2);
+  const isImported = bytes[head + 3] === IMPORTED;
+  members.writeDoubleLE(isImported ? UNTOLD : toldTime(bytes, head, flags), 10);
+  bytes.copy(members, 18, head + LENGTHS_AT, head + PROOF_LENGTH_AT);
+  bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
+  return members;
+}
+
+/** No time of settlement was named. */
+const UNTOLD = -1;
+
+function toldTime(bytes: Buffer, head: number, flags: number): number {
+  const settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  const isTold =
+    (flags & FLAG_TIME_GIVEN) !== 0 || settledAtMs !== bytes.readDoubleLE(head + RECORDED_AT);
+  return isTold ? settledAtMs : UNTOLD;
+}
+
+/** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
+export function outcomeProofBytes(bytes: Buffer, at: number): Buffer | undefined {
+  const head = at + FRAME_BYTES;
+  const length = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  if (length === 0) return undefined;
+  const from = stringAt(bytes, head, STRINGS.length);
+  return bytes.subarray(from, from + length);
+}
+
+/** The body as received in the outcome frame at `at`, a view. */
+export function outcomeBody(bytes: Buffer, at: number): Buffer {
+  const head = at + FRAME_BYTES;
+  const proofLength = bytes.readUInt16LE(head + PROOF_LENGTH_AT);
+  const from = stringAt(bytes, head, STRINGS.length) + proofLength;
+  return bytes.subarray(from, head + frameLength(bytes, at));
+}
+
+/** Where the string of this index begins; behind the last one for their number. */
+function stringAt(bytes: Buffer, head: number, index: number): number {
+  let at = head + OUTCOME_HEAD_BYTES;
+  for (let each = 0; each < index; each++) at += bytes.readUInt16LE(head + LENGTHS_AT + each * 2);
+  return at;
+}
+
+function stringEnds(bytes: Buffer, head: number): number[] {
+  let end = head + OUTCOME_HEAD_BYTES;
+  return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
+}
+
+/** The whole record at `at`; the body is copied. Throws when the version is not known. */
+export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
+  const head = at + FRAME_BYTES;
+  if (bytes[head] !== OUTCOME_VERSION) {
+    throw new Error(`outcome record version ${bytes[head]} is not known`);
+  }
+  const ends = stringEnds(bytes, head);
+  const text = (index: number) =>
+    bytes.toString("utf8", index === 0 ? head + OUTCOME_HEAD_BYTES : ends[index - 1], ends[index]);
+  const flags = bytes[head + 1] as number;
+  const gradeIndex = bytes[head + 2] as number;
+  assert(gradeIndex < GRADES.length, "grade index out of range");
+  const proof = outcomeProofBytes(bytes, at);
+  return {
+    outcomeId: formatUuid(outcomeIdBytes(bytes, at)),
+    subject: text(0),
+    reporter: text(1),
+    idempotencyKey: text(2),
+    tenant: text(3),
+    action: text(4),
+    requestId: text(5),
+    source: text(6),
+    outcome: (flags & FLAG_SUCCESS) === 0 ? 0 : 1,
+    stakes: bytes.readDoubleLE(head + STAKES_AT),
+    gradeIndex,
+    signature: SIGNATURES[bytes[head + 3] as number] as Signature,
+    settledAtMs: bytes.readDoubleLE(head + SETTLED_AT),
+    recordedAtMs: outcomeRecordedAtMs(bytes, at),
+    isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
+    body: Uint8Array.from(outcomeBody(bytes, at)),
+    ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
+    ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
+  };
+}

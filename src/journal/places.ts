@@ -1,0 +1,106 @@
+// Single frames of the journal by their place on disk: for what a start must read again without
+// walking through all the outcomes in between.
+import type { FileLayer } from "./files.ts";
+import { JournalDamaged } from "./faults.ts";
+import {
+  FRAME_BYTES,
+  frameLength,
+  intactFrameBytes,
+  PAYLOAD_BYTES_MAX,
+  segmentName,
+} from "./format.ts";
+
+/** A frame's place on disk: its segment by first position, its byte offset in that file. */
+export interface FramePlace {
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Read ahead: neighbours in the journal cost one call. */
+const WINDOW_BYTES = 256 * 1024;
+/** For one frame alone; a larger one is read again as a whole. */
+const WINDOW_BYTES_ALONE = 16 * 1024;
+
+/**
+ * Visits the frames at `places`, in their order, each as a buffer, the frame's offset in it, and
+ * its place. What a visit is shown lasts until the next.
+ * @throws JournalDamaged when a frame is not there or its checksum does not hold.
+ */
+export function readFrames(
+  files: FileLayer,
+  directory: string,
+  places: readonly FramePlace[],
+  visit: (bytes: Buffer, at: number, place: FramePlace) => void,
+): void {
+  const window = new Window(files, places.length > 1 ? WINDOW_BYTES : WINDOW_BYTES_ALONE);
+  let open = -1;
+  try {
+    for (const place of places) {
+      const { segment, offset } = place;
+      if (segment !== open) window.open(`${directory}/${segmentName(segment)}`);
+      open = segment;
+      const at = window.frameAt(offset);
+      if (at < 0) {
+        const reason = "a durable record does not verify or is missing";
+        throw new JournalDamaged({ segment: segmentName(segment), offset, afterLsn: 0, reason });
+      }
+      visit(window.bytes, at, place);
+    }
+  } finally {
+    window.close();
+  }
+}
+
+/** The part of a file that was read last. */
+class Window {
+  bytes: Buffer;
+  readonly #files: FileLayer;
+  #descriptor = -1;
+  /** In the file. */
+  #start = 0;
+  #end = 0;
+
+  constructor(files: FileLayer, size: number) {
+    this.#files = files;
+    this.bytes = Buffer.allocUnsafe(size);
+  }
+
+  open(path: string): void {
+    this.close();
+    this.#descriptor = this.#files.open(path, "read");
+    this.#start = 0;
+    this.#end = 0;
+  }
+
+  close(): void {
+    if (this.#descriptor >= 0) this.#files.close(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
+  /** Where the frame of this offset stands in `bytes`; -1 when it does not verify. */
+  frameAt(offset: number): number {
+    if (!this.#cover(offset, FRAME_BYTES)) return -1;
+    const length = frameLength(this.bytes, offset - this.#start);
+    const total = FRAME_BYTES + Math.min(length, PAYLOAD_BYTES_MAX);
+    if (!this.#cover(offset, total)) return -1;
+    const at = offset - this.#start;
+    return intactFrameBytes(this.bytes, at, at + total) === total ? at : -1;
+  }
+
+  /** Reads on from `offset` unless that many bytes are there; false when the file ends before. */
+  #cover(offset: number, count: number): boolean {
+    if (offset >= this.#start && offset + count <= this.#end) return true;
+    if (count > this.bytes.byteLength) this.bytes = Buffer.allocUnsafe(count);
+    this.#start = offset;
+    this.#end = offset;
+    const { byteLength } = this.bytes;
+    while (this.#end - offset < count) {
+      const have = this.#end - offset;
+      const room = byteLength - have;
+      const taken = this.#files.read(this.#descriptor, this.bytes, have, room, this.#end);
+      if (taken <= 0) return false;
+      this.#end += taken;
+    }
+    return true;
+  }
+}

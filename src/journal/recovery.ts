@@ -1,0 +1,274 @@
+// Brings a journal directory back to its last commit at start: verifies every segment, replays the
+// records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
+import { verifyWithRawKey } from "./signing-key.ts";
+import { type FileLayer, readWhole } from "./files.ts";
+import { JournalDamaged } from "./faults.ts";
+import {
+  CHAIN_START,
+  chainBefore,
+  COMMIT_BYTES,
+  COMMIT_FRAME_BYTES,
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLsn,
+  intactFrameBytes,
+  commitSignature,
+  decodeHeader,
+  HEADER_BYTES,
+  type SegmentHeader,
+  segmentsOf,
+} from "./format.ts";
+import { isNeverUsed, isTornTail, scanBatches } from "./scan.ts";
+
+/** The end of a verified journal: where the next batch goes. */
+export interface JournalTail {
+  /** The newest segment; undefined for an empty journal. */
+  segment: string | undefined;
+  header: SegmentHeader | undefined;
+  /** Bytes of that segment that verified. */
+  offset: number;
+  lsn: number;
+  chain: Buffer;
+}
+
+export interface Recovery {
+  tail: JournalTail;
+  /** Bytes cut from the end: an unfinished write that nobody was promised. */
+  truncatedBytes: number;
+  bytes: number;
+}
+
+/**
+ * Name of the small file that names the newest segment. It is replaced after a segment is created
+ * and before it is used, so that a newest segment that vanished as a whole does not go unnoticed.
+ */
+export const NEWEST_FILE = "newest";
+
+/** A commit that something derived from the journal has already taken in. */
+export interface JournalPoint {
+  readonly lsn: number;
+  /** The chain of that commit: another journal has another. */
+  readonly chain: Uint8Array;
+}
+
+/**
+ * Called for every record that verified, in order. `at` is the frame's offset in its segment, which
+ * is named by its first position; do not keep `bytes`.
+ */
+export type RecoveryVisitor = (bytes: Buffer, at: number, lsn: number, segment: number) => void;
+
+/** The journal does not pass through the given point; nothing behind it was visited. */
+export class JournalPointUnknown extends Error {}
+
+export interface RecoveryMode {
+  /** Measure a torn end, do not cut it: for readers beside a stopped or foreign writer. */
+  readonly isReadOnly?: boolean;
+  /**
+   * Visit only what comes after. Segments that end before it are checked at both ends (header,
+   * last commit with its signature, chain into the next segment); the rest is verified in full.
+   */
+  readonly from?: JournalPoint;
+}
+
+interface Walk {
+  files: FileLayer;
+  directory: string;
+  visit: RecoveryVisitor;
+  tail: JournalTail;
+  buffer: Buffer;
+  bytes: number;
+  truncatedBytes: number;
+  /** Verification only: leave files as they are. */
+  isReadOnly: boolean;
+}
+
+/**
+ * Verifies and replays.
+ * @throws JournalDamaged when acknowledged evidence does not verify.
+ * @throws JournalPointUnknown when `from` is not a commit of this journal.
+ */
+export function recoverJournal(
+  files: FileLayer,
+  directory: string,
+  visit: RecoveryVisitor,
+  mode: RecoveryMode = {},
+): Recovery {
+  const names = files.list(directory);
+  const segments = segmentsOf(names);
+  const walk: Walk = {
+    files,
+    directory,
+    visit: mode.from === undefined ? visit : visitBehind(mode.from, visit),
+    tail: { segment: undefined, header: undefined, offset: 0, lsn: 0, chain: CHAIN_START },
+    buffer: Buffer.alloc(0),
+    bytes: 0,
+    truncatedBytes: 0,
+    isReadOnly: mode.isReadOnly ?? false,
+  };
+  assertNewestIsThere(walk, names);
+  for (const [index, segment] of segments.entries()) {
+    const next = segments[index + 1];
+    const isBehind = next !== undefined && next.firstLsn <= (mode.from?.lsn ?? 0);
+    const isPassed = isBehind && passSegment(walk, segment, next.firstLsn - 1);
+    if (!isPassed) recoverSegment(walk, segment, next === undefined);
+  }
+  if (mode.from !== undefined) assertReached(walk.tail, mode.from);
+  return { tail: walk.tail, truncatedBytes: walk.truncatedBytes, bytes: walk.bytes };
+}
+
+function assertNewestIsThere(walk: Walk, names: readonly string[]): void {
+  if (!names.includes(NEWEST_FILE)) return;
+  const newest = readWhole(walk.files, `${walk.directory}/${NEWEST_FILE}`).toString("latin1");
+  if (newest !== "" && !names.includes(newest)) {
+    throw damaged(newest, 0, 0, "the newest segment is missing");
+  }
+}
+
+/** Drops what the point has taken in; makes sure of the point before the first record behind it. */
+function visitBehind(from: JournalPoint, visit: RecoveryVisitor): RecoveryVisitor {
+  let isSure = false;
+  return (bytes, at, lsn, segment) => {
+    if (lsn <= from.lsn) return;
+    if (!isSure && (lsn !== from.lsn + 1 || !chainBefore(bytes, at).equals(from.chain))) {
+      throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
+    }
+    isSure = true;
+    visit(bytes, at, lsn, segment);
+  };
+}
+
+function assertReached(tail: JournalTail, from: JournalPoint): void {
+  if (tail.lsn < from.lsn) {
+    throw new JournalPointUnknown(`position ${from.lsn} is ahead of the journal at ${tail.lsn}`);
+  }
+  if (tail.lsn === from.lsn && !tail.chain.equals(from.chain)) {
+    throw new JournalPointUnknown(`the journal has no commit like it at position ${from.lsn}`);
+  }
+}
+
+function damaged(segment: string, offset: number, afterLsn: number, reason: string) {
+  return new JournalDamaged({ segment, offset, afterLsn, reason });
+}
+
+function recoverSegment(
+  walk: Walk,
+  segment: { name: string; firstLsn: number },
+  isLast: boolean,
+): void {
+  const bytes = readWhole(walk.files, `${walk.directory}/${segment.name}`, walk.buffer);
+  // Segments are of one size: keep the buffer for the next one.
+  if (bytes.byteLength > walk.buffer.byteLength) walk.buffer = bytes;
+  const header = decodeHeader(bytes);
+  const { lsn } = walk.tail;
+  if (header === undefined) {
+    if (isLast && isNeverUsed(bytes, lsn)) {
+      dropUnusedSegment(walk, segment.name, bytes.byteLength);
+      return;
+    }
+    throw damaged(segment.name, 0, lsn, "the segment header does not verify");
+  }
+  assertContinues(walk.tail, header, segment);
+  const scan = scanBatches(bytes, HEADER_BYTES, lsn, (frames, at, found) => {
+    walk.visit(frames, at, found, segment.firstLsn);
+  });
+  walk.bytes += scan.end;
+  if (scan.end < bytes.byteLength) {
+    if (!isLast || !isTornTail(bytes, scan.end, scan.lsn)) {
+      throw damaged(segment.name, scan.end, scan.lsn, "a batch does not verify");
+    }
+    cutTail(walk, segment.name, scan.end, bytes.byteLength);
+  }
+  if (isLast && scan.lastCommitAt >= 0) {
+    const chain = chainBefore(bytes, scan.lastCommitAt + COMMIT_FRAME_BYTES);
+    if (!verifyWithRawKey(header.publicKey, chain, commitSignature(bytes, scan.lastCommitAt))) {
+      throw damaged(segment.name, scan.lastCommitAt, scan.lsn, "the last signature is not valid");
+    }
+  }
+  walk.tail = {
+    segment: segment.name,
+    header,
+    offset: scan.end,
+    lsn: scan.lsn,
+    chain: Buffer.from(chainBefore(bytes, scan.end)),
+  };
+}
+
+/**
+ * Reads a segment's two ends only. False when they alone do not prove that the chain goes through
+ * it: then the whole segment has to.
+ */
+function passSegment(
+  walk: Walk,
+  segment: { name: string; firstLsn: number },
+  lastLsn: number,
+): boolean {
+  const { files, directory } = walk;
+  const descriptor = files.open(`${directory}/${segment.name}`, "read");
+  try {
+    const size = files.size(descriptor);
+    const ends = Buffer.alloc(HEADER_BYTES + COMMIT_FRAME_BYTES);
+    const commitAt = Math.max(size - COMMIT_FRAME_BYTES, HEADER_BYTES);
+    files.read(descriptor, ends, 0, HEADER_BYTES, 0);
+    files.read(descriptor, ends, HEADER_BYTES, COMMIT_FRAME_BYTES, commitAt);
+    const header = decodeHeader(ends);
+    if (header === undefined || !isSignedCommit(ends, HEADER_BYTES, lastLsn, header.publicKey)) {
+      return false;
+    }
+    assertContinues(walk.tail, header, segment);
+    const chain = Buffer.from(chainBefore(ends, ends.byteLength));
+    walk.tail = { segment: segment.name, header, offset: size, lsn: lastLsn, chain };
+    walk.bytes += size;
+    return true;
+  } finally {
+    files.close(descriptor);
+  }
+}
+
+function isSignedCommit(bytes: Buffer, at: number, lsn: number, publicKey: Buffer): boolean {
+  if (frameKind(bytes, at) !== FRAME_KINDS.commit || frameLsn(bytes, at) !== lsn) return false;
+  if (intactFrameBytes(bytes, at, bytes.byteLength) !== FRAME_BYTES + COMMIT_BYTES) return false;
+  const chain = chainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, commitSignature(bytes, at));
+}
+
+function assertContinues(
+  tail: JournalTail,
+  header: SegmentHeader,
+  segment: { name: string; firstLsn: number },
+): void {
+  if (header.firstLsn !== segment.firstLsn) {
+    throw damaged(segment.name, 0, tail.lsn, "the segment's name and header disagree");
+  }
+  if (header.firstLsn !== tail.lsn + 1) {
+    throw damaged(
+      segment.name,
+      0,
+      tail.lsn,
+      `positions ${tail.lsn + 1} to ${header.firstLsn - 1} are missing before it`,
+    );
+  }
+  if (!header.previousChain.equals(tail.chain)) {
+    throw damaged(segment.name, 0, tail.lsn, "the hash chain does not continue");
+  }
+}
+
+/** Creation was cut short: its header was never synced, so nothing was ever written into it. */
+function dropUnusedSegment(walk: Walk, name: string, size: number): void {
+  walk.truncatedBytes += size;
+  if (walk.isReadOnly) return;
+  walk.files.remove(`${walk.directory}/${name}`);
+  walk.files.syncDirectory(walk.directory);
+}
+
+function cutTail(walk: Walk, name: string, end: number, size: number): void {
+  walk.truncatedBytes += size - end;
+  if (walk.isReadOnly) return;
+  const descriptor = walk.files.open(`${walk.directory}/${name}`, "write");
+  try {
+    walk.files.truncate(descriptor, end);
+    walk.files.syncData(descriptor);
+  } finally {
+    walk.files.close(descriptor);
+  }
+}

@@ -1,0 +1,206 @@
+// Mends a damaged journal so that it opens again, and says what is lost.
+//
+// Repair never edits evidence in place. The damaged file is copied to `quarantine-<n>-<name>`,
+// then replaced as a whole by its mended form (journal-salvage.ts). What it cannot explain (a chain
+// that was swapped, another bureau's key) it leaves alone and refuses.
+import type { BureauKey } from "./signing-key.ts";
+import type { JournalDamage } from "./faults.ts";
+import { type FileLayer, readWhole, replaceFile } from "./files.ts";
+import {
+  decodeHeader,
+  encodeHeader,
+  HEADER_BYTES,
+  type SegmentHeader,
+  segmentName,
+  segmentsOf,
+} from "./format.ts";
+import { type JournalTail, NEWEST_FILE, recoverJournal } from "./recovery.ts";
+import { type LostRange, salvageSegment } from "./salvage.ts";
+import { verifyJournal } from "./verify.ts";
+
+export interface RepairOptions {
+  files: FileLayer;
+  directory: string;
+  /** Signs what repair has to state: gaps and re-committed records. */
+  key: BureauKey;
+  epoch: number;
+  nowMs: number;
+}
+
+export interface RepairReport {
+  /** Damage found, in order. Empty: nothing had to be done. */
+  damages: JournalDamage[];
+  /**
+   * Position ranges that no longer exist, both ends included. `lastLost` is Infinity when the
+   * newest segment is missing as a whole: nothing says how far it went.
+   */
+  lost: LostRange[];
+  /** Bytes that proved nothing any more; they remain in the quarantine files. */
+  bytesLost: number;
+  quarantined: string[];
+}
+
+/** The damage has a form that repair does not explain away; a person has to look. */
+export class RepairRefused extends Error {}
+
+/**
+ * Mends a journal, losing only what is damaged. Call it on a stopped journal, under the data
+ * directory's lock.
+ * @throws RepairRefused, with the reason; what was mended before stays mended.
+ */
+export function repairJournal(options: RepairOptions): RepairReport {
+  const { files, directory } = options;
+  const report: RepairReport = { damages: [], lost: [], bytesLost: 0, quarantined: [] };
+  renameByHeader(files, directory);
+  for (;;) {
+    const { damage } = verifyJournal(files, directory);
+    if (damage === undefined) return report;
+    const previous = report.damages.at(-1);
+    if (previous?.segment === damage.segment && previous.offset === damage.offset) {
+      throw new RepairRefused(`repair does not help: ${damage.reason} in ${damage.segment}`);
+    }
+    report.damages.push(damage);
+    mend(options, damage, report);
+  }
+}
+
+/** A segment knows its first position: files that were moved about get their names back. */
+function renameByHeader(files: FileLayer, directory: string): void {
+  const moves: { from: string; to: string }[] = [];
+  for (const { name, firstLsn } of segmentsOf(files.list(directory))) {
+    const header = decodeHeader(readWhole(files, `${directory}/${name}`));
+    if (header !== undefined && header.firstLsn !== firstLsn) {
+      moves.push({ from: name, to: segmentName(header.firstLsn) });
+    }
+  }
+  const moving = new Set(moves.map((move) => move.from));
+  const names = new Set(files.list(directory).filter((name) => !moving.has(name)));
+  for (const { to } of moves) {
+    if (names.has(to)) throw new RepairRefused(`two files hold the segment ${to}`);
+    names.add(to);
+  }
+  for (const { from } of moves) files.rename(`${directory}/${from}`, `${directory}/${from}.moved`);
+  for (const { from, to } of moves) {
+    files.rename(`${directory}/${from}.moved`, `${directory}/${to}`);
+  }
+  if (moves.length > 0) files.syncDirectory(directory);
+}
+
+function mend(options: RepairOptions, damage: JournalDamage, report: RepairReport): void {
+  const { files, directory } = options;
+  const segments = segmentsOf(files.list(directory));
+  const index = segments.findIndex((segment) => segment.name === damage.segment);
+  const segment = segments[index];
+  if (segment === undefined) {
+    // The newest segment is gone as a whole: the log goes on from what is left.
+    const [missing] = segmentsOf([damage.segment]);
+    report.lost.push({ firstLost: missing?.firstLsn ?? 0, lastLost: Infinity });
+    nameNewest(options, segments.at(-1)?.name ?? "");
+    return;
+  }
+  const tail = tailBefore(options, damage.segment);
+  const bytes = readWhole(files, `${directory}/${segment.name}`);
+  const header = decodeHeader(bytes);
+  assertExplained(options, damage, tail, header);
+  if (header !== undefined && header.firstLsn > tail.lsn + 1) {
+    insertMissing(options, tail, header, report);
+    return;
+  }
+  const following = segments[index + 1];
+  const next = following === undefined ? undefined : headerOf(options, following.name);
+  const salvage = salvageSegment({
+    bytes: header === undefined ? withHeader(options, bytes, tail) : bytes,
+    lsn: tail.lsn,
+    next: next && { firstLsn: next.firstLsn, chain: next.previousChain },
+    key: options.key,
+    timeUs: options.nowMs * 1000,
+  });
+  report.lost.push(...salvage.lost);
+  report.bytesLost += salvage.bytesLost;
+  report.quarantined.push(quarantine(files, directory, segment.name, bytes));
+  const target = segmentName(tail.lsn + 1);
+  replaceFile(files, directory, target, Buffer.concat(salvage.parts));
+  if (target !== segment.name) files.remove(`${directory}/${segment.name}`);
+  if (following === undefined) nameNewest(options, target);
+}
+
+function assertExplained(
+  options: RepairOptions,
+  damage: JournalDamage,
+  tail: JournalTail,
+  header: SegmentHeader | undefined,
+): void {
+  if (header === undefined) return;
+  const where = `in ${damage.segment}`;
+  if (!header.publicKey.equals(options.key.publicKey)) {
+    throw new RepairRefused(`${damage.reason} ${where}, which another key has signed`);
+  }
+  if (header.firstLsn <= tail.lsn) {
+    throw new RepairRefused(`positions from ${header.firstLsn} on exist twice, again ${where}`);
+  }
+  if (header.firstLsn === tail.lsn + 1 && !header.previousChain.equals(tail.chain)) {
+    throw new RepairRefused(`the hash chain does not continue ${where}: it is of another journal`);
+  }
+}
+
+/** Whole segments are missing before this one: one that only holds the gap takes their place. */
+function insertMissing(
+  options: RepairOptions,
+  tail: JournalTail,
+  header: SegmentHeader,
+  report: RepairReport,
+): void {
+  const { files, directory } = options;
+  const salvage = salvageSegment({
+    bytes: withHeader(options, Buffer.alloc(HEADER_BYTES), tail),
+    lsn: tail.lsn,
+    next: { firstLsn: header.firstLsn, chain: header.previousChain },
+    key: options.key,
+    timeUs: options.nowMs * 1000,
+  });
+  report.lost.push(...salvage.lost);
+  replaceFile(files, directory, segmentName(tail.lsn + 1), Buffer.concat(salvage.parts));
+}
+
+/** The segment with a header rebuilt from what stands before it. */
+function withHeader(options: RepairOptions, bytes: Buffer, tail: JournalTail): Buffer {
+  const { key, epoch } = options;
+  const header = encodeHeader({
+    nodeId: key.publicKey.subarray(0, 16),
+    epoch,
+    firstLsn: tail.lsn + 1,
+    publicKey: key.publicKey,
+    previousChain: tail.chain,
+  });
+  return Buffer.concat([header, bytes.subarray(HEADER_BYTES)]);
+}
+
+/** Where the verified part before a segment ends. */
+function tailBefore(options: RepairOptions, name: string): JournalTail {
+  const { files, directory } = options;
+  const isBefore = (other: string) => other < name && other !== NEWEST_FILE;
+  const view: FileLayer = { ...files, list: (path) => files.list(path).filter(isBefore) };
+  const isReadOnly = true;
+  return recoverJournal(view, directory, () => undefined, { isReadOnly }).tail;
+}
+
+function headerOf(options: RepairOptions, name: string): SegmentHeader {
+  const header = decodeHeader(readWhole(options.files, `${options.directory}/${name}`));
+  if (header === undefined) {
+    throw new RepairRefused(`${name} is damaged at its head too: nothing says how the log goes on`);
+  }
+  return header;
+}
+
+function quarantine(files: FileLayer, directory: string, segment: string, bytes: Buffer): string {
+  const names = files.list(directory);
+  let number = 1;
+  while (names.includes(`quarantine-${number}-${segment}`)) number++;
+  const name = `quarantine-${number}-${segment}`;
+  replaceFile(files, directory, name, bytes);
+  return name;
+}
+
+function nameNewest(options: RepairOptions, name: string): void {
+  replaceFile(options.files, options.directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+}

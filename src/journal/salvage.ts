@@ -1,0 +1,130 @@
+// Builds the mended form of one damaged segment: what verifies is copied byte for byte, single
+// records whose checksums hold are committed anew, what is gone becomes a signed gap. Pure: bytes
+// in, bytes out.
+import { createHash, hash } from "node:crypto";
+import type { BureauKey } from "./signing-key.ts";
+import { chainBefore, encodeCommit, encodeGap, gapStatement, HEADER_BYTES } from "./format.ts";
+import { badStretches, findIntactFrames, type IntactFrame } from "./scan.ts";
+import { isRecordKind, scanBatches } from "./scan.ts";
+
+export interface LostRange {
+  firstLost: number;
+  lastLost: number;
+}
+
+export interface SalvageInput {
+  /** The segment; its header must be in order (rebuilt if need be). */
+  bytes: Buffer;
+  /** Position before the segment's first record. */
+  lsn: number;
+  /** Where the next segment takes over; undefined for the newest one. */
+  next: { firstLsn: number; chain: Buffer } | undefined;
+  key: BureauKey;
+  timeUs: number;
+}
+
+export interface Salvage {
+  parts: Uint8Array[];
+  lost: LostRange[];
+  /** Bytes that belong to no intact frame. */
+  bytesLost: number;
+}
+
+/** The mended segment. It verifies from its header to its end and leads on to `next`. */
+export function salvageSegment(input: SalvageInput): Salvage {
+  const output = new Output(input);
+  const { bytes, next } = input;
+  let at = HEADER_BYTES;
+  for (;;) {
+    const scan = scanBatches(bytes, at, output.lsn, () => undefined);
+    output.copy(bytes.subarray(at, scan.end), scan.lsn, chainBefore(bytes, scan.end));
+    if (scan.end === bytes.byteLength) break;
+    const frames = findIntactFrames(bytes, scan.end, scan.lsn);
+    const closing = frames.findIndex((frame) => !isRecordKind(frame.kind));
+    if (closing < 0) {
+      output.bytesLost += stretchBytes(frames, scan.end, bytes.byteLength);
+      output.recommit(bytes, frames);
+      break;
+    }
+    const close = frames[closing] as IntactFrame;
+    output.bytesLost += stretchBytes(frames.slice(0, closing + 1), scan.end, close.end);
+    output.recommit(bytes, frames.slice(0, closing));
+    output.leadOn(close.lsn, chainBefore(bytes, close.end));
+    at = close.end;
+  }
+  if (next !== undefined) output.leadOn(next.firstLsn - 1, next.chain);
+  return { parts: output.parts, lost: output.lost, bytesLost: output.bytesLost };
+}
+
+function stretchBytes(frames: readonly IntactFrame[], from: number, to: number): number {
+  return badStretches(frames, from, to).reduce((sum, [start, end]) => sum + end - start, 0);
+}
+
+class Output {
+  lsn: number;
+  bytesLost = 0;
+  readonly parts: Uint8Array[];
+  readonly lost: LostRange[] = [];
+  private chain: Buffer;
+  private readonly key: BureauKey;
+  private readonly timeUs: number;
+
+  constructor(input: SalvageInput) {
+    this.lsn = input.lsn;
+    this.key = input.key;
+    this.timeUs = input.timeUs;
+    this.parts = [input.bytes.subarray(0, HEADER_BYTES)];
+    this.chain = chainBefore(input.bytes, HEADER_BYTES);
+  }
+
+  /** Batches that verify as they are. */
+  copy(batches: Buffer, lsn: number, chain: Buffer): void {
+    this.parts.push(batches);
+    this.lsn = lsn;
+    this.chain = chain;
+  }
+
+  /** Records that stand alone: runs without holes become commits, holes become gaps. */
+  recommit(bytes: Buffer, frames: readonly IntactFrame[]): void {
+    let run: IntactFrame[] = [];
+    for (const frame of frames) {
+      const expected = this.lsn + run.length + 1;
+      if (frame.lsn < expected) continue;
+      if (frame.lsn > expected) {
+        this.commit(bytes, run);
+        run = [];
+        // The chain goes on through the gap's own statement.
+        this.gap(frame.lsn - 1, undefined);
+      }
+      run.push(frame);
+    }
+    this.commit(bytes, run);
+  }
+
+  /** Makes the next byte continue `chain` behind position `lsn`. */
+  leadOn(lsn: number, chain: Buffer): void {
+    if (lsn > this.lsn || !chain.equals(this.chain)) this.gap(Math.max(lsn, this.lsn), chain);
+  }
+
+  private commit(bytes: Buffer, run: readonly IntactFrame[]): void {
+    if (run.length === 0) return;
+    const frames = run.map((frame) => bytes.subarray(frame.at, frame.end));
+    const digest = createHash("sha256").update(this.chain);
+    for (const frame of frames) digest.update(frame);
+    this.chain = digest.digest();
+    this.lsn += run.length;
+    const { lsn, timeUs, chain } = this;
+    const signature = this.key.sign(chain);
+    this.parts.push(...frames, encodeCommit({ lsn, timeUs, count: run.length, chain, signature }));
+  }
+
+  private gap(lastLost: number, resumeAt: Buffer | undefined): void {
+    const gap = { firstLost: this.lsn + 1, lastLost, bytesLost: this.bytesLost };
+    const resume = resumeAt ?? hash("sha256", gapStatement(this.chain, gap, this.chain), "buffer");
+    const signature = this.key.sign(gapStatement(this.chain, gap, resume));
+    this.parts.push(encodeGap(gap, this.timeUs, signature, resume));
+    if (lastLost > this.lsn) this.lost.push({ firstLost: gap.firstLost, lastLost });
+    this.lsn = lastLost;
+    this.chain = resume;
+  }
+}

@@ -1,0 +1,79 @@
+// Verifies in full the segments that a start from a snapshot has only looked at from both ends.
+// Rot in them changes no score, the table holds what they said; but the next replay needs them, and
+// who hears of it early still has a backup.
+import { verifyWithRawKey } from "./signing-key.ts";
+import type { JournalDamage } from "./faults.ts";
+import { errnoOf, type FileLayer, readWhole } from "./files.ts";
+import {
+  chainBefore,
+  COMMIT_FRAME_BYTES,
+  commitSignature,
+  decodeHeader,
+  HEADER_BYTES,
+  segmentsOf,
+} from "./format.ts";
+import { scanBatches } from "./scan.ts";
+
+/** What was found in one segment. */
+export interface ScrubbedSegment {
+  readonly name: string;
+  readonly bytes: number;
+  /** Undefined when every byte verifies. */
+  readonly damage: JournalDamage | undefined;
+}
+
+/**
+ * Verifies one segment per step, oldest first: those that end at or before `uptoLsn`, which must be
+ * sealed. Reads only; keeps no more than one segment in memory.
+ */
+export function* scrubSegments(
+  files: FileLayer,
+  directory: string,
+  uptoLsn: number,
+): Generator<ScrubbedSegment, void> {
+  const segments = segmentsOf(files.list(directory));
+  let buffer: Buffer = Buffer.alloc(0);
+  for (const [index, { name, firstLsn }] of segments.entries()) {
+    const next = segments[index + 1];
+    if (next === undefined || next.firstLsn > uptoLsn + 1) return;
+    const damaged = (offset: number, afterLsn: number, reason: string): ScrubbedSegment => ({
+      name,
+      bytes: 0,
+      damage: { segment: name, offset, afterLsn, reason },
+    });
+    try {
+      const bytes = readWhole(files, `${directory}/${name}`, buffer);
+      if (bytes.byteLength > buffer.byteLength) buffer = bytes;
+      yield (
+        verified(bytes, firstLsn, next.firstLsn - 1, damaged) ?? {
+          name,
+          bytes: bytes.byteLength,
+          damage: undefined,
+        }
+      );
+    } catch (cause) {
+      if (errnoOf(cause) === "") throw cause;
+      yield damaged(0, firstLsn - 1, `it cannot be read (${errnoOf(cause)})`);
+    }
+  }
+}
+
+/** The damage of a segment, or undefined. */
+function verified(
+  bytes: Buffer,
+  firstLsn: number,
+  lastLsn: number,
+  damaged: (offset: number, afterLsn: number, reason: string) => ScrubbedSegment,
+): ScrubbedSegment | undefined {
+  const header = decodeHeader(bytes);
+  if (header?.firstLsn !== firstLsn) {
+    return damaged(0, firstLsn - 1, "the segment header does not verify");
+  }
+  const { end, lsn, lastCommitAt } = scanBatches(bytes, HEADER_BYTES, firstLsn - 1, () => {});
+  if (end < bytes.byteLength) return damaged(end, lsn, "a batch does not verify");
+  if (lsn !== lastLsn) return damaged(end, lsn, `it ends before position ${lastLsn}`);
+  if (lastCommitAt < 0) return undefined;
+  const chain = chainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
+  const isSigned = verifyWithRawKey(header.publicKey, chain, commitSignature(bytes, lastCommitAt));
+  return isSigned ? undefined : damaged(lastCommitAt, lsn, "the last signature is not valid");
+}

@@ -1,0 +1,88 @@
+// The bureau's own Ed25519 key: it signs every commit of the journal. Created on the first start,
+// private to the owner, and never replaced silently: evidence signed before must stay checkable.
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import * as fs from "node:fs";
+import { dirname } from "node:path";
+import { nodeFiles } from "./files.ts";
+
+export interface BureauKey {
+  /** Raw 32 bytes, as segment headers carry it. */
+  readonly publicKey: Buffer;
+  /** Ed25519 over `message`, 64 bytes. */
+  sign(message: Uint8Array): Buffer;
+}
+
+/** DER prefix of an Ed25519 SubjectPublicKeyInfo (RFC 8410); the raw key follows. */
+const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
+
+/**
+ * Loads the key, or creates it when the file does not exist (mode 0600, synced with its directory).
+ * @param mayCreate false where there is evidence already: its key cannot just be another one.
+ * @throws the file system's error (ENOENT when it may not create); an Error when the file is not
+ * an Ed25519 private key.
+ */
+export function loadBureauKey(path: string, mayCreate = true): BureauKey {
+  const existing = readIfThere(path, mayCreate);
+  if (existing !== undefined) return bureauKeyFrom(createPrivateKey(existing));
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+  const temporary = `${path}.tmp`;
+  fs.rmSync(temporary, { force: true });
+  const descriptor = fs.openSync(temporary, "wx", 0o600);
+  try {
+    fs.writeSync(descriptor, pem.toString());
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  fs.renameSync(temporary, path);
+  nodeFiles.syncDirectory(dirname(path));
+  return bureauKeyFrom(privateKey);
+}
+
+function readIfThere(path: string, mayBeAbsent: boolean): string | undefined {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+    if (isAbsent && mayBeAbsent) return undefined;
+    throw error;
+  }
+}
+
+/** A bureau key over an Ed25519 private key. */
+export function bureauKeyFrom(privateKey: KeyObject): BureauKey {
+  if (privateKey.asymmetricKeyType !== "ed25519") {
+    throw new Error("the bureau key is not an Ed25519 key");
+  }
+  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
+  return {
+    publicKey: spki.subarray(SPKI_PREFIX.byteLength),
+    sign: (message) => sign(null, message, privateKey),
+  };
+}
+
+/** Checks a signature under a raw public key. False for anything malformed. */
+export function verifyWithRawKey(
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  try {
+    const key = createPublicKey({
+      key: Buffer.concat([SPKI_PREFIX, publicKey]),
+      format: "der",
+      type: "spki",
+    });
+    return verify(null, message, key, signature);
+  } catch {
+    return false;
+  }
+}

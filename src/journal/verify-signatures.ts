@@ -1,0 +1,125 @@
+// Checks reporters' signatures again from stored bytes alone: the keys the journal registered, the
+// protected headers and bodies as received. What the fold used of an outcome must be what was
+// signed. Reads only; one verification per signed outcome or batch.
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { ServiceFault } from "../contract/faults.ts";
+import { parseDetachedJws } from "../contract/jws.ts";
+import { parseJson } from "../contract/parse/json.ts";
+import { parseOutcomeRequest } from "../contract/parse/requests.ts";
+import { thumbprint } from "../contract/public-key.ts";
+import { GRADES } from "../contract/vocabulary.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "./format.ts";
+import { decodeOutcome, outcomeProofBytes } from "./outcome.ts";
+import { decodeEvidence, signingInput } from "./proof.ts";
+import type { BatchEvidence, OutcomeProof, OutcomeRecord } from "./records.ts";
+
+const NEWLINE = 0x0a;
+/** Batches whose rows are kept parsed: rows follow their batch closely. */
+const BATCHES_MAX = 64;
+
+export class EvidenceCheck {
+  /** Signatures that hold. */
+  signatures = 0;
+  /** Positions of records that are not what their reporter signed. */
+  readonly invalid: number[] = [];
+  readonly #keys = new Map<string, KeyObject>();
+  /** Rows of signed batches by evidence id; undefined for one that does not hold. */
+  readonly #batches = new Map<string, readonly unknown[] | undefined>();
+
+  /** Takes the next record of the journal. */
+  visit(bytes: Buffer, at: number, lsn: number): void {
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.key) this.#takeKey(bytes, at);
+    else if (kind === FRAME_KINDS.evidence) this.#takeBatch(bytes, at, lsn);
+    else if (kind === FRAME_KINDS.outcome && outcomeProofBytes(bytes, at) !== undefined) {
+      const record = decodeOutcome(bytes, at);
+      if (!this.#isWhatWasSigned(record, record.proof as OutcomeProof)) this.invalid.push(lsn);
+    }
+  }
+
+  #takeKey(bytes: Buffer, at: number): void {
+    const start = at + FRAME_BYTES;
+    const text = bytes.toString("utf8", start, start + frameLength(bytes, at));
+    const { event, kid, x } = JSON.parse(text) as { event: string; kid: string; x: string };
+    if (event !== "registered" || thumbprint(x) !== kid) return;
+    const jwk = { kty: "OKP", crv: "Ed25519", x };
+    this.#keys.set(kid, createPublicKey({ key: jwk, format: "jwk" }));
+  }
+
+  #takeBatch(bytes: Buffer, at: number, lsn: number): void {
+    const batch = decodeEvidence(bytes, at);
+    if (batch === undefined) return;
+    const isSigned = this.#holds(batch);
+    if (!isSigned) this.invalid.push(lsn);
+    const oldest = this.#batches.size < BATCHES_MAX ? undefined : this.#batches.keys().next().value;
+    if (oldest !== undefined) this.#batches.delete(oldest);
+    this.#batches.set(batch.evidenceId, isSigned ? rowsOf(batch.body) : undefined);
+  }
+
+  #isWhatWasSigned(record: OutcomeRecord, proof: OutcomeProof): boolean {
+    if (proof.kind === "own") {
+      return this.#holds({ ...proof, body: record.body }) && says(orNothing(record.body), record);
+    }
+    // A row far behind its batch is vouched for by the batch's own check and the chain.
+    if (!this.#batches.has(proof.evidenceId)) return true;
+    return says(this.#batches.get(proof.evidenceId)?.[proof.index], record);
+  }
+
+  #holds(signed: Omit<BatchEvidence, "evidenceId" | "recordedAtMs">): boolean {
+    const key = this.#keys.get(signed.kid);
+    const signature = Buffer.from(signed.signature);
+    const text = `${signed.protectedText}..${signature.toString("base64url")}`;
+    try {
+      const { kid, jti } = parseDetachedJws(text);
+      if (key === undefined || kid !== signed.kid || jti !== signed.jti) return false;
+    } catch {
+      return false;
+    }
+    if (!verify(null, signingInput(signed.protectedText, signed.body), key, signature))
+      return false;
+    this.signatures++;
+    return true;
+  }
+}
+
+/** Whether the signed outcome says what the record does. */
+function says(value: unknown, record: OutcomeRecord): boolean {
+  try {
+    const signed = parseOutcomeRequest(value);
+    return (
+      signed.subject === record.subject &&
+      signed.reporter === record.reporter &&
+      signed.outcome === record.outcome &&
+      signed.stakes === record.stakes &&
+      signed.grade === GRADES[record.gradeIndex] &&
+      (signed.settled_at ?? record.settledAtMs) === record.settledAtMs &&
+      (signed.agent_fault ?? true) === record.isAgentFault
+    );
+  } catch (thrown) {
+    if (thrown instanceof ServiceFault) return false;
+    throw thrown;
+  }
+}
+
+function orNothing(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The rows of a batch as it was read: an array, or one value per line that is not blank. */
+function rowsOf(body: Uint8Array): readonly unknown[] {
+  const whole = orNothing(body);
+  if (Array.isArray(whole)) return whole as unknown[];
+  const rows: unknown[] = [];
+  for (let start = 0; start < body.byteLength;) {
+    const found = body.indexOf(NEWLINE, start);
+    const end = found < 0 ? body.byteLength : found;
+    const line = body.subarray(start, end);
+    if (Buffer.from(line).toString("latin1").replace(/\r$/, "") !== "") rows.push(orNothing(line));
+    start = end + 1;
+  }
+  return rows;
+}

@@ -1,0 +1,133 @@
+// Full verification of a stopped journal for `doctor`: chain, checksums and every signature, of
+// commits and of the gaps an earlier repair declared. Reads only.
+import { EvidenceCheck } from "./verify-signatures.ts";
+import { verifyWithRawKey } from "./signing-key.ts";
+import { type JournalDamage, JournalDamaged } from "./faults.ts";
+import { type FileLayer, readWhole } from "./files.ts";
+import {
+  chainBefore,
+  COMMIT_FRAME_BYTES,
+  commitSignature,
+  decodeGap,
+  decodeHeader,
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  gapStatement,
+  HEADER_BYTES,
+  type SegmentHeader,
+  segmentsOf,
+} from "./format.ts";
+import { recoverJournal } from "./recovery.ts";
+import type { RecordVisitor } from "./scan.ts";
+
+export interface JournalReport {
+  records: number;
+  lsn: number;
+  bytes: number;
+  /** Bytes of an unfinished write at the end; cut at the next start, nothing to worry about. */
+  tornBytes: number;
+  commits: number;
+  /** Positions that an earlier repair declared lost. */
+  gaps: { firstLost: number; lastLost: number; bytesLost: number }[];
+  /** Hex of every key that signed commits, oldest first. */
+  publicKeys: string[];
+  /** Reporters' signatures that hold, and positions of records that are not what was signed. */
+  signatures: number;
+  forged: readonly number[];
+  /** Undefined when everything verifies. */
+  damage: JournalDamage | undefined;
+}
+
+/** Verifies chain, checksums and every signature. Reads only; takes some 100 us per commit. */
+export function verifyJournal(files: FileLayer, directory: string): JournalReport {
+  const report: JournalReport = {
+    records: 0,
+    lsn: 0,
+    bytes: 0,
+    tornBytes: 0,
+    commits: 0,
+    gaps: [],
+    publicKeys: [],
+    signatures: 0,
+    forged: [],
+    damage: undefined,
+  };
+  try {
+    const isReadOnly = true;
+    const evidence = new EvidenceCheck();
+    const visit: RecordVisitor = (bytes, at, lsn) => {
+      report.records++;
+      evidence.visit(bytes, at, lsn);
+    };
+    const recovery = recoverJournal(files, directory, visit, { isReadOnly });
+    report.signatures = evidence.signatures;
+    report.forged = evidence.invalid;
+    report.lsn = recovery.tail.lsn;
+    report.bytes = recovery.bytes;
+    report.tornBytes = recovery.truncatedBytes;
+    for (const { name } of segmentsOf(files.list(directory))) {
+      const isNewest = name === recovery.tail.segment;
+      const bytes = readWhole(files, `${directory}/${name}`);
+      const header = decodeHeader(bytes);
+      if (header === undefined) continue;
+      const end = isNewest ? recovery.tail.offset : bytes.byteLength;
+      verifySignatures(report, name, bytes.subarray(0, end), header);
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamaged)) throw error;
+    report.damage = error.damage;
+  }
+  return report;
+}
+
+function verifySignatures(
+  report: JournalReport,
+  segment: string,
+  bytes: Buffer,
+  header: SegmentHeader,
+): void {
+  const key = header.publicKey.toString("hex");
+  if (report.publicKeys.at(-1) !== key) report.publicKeys.push(key);
+  let lsn = header.firstLsn - 1;
+  let start = HEADER_BYTES;
+  for (let at = HEADER_BYTES; at < bytes.byteLength;) {
+    const kind = frameKind(bytes, at);
+    const end = at + FRAME_BYTES + frameLength(bytes, at);
+    if (kind === FRAME_KINDS.commit || kind === FRAME_KINDS.gap) {
+      const isCommit = kind === FRAME_KINDS.commit;
+      const isSigned = isCommit
+        ? verifyCommit(bytes, at, header.publicKey)
+        : verifyGap(report, bytes, start, at, header.publicKey);
+      if (!isSigned) {
+        const reason = "a signature is not valid";
+        throw new JournalDamaged({ segment, offset: at, afterLsn: lsn, reason });
+      }
+      if (isCommit) report.commits++;
+      start = end;
+    } else {
+      lsn++;
+    }
+    at = end;
+  }
+}
+
+function verifyCommit(bytes: Buffer, at: number, publicKey: Buffer): boolean {
+  const chain = chainBefore(bytes, at + COMMIT_FRAME_BYTES);
+  return verifyWithRawKey(publicKey, chain, commitSignature(bytes, at));
+}
+
+function verifyGap(
+  report: JournalReport,
+  bytes: Buffer,
+  start: number,
+  at: number,
+  publicKey: Buffer,
+): boolean {
+  const { signature, ...gap } = decodeGap(bytes, at);
+  const resume = chainBefore(bytes, at + FRAME_BYTES + frameLength(bytes, at));
+  const statement = gapStatement(chainBefore(bytes, start), gap, resume);
+  if (gap.lastLost >= gap.firstLost) report.gaps.push(gap);
+  return verifyWithRawKey(publicKey, statement, signature);
+}

@@ -1,0 +1,263 @@
+// Appends batches to the journal: seal, chain, sign, one write, one sync. The only writer of
+// journal bytes while the ledger runs.
+//
+// INVARIANT (synced before told): `append` returns only after the sync of its batch returned.
+// INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
+import { createHash } from "node:crypto";
+import type { BureauKey } from "./signing-key.ts";
+import { errnoOf, type FileLayer, replaceFile, writeFully } from "./files.ts";
+import { JournalBroken, JournalFull } from "./faults.ts";
+import {
+  COMMIT_FRAME_BYTES,
+  encodeCommit,
+  encodeHeader,
+  FRAME_BYTES,
+  frameLength,
+  HEADER_BYTES,
+  sealFrame,
+  SEGMENT_BYTES_MAX,
+  segmentName,
+} from "./format.ts";
+import type { FramePlace } from "./places.ts";
+import { type JournalTail, NEWEST_FILE } from "./recovery.ts";
+
+/** Frames with kind, length and payload in place, back to back; `append` seals them. */
+export interface FrameRun {
+  bytes: Buffer;
+  count: number;
+}
+
+export interface JournalWriterOptions {
+  files: FileLayer;
+  directory: string;
+  key: BureauKey;
+  nodeId: Buffer;
+  epoch: number;
+  tail: JournalTail;
+  /** Bytes after which a new segment is begun. A batch is never split. */
+  segmentBytesMax?: number;
+}
+
+export interface JournalWriter {
+  /**
+   * Makes a batch durable. Positions are given in order, without holes.
+   * @returns the position of the last record.
+   * @throws JournalFull when the disk has no room: nothing was recorded, later calls may succeed.
+   * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
+   */
+  append(runs: readonly FrameRun[], timeUs: number): number;
+  /** Finds out whether there is room again, without recording anything. Throws as `append`. */
+  probe(): void;
+  /** Position of the last durable record. */
+  readonly lsn: number;
+  /** Chain of the last commit. */
+  readonly chain: Buffer;
+  /** Where the last appended batch begins. */
+  readonly batchPlace: FramePlace;
+  readonly syncCount: number;
+  close(): void;
+}
+
+const PROBE_BYTES = 256 * 1024;
+
+export function openJournalWriter(options: JournalWriterOptions): JournalWriter {
+  return new SegmentWriter(options);
+}
+
+class SegmentWriter implements JournalWriter {
+  lsn: number;
+  syncCount = 0;
+  private readonly options: JournalWriterOptions;
+  private readonly segmentBytesMax: number;
+  private descriptor = -1;
+  private offset: number;
+  chain: Buffer;
+  batchPlace: FramePlace = { segment: 0, offset: 0 };
+  private segment: number;
+  private broken: JournalBroken | undefined;
+
+  constructor(options: JournalWriterOptions) {
+    const { tail, files, directory } = options;
+    this.options = options;
+    this.segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
+    this.lsn = tail.lsn;
+    this.offset = tail.offset;
+    this.chain = tail.chain;
+    this.segment = tail.header?.firstLsn ?? 0;
+    // A segment names the one key that signs it: another key begins another segment.
+    const isOurs = tail.header?.publicKey.equals(options.key.publicKey) ?? false;
+    if (tail.segment !== undefined && isOurs) {
+      this.descriptor = files.open(`${directory}/${tail.segment}`, "write");
+    }
+  }
+
+  append(runs: readonly FrameRun[], timeUs: number): number {
+    if (this.broken !== undefined) throw this.broken;
+    let bytes = COMMIT_FRAME_BYTES;
+    for (const run of runs) bytes += run.bytes.byteLength;
+    if (this.descriptor < 0 || this.isOverfull(bytes)) this.beginSegment();
+    const parts: Uint8Array[] = [];
+    const digest = createHash("sha256").update(this.chain);
+    let lsn = this.lsn;
+    for (const run of runs) {
+      lsn = sealRun(run, lsn, timeUs);
+      digest.update(run.bytes);
+      parts.push(run.bytes);
+    }
+    const chain = digest.digest();
+    const signature = this.options.key.sign(chain);
+    parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
+    this.writeAndSync(parts);
+    this.batchPlace = { segment: this.segment, offset: this.offset };
+    this.offset += bytes;
+    this.chain = chain;
+    this.lsn = lsn;
+    return lsn;
+  }
+
+  probe(): void {
+    if (this.broken !== undefined) throw this.broken;
+    // Zeros behind the last commit read as a torn end, should we die right here.
+    if (this.descriptor < 0) this.beginSegment();
+    const { files } = this.options;
+    this.guarded("probe", () => {
+      writeFully(files, this.descriptor, [Buffer.alloc(PROBE_BYTES)], this.offset);
+      files.truncate(this.descriptor, this.offset);
+    });
+  }
+
+  close(): void {
+    if (this.descriptor < 0) return;
+    const { descriptor } = this;
+    this.descriptor = -1;
+    this.broken ??= new JournalBroken("the journal is closed");
+    this.options.files.close(descriptor);
+  }
+
+  private isOverfull(bytes: number): boolean {
+    return this.offset > HEADER_BYTES && this.offset + bytes > this.segmentBytesMax;
+  }
+
+  private writeAndSync(parts: readonly Uint8Array[]): void {
+    const { files } = this.options;
+    this.guarded("write", () => {
+      writeFully(files, this.descriptor, parts, this.offset);
+    });
+    this.sync(() => files.syncData(this.descriptor));
+  }
+
+  /** Runs a write; on a full disk goes back to the last commit, on any other error gives up. */
+  private guarded(name: string, act: () => void): void {
+    try {
+      act();
+    } catch (cause) {
+      if (!isFull(cause)) throw this.fail(`${name} failed (${errnoOf(cause)})`, cause);
+      this.backToCommit();
+      throw new JournalFull(`no room to ${name}`, { cause });
+    }
+  }
+
+  private backToCommit(): void {
+    try {
+      this.options.files.truncate(this.descriptor, this.offset);
+    } catch (cause) {
+      throw this.fail(`cannot cut an unfinished write (${errnoOf(cause)})`, cause);
+    }
+  }
+
+  private sync(act: () => void): void {
+    try {
+      act();
+      this.syncCount++;
+    } catch (cause) {
+      throw this.fail(`sync failed (${errnoOf(cause)})`, cause);
+    }
+  }
+
+  private fail(detail: string, cause: unknown): JournalBroken {
+    this.broken = new JournalBroken(detail, { cause });
+    return this.broken;
+  }
+
+  /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
+  private beginSegment(): void {
+    const { files, directory, key, nodeId, epoch } = this.options;
+    const firstLsn = this.lsn + 1;
+    const name = segmentName(firstLsn);
+    const path = `${directory}/${name}`;
+    const header = encodeHeader({
+      nodeId,
+      epoch,
+      firstLsn,
+      publicKey: key.publicKey,
+      previousChain: this.chain,
+    });
+    let descriptor = -1;
+    try {
+      this.dropEmptyNamesake(name);
+      descriptor = files.open(path, "create");
+      writeFully(files, descriptor, [header], 0);
+    } catch (cause) {
+      if (!isFull(cause)) throw this.fail(`cannot begin a segment (${errnoOf(cause)})`, cause);
+      this.removePartial(descriptor, path);
+      throw new JournalFull("no room to begin a segment", { cause });
+    }
+    this.sync(() => files.syncData(descriptor));
+    this.sync(() => files.syncDirectory(directory));
+    this.nameNewest(name, descriptor, path);
+    if (this.descriptor >= 0) files.close(this.descriptor);
+    this.descriptor = descriptor;
+    this.segment = firstLsn;
+    this.offset = HEADER_BYTES;
+  }
+
+  /**
+   * With another key and an empty newest segment, the new one has the same first position. An
+   * empty segment holds no evidence, so it makes way.
+   */
+  private dropEmptyNamesake(name: string): void {
+    const { files, directory, tail } = this.options;
+    if (this.descriptor < 0 && tail.segment === name && tail.offset === HEADER_BYTES) {
+      files.remove(`${directory}/${name}`);
+    }
+  }
+
+  private nameNewest(name: string, descriptor: number, path: string): void {
+    const { files, directory } = this.options;
+    try {
+      replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
+    } catch (cause) {
+      if (!isFull(cause)) throw this.fail(`cannot name a segment (${errnoOf(cause)})`, cause);
+      this.removePartial(descriptor, path);
+      throw new JournalFull("no room to begin a segment", { cause });
+    }
+  }
+
+  private removePartial(descriptor: number, path: string): void {
+    const { files } = this.options;
+    try {
+      if (descriptor >= 0) {
+        files.close(descriptor);
+        files.remove(path);
+      }
+    } catch (cause) {
+      throw this.fail(`cannot remove an unused segment (${errnoOf(cause)})`, cause);
+    }
+  }
+}
+
+function sealRun(run: FrameRun, lsn: number, timeUs: number): number {
+  let at = 0;
+  let next = lsn;
+  while (at < run.bytes.byteLength) {
+    next++;
+    sealFrame(run.bytes, at, next, timeUs);
+    at += FRAME_BYTES + frameLength(run.bytes, at);
+  }
+  return next;
+}
+
+function isFull(cause: unknown): boolean {
+  const errno = errnoOf(cause);
+  return errno === "ENOSPC" || errno === "EDQUOT";
+}

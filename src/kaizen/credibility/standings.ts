@@ -1,0 +1,217 @@
+// Credibility as the table keeps it: what each reporter's word counts, who is a stranger, which
+// records rest on strangers. Computed over the whole history, written as differences.
+import {
+  FLAG_CREDIBILITY,
+  FLAG_DISCOUNTED,
+  FLAG_SEED,
+  FLAG_SIGNS,
+} from "../../../assembly/layout.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { AgentStanding, Standings } from "../../engine/reading.ts";
+import { CREDIBILITY_OPTIONS, credibilityOf } from "./page-rank.ts";
+import type { Credibility, CredibilityOptions } from "./page-rank.ts";
+import type { ReportedEdges } from "./report-graph.ts";
+import { seedsOf } from "./seeds.ts";
+import type { SeedCandidates, SeedRules } from "./seeds.ts";
+
+/** Everything a batch looks at. */
+export interface StandingHistory extends SeedCandidates {
+  edges: ReportedEdges & { weights: ArrayLike<number> };
+  stakes: ArrayLike<number>;
+  /** Standings as written last, by agent id. */
+  written: ReadonlyMap<string, AgentStanding>;
+  stakesHigh: number;
+}
+
+export interface StandingPolicy {
+  /** Below it a reporter is one of the strangers, who share one cap. */
+  untrustedBelow: number;
+  credibility: CredibilityOptions;
+  /** Smallest change of rho worth a record. */
+  rhoStep: number;
+  /** Reporters believed at least so much are no cluster: honest ones may know the same agents. */
+  clusterBelow: number;
+  /** Share of an agent's evidence that strangers gave, from which its record says so. */
+  discountedShare: number;
+  /** Stakes are learnt from at least so many outcomes, and no more than so many of one reporter. */
+  stakesMin: number;
+  stakesEach: number;
+  /** Smallest relative change of the learnt stakes worth a record. */
+  stakesStep: number;
+}
+
+const STANDING_POLICY: StandingPolicy = {
+  untrustedBelow: 0.35,
+  credibility: CREDIBILITY_OPTIONS,
+  rhoStep: 0.02,
+  clusterBelow: 0.5,
+  discountedShare: 0.5,
+  stakesMin: 400,
+  stakesEach: 20,
+  stakesStep: 0.1,
+};
+
+/** The policy with what the fold goes by. */
+export function standingPolicy(config: ScoringConfig): StandingPolicy {
+  return {
+    ...STANDING_POLICY,
+    untrustedBelow: config.untrusted_below,
+    credibility: { ...CREDIBILITY_OPTIONS, rhoMin: config.credibility_min },
+  };
+}
+
+/** Figures of a batch, for people. */
+export interface StandingFigures {
+  reporters: number;
+  seeds: number;
+  /** Reporters that count more than a stranger. */
+  believed: number;
+  /** Share of all outcomes that they reported. */
+  believed_share: number;
+  clusters: number;
+  /** Agents whose record rests on strangers. */
+  discounted: number;
+  stakes_high: number;
+  /** Agents whose standing the batch changed. */
+  changed: number;
+}
+
+export interface StandingBatch {
+  standings: Standings;
+  figures: StandingFigures;
+}
+
+/** Agents most of whose evidence strangers gave; their own reporters' standing is not asked. */
+function discounted(history: StandingHistory, rho: Float64Array, policy: StandingPolicy) {
+  const { agents, reporters, subjects, weights, count } = history.edges;
+  const all = new Float64Array(agents);
+  const strange = new Float64Array(agents);
+  for (let i = 0; i < count; i++) {
+    all[subjects[i]!]! += weights[i]!;
+    if (rho[reporters[i]!]! < policy.untrustedBelow) strange[subjects[i]!]! += weights[i]!;
+  }
+  return strange.map((x, i) => (x > 0 && x >= policy.discountedShare * all[i]! ? 1 : 0));
+}
+
+/**
+ * Stakes below which 95 % of believed outcomes lie: the concave weight's upper end (scoring 2.2).
+ * 0 when there are too few to say.
+ */
+export function stakesQuantile(
+  { edges, stakes }: Pick<StandingHistory, "edges" | "stakes">,
+  rho: Float64Array,
+  policy: StandingPolicy,
+): number {
+  const taken = new Uint32Array(edges.agents);
+  const found: number[] = [];
+  // From the newest on: what one reporter said long ago makes room for what it says now.
+  for (let i = edges.count - 1; i >= 0; i--) {
+    const reporter = edges.reporters[i]!;
+    if (rho[reporter]! < policy.untrustedBelow || taken[reporter]! >= policy.stakesEach) continue;
+    taken[reporter]! += 1;
+    found.push(stakes[i]!);
+  }
+  if (found.length < policy.stakesMin) return 0;
+  const sorted = Float64Array.from(found).toSorted();
+  return Number(sorted[Math.floor(0.95 * (sorted.length - 1))]!.toPrecision(3));
+}
+
+function learntStakes(history: StandingHistory, rho: Float64Array, policy: StandingPolicy): number {
+  const found = stakesQuantile(history, rho, policy);
+  if (found === 0) return history.stakesHigh;
+  const isSame = Math.abs(found - history.stakesHigh) < policy.stakesStep * found;
+  return isSame ? history.stakesHigh : found;
+}
+
+function isChanged(now: AgentStanding, before: AgentStanding | undefined, policy: StandingPolicy) {
+  if (before === undefined) return now.flags !== 0 || now.cluster !== 0;
+  if (now.flags !== before.flags || now.cluster !== before.cluster) return true;
+  const isOver = (rho: number) => rho >= policy.untrustedBelow;
+  if (isOver(now.credibility) !== isOver(before.credibility)) return true;
+  return Math.abs(now.credibility - before.credibility) >= policy.rhoStep;
+}
+
+/** Counts reporters and what they said; `rho` of agents that never reported is of no use. */
+function reportersOf({ edges }: StandingHistory): Uint32Array {
+  const reports = new Uint32Array(edges.agents);
+  for (let i = 0; i < edges.count; i++) reports[edges.reporters[i]!]! += 1;
+  return reports;
+}
+
+interface Findings extends Credibility {
+  seeds: ReadonlyMap<number, number>;
+  reports: Uint32Array;
+  discounted: Float64Array;
+}
+
+function standingOf(
+  history: StandingHistory,
+  findings: Findings,
+  agent: number,
+  policy: StandingPolicy,
+): AgentStanding {
+  const { rho, clusters, seeds, reports } = findings;
+  const id = history.ids[agent]!;
+  const isReporter = reports[agent]! > 0;
+  const isBelieved = isReporter && rho[agent]! > policy.credibility.rhoMin;
+  let flags = isBelieved ? FLAG_CREDIBILITY : 0;
+  if (seeds.has(agent)) flags |= FLAG_SEED;
+  if (history.keyHolders.has(id)) flags |= FLAG_SIGNS;
+  if (findings.discounted[agent] === 1) flags |= FLAG_DISCOUNTED;
+  // In thousandths, as the journal keeps it: what is compared is what was written.
+  const credibility = isBelieved ? Math.round(rho[agent]! * 1000) / 1000 : 0;
+  const isVoice = isReporter && rho[agent]! < policy.clusterBelow;
+  return { agent: id, flags, credibility, cluster: isVoice ? clusters[agent]! : 0 };
+}
+
+function figuresOf(findings: Findings, standings: Standings, policy: StandingPolicy) {
+  const { rho, clusters, seeds, reports } = findings;
+  let [reporters, believed, told, all] = [0, 0, 0, 0];
+  reports.forEach((count, agent) => {
+    if (count === 0) return;
+    reporters++;
+    all += count;
+    if (rho[agent]! < policy.untrustedBelow) return;
+    believed++;
+    told += count;
+  });
+  return {
+    reporters,
+    seeds: seeds.size,
+    believed,
+    believed_share: all === 0 ? 0 : told / all,
+    clusters: new Set(clusters.filter((cluster) => cluster > 0)).size,
+    discounted: findings.discounted.reduce((sum, x) => sum + x, 0),
+    stakes_high: standings.stakesHigh,
+    changed: standings.agents.length,
+  };
+}
+
+/**
+ * What a batch has to write. Undefined when the rules name nobody in the history: then nobody's
+ * word can be told from another's, and what was written last stays.
+ */
+export function standingBatch(
+  history: StandingHistory,
+  rules: SeedRules,
+  policy: StandingPolicy,
+): StandingBatch | undefined {
+  const seeds = seedsOf(rules, history);
+  const credibility = credibilityOf(history.edges, seeds, policy.credibility);
+  if (credibility === undefined) return undefined;
+  const { rho } = credibility;
+  const findings: Findings = {
+    ...credibility,
+    seeds,
+    reports: reportersOf(history),
+    discounted: discounted(history, rho, policy),
+  };
+  const agents: AgentStanding[] = [];
+  for (let agent = 0; agent < history.edges.agents; agent++) {
+    const now = standingOf(history, findings, agent, policy);
+    if (isChanged(now, history.written.get(now.agent), policy)) agents.push(now);
+  }
+  const stakesHigh = learntStakes(history, rho, policy);
+  const standings = { isInForce: true, stakesHigh, agents };
+  return { standings, figures: figuresOf(findings, standings, policy) };
+}

@@ -1,0 +1,194 @@
+// Gates on what a promotion does to people: G4 calibration, G5 false positives, G6 monotone signs,
+// G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
+import { show } from "./gate.ts";
+import type { GatePolicy, GateResult } from "./gate.ts";
+import { refusalsOf } from "../model/holdout.ts";
+import type { Forecast, Holdout } from "../model/holdout.ts";
+import { calibrationError, neymanPearsonThreshold } from "../model/metrics.ts";
+import { calibrationNoise, recalibration } from "../model/recalibration.ts";
+import { coefficientsOf } from "../model/scorecard.ts";
+import {
+  clopperPearsonUpper,
+  mcnemarOneSided,
+  rankCorrelation,
+  stabilityIndex,
+  twoWayVariance,
+} from "../model/statistics.ts";
+
+/** How far `value` +- 1.96 `error` stays outside [low, high] at its nearest; 0 when it reaches. */
+function surelyOutside(value: number, error: number, low: number, high: number): number {
+  return Math.max(0, low - (value + 1.96 * error), value - 1.96 * error - high);
+}
+
+function calibrationOf(forecast: Forecast, holdout: Holdout) {
+  const { failures, subjects, reporters } = holdout;
+  const fitted = recalibration(forecast.logits, failures, subjects, reporters);
+  return {
+    ece: calibrationError(forecast.probabilities, failures),
+    intercept: fitted?.intercept ?? Number.NaN,
+    interceptError: fitted?.interceptError ?? Number.NaN,
+    slope: fitted?.slope ?? Number.NaN,
+    slopeError: fitted?.slopeError ?? Number.NaN,
+  };
+}
+
+/**
+ * G4: probabilities mean what they say. Significantly off, or off where the champion is not: an
+ * absolute cut on an intercept estimated from 40 failures (standard error .2) would fail a perfect
+ * forecast every third time.
+ */
+export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResult {
+  const { champion, challenger, failures, weights, subjects, reporters } = holdout;
+  const own = calibrationOf(challenger, holdout);
+  const other = calibrationOf(champion, holdout);
+  const noise = calibrationNoise(challenger.probabilities, failures, subjects, reporters);
+  const briers = (forecast: Forecast) =>
+    forecast.probabilities.map((p, i) => (p - failures[i]!) ** 2);
+  const [ownBriers, otherBriers] = [briers(challenger), briers(champion)];
+  const worse = ownBriers.map((brier, i) => brier - otherBriers[i]!);
+  const brier = twoWayVariance(worse, weights, subjects, reporters);
+  const brierZ = brier.variance > 0 ? brier.mean / Math.sqrt(brier.variance) : 0;
+  const isErrorFine =
+    own.ece <= noise ||
+    (own.ece <= policy.ece_max && own.ece <= other.ece + policy.ece_increase_max) ||
+    own.ece < other.ece;
+  const large = policy.intercept_max;
+  const isInterceptFine =
+    surelyOutside(own.intercept, own.interceptError, -large, large) === 0 ||
+    Math.abs(own.intercept) < Math.abs(other.intercept);
+  const isSlopeFine =
+    surelyOutside(own.slope, own.slopeError, policy.slope_min, policy.slope_max) === 0 ||
+    Math.abs(Math.log(own.slope)) < Math.abs(Math.log(other.slope));
+  const numbers = {
+    ece: own.ece,
+    ece_noise: noise,
+    champion_ece: other.ece,
+    slope: own.slope,
+    slope_error: own.slopeError,
+    champion_slope: other.slope,
+    intercept: own.intercept,
+    intercept_error: own.interceptError,
+    champion_intercept: other.intercept,
+    brier_increase: brier.mean,
+    brier_z: brierZ,
+  };
+  const passed = isErrorFine && isInterceptFine && isSlopeFine && brierZ <= 1.645;
+  const sentence =
+    `calibration error ${show(own.ece)} (champion ${show(other.ece)}, chance alone up to ` +
+    `${show(noise)}), slope ${show(own.slope, 2)} +- ${show(1.96 * own.slopeError, 2)}, ` +
+    `in the large ${show(own.intercept, 2)} +- ${show(1.96 * own.interceptError, 2)} log-odds, ` +
+    `Brier score ${brier.mean > 0 ? "rises" : "falls"} (z ${show(Math.abs(brierZ), 2)})`;
+  return { id: "G4", name: "calibration", passed, numbers, sentence };
+}
+
+/** G5: hardly any good outcome is refused, and no more than before. */
+export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
+  const { failures } = holdout;
+  const champion = refusalsOf(holdout.champion, holdout.config);
+  const challenger = refusalsOf(holdout.challenger, holdout.config);
+  let [goods, refused, more, less] = [0, 0, 0, 0];
+  failures.forEach((failure, i) => {
+    if (failure === 1) return;
+    goods++;
+    if (challenger[i]) refused++;
+    if (challenger[i] && !champion[i]) more++;
+    if (!challenger[i] && champion[i]) less++;
+  });
+  const upper = clopperPearsonUpper(refused, goods);
+  const p = mcnemarOneSided(more, less);
+  // Zero of 2,995 is the least that can show 0.1 %: below that the challenger must only not
+  // refuse more.
+  const isProvable = clopperPearsonUpper(0, goods) <= policy.false_positive_max;
+  const isNoMore = more <= less;
+  const passed =
+    (!isProvable || upper <= policy.false_positive_max || isNoMore) && p > policy.mcnemar_p_min;
+  const numbers = { successes: goods, refused, more, less, upper_bound: upper, mcnemar_p: p };
+  const sentence = isProvable
+    ? `${refused} of ${goods} successes refused, at most ${show(upper * 100, 3)} %; ${more} more ` +
+      `and ${less} fewer than the champion`
+    : `${refused} of ${goods} successes refused (${more} more, ${less} fewer than the ` +
+      `champion); too few to bound 0.1 %`;
+  return { id: "G5", name: "false positives", passed, numbers, sentence };
+}
+
+/**
+ * G7: the population has moved between training and holdout. That is what a re-fit is for, so it
+ * is no veto: it warns, and the gain must be surer (`z_min_drift`).
+ */
+export function driftGate(
+  holdout: Holdout,
+  trainScores: readonly number[],
+  z: number,
+  policy: GatePolicy,
+): GateResult {
+  const population = stabilityIndex(trainScores, holdout.champion.scores);
+  // What two samples of one population differ by, 99.9 %: chi-square with 9 degrees (Yurdakul).
+  const noise = 27.877 * (1 / trainScores.length + 1 / holdout.champion.scores.length);
+  const isDrift = population > Math.max(policy.drift_max, noise);
+  const isWarning = population > Math.max(policy.drift_warn, noise);
+  const passed = !isDrift || z > policy.z_min_drift;
+  const numbers = { population, noise, warn: policy.drift_warn, z, z_min: policy.z_min_drift };
+  const sentence =
+    `stability index ${show(population, 3)} between training and holdout` +
+    (isDrift
+      ? `: the population has moved, so z ${show(z, 2)} must exceed ${policy.z_min_drift}`
+      : `; up to ${policy.drift_max} asks for nothing more`);
+  return { id: "G7", name: "drift", passed, isWarning, numbers, sentence };
+}
+
+const TIER_BORDERS = [450, 550, 650];
+const tierOf = (score: number): number => TIER_BORDERS.filter((from) => score >= from).length;
+
+function largestStep(holdout: Holdout, policy: GatePolicy): number {
+  const before = coefficientsOf(holdout.champion.model);
+  const after = coefficientsOf(holdout.challenger.model);
+  return Math.max(
+    ...before.map(
+      (b, j) => Math.abs(after[j]! - b) / Math.max(Math.abs(b), policy.coefficient_floor),
+    ),
+  );
+}
+
+/**
+ * G8: no agent wakes up a different one. A structural change needs surer evidence
+ * (`z_min_structural`) or a person's sign-off.
+ */
+export function stabilityGate(
+  holdout: Holdout,
+  z: number,
+  isSignedOff: boolean,
+  policy: GatePolicy,
+): GateResult {
+  const { champion, challenger } = holdout;
+  const shifts = champion.scores.map((score, i) => challenger.scores[i]! - score);
+  const middle = shifts.toSorted((a, b) => a - b)[Math.floor(shifts.length / 2)]!;
+  const moved = champion.scores.filter((s, i) => tierOf(s) !== tierOf(challenger.scores[i]!));
+  const numbers = {
+    median_shift: middle,
+    tier_migration: moved.length / shifts.length,
+    rank_correlation: rankCorrelation(champion.scores, challenger.scores),
+    score_stability_index: stabilityIndex(champion.scores, challenger.scores),
+    largest_coefficient_step: largestStep(holdout, policy),
+    z,
+    z_min: policy.z_min_structural,
+    signed_off: isSignedOff ? 1 : 0,
+  };
+  const isStructural =
+    Math.abs(middle) > policy.median_shift_max ||
+    numbers.tier_migration > policy.tier_migration_max ||
+    numbers.rank_correlation < policy.rank_correlation_min;
+  const passed = !isStructural || isSignedOff || z > policy.z_min_structural;
+  const sentence =
+    `median score moves ${show(middle, 1)} points, ${show(numbers.tier_migration * 100, 1)} % ` +
+    `change tier, rank correlation ${show(numbers.rank_correlation, 3)}` +
+    (isStructural
+      ? `: structural, so z ${show(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
+      : "");
+  return { id: "G8", name: "stability", passed, isWarning: isStructural, numbers, sentence };
+}
+
+/** The refuse threshold that goes with a challenger: Neyman-Pearson on the training successes. */
+export function refuseThreshold(optimisticOfSuccesses: readonly number[]): number | undefined {
+  const threshold = neymanPearsonThreshold(optimisticOfSuccesses);
+  return Number.isFinite(threshold) ? threshold : undefined;
+}

@@ -1,0 +1,100 @@
+// What a promotion test looks at: rows of one holdout under two models, with who reported on whom.
+import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
+import { logLossOf } from "./metrics.ts";
+import { coefficientsOf, rowDeviation, rowLogit } from "./scorecard.ts";
+import type { ScorecardRows } from "./scorecard.ts";
+import type { RowContext } from "./slices.ts";
+
+/** A stretch of settled outcomes, in order of time. Clusters are any numbering of the agents. */
+export interface Evidence {
+  rows: ScorecardRows;
+  failures: Uint8Array;
+  subjects: Uint32Array;
+  reporters: Uint32Array;
+  timesMs: Float64Array;
+  /** Evidence weight of each row, 0 to 1. */
+  weights: Float64Array;
+  /** Stakes and namespaces, where they are known. */
+  context?: RowContext;
+}
+
+/** One model's answers on the holdout. */
+export interface Forecast {
+  model: ScoringModel;
+  logits: Float64Array;
+  probabilities: Float64Array;
+  losses: Float64Array;
+  /** Internal scores, 300 to 850. */
+  scores: number[];
+  /** Optimistic failure probabilities, for the refuse test. */
+  optimistic: Float64Array;
+}
+
+/** The holdout of one run. */
+export interface Holdout {
+  failures: Uint8Array;
+  subjects: Uint32Array;
+  reporters: Uint32Array;
+  /** Test weights: no reporter holds more than about 2 % of the total (kaizen 6.3). */
+  weights: Float64Array;
+  champion: Forecast;
+  challenger: Forecast;
+  config: ScoringConfig;
+}
+
+/** First row at or after a time. */
+export function rowAt(evidence: Evidence, timeMs: number): number {
+  let low = 0;
+  let high = evidence.rows.count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (evidence.timesMs[middle]! < timeMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Scores rows [from, to) under a model. */
+export function forecast(
+  evidence: Evidence,
+  from: number,
+  to: number,
+  model: ScoringModel,
+  config: ScoringConfig,
+): Forecast {
+  const n = to - from;
+  const beta = coefficientsOf(model);
+  const logits = new Float64Array(n);
+  const optimistic = new Float64Array(n);
+  const { rows, failures } = evidence;
+  for (let i = 0; i < n; i++) {
+    logits[i] = rowLogit(rows, from + i, beta);
+    const sd = rowDeviation(rows, from + i, model);
+    optimistic[i] = 1 / (1 + Math.exp(-(logits[i]! - config.refuse_caution * sd)));
+  }
+  const probabilities = logits.map((x) => 1 / (1 + Math.exp(-x)));
+  const { score_offset: offset, score_factor: factor } = config;
+  return {
+    model,
+    logits,
+    probabilities,
+    losses: probabilities.map((p, i) => logLossOf(p, failures[from + i]!)),
+    scores: Array.from(logits, (x) => Math.min(850, Math.max(300, offset - factor * x))),
+    optimistic,
+  };
+}
+
+/** Which rows the engine would refuse, by its own rule (scoring 4). */
+export function refusalsOf(made: Forecast, config: ScoringConfig): boolean[] {
+  const missed = (1 - config.human_catch) * config.loss;
+  const border = Math.max(config.margin / (missed + config.margin), made.model.refuse_at);
+  return Array.from(made.optimistic, (p) => p >= border);
+}
+
+/** min(1, max(floor, share * n) / rows of the reporter): no one reporter outweighs the rest. */
+export function cappedWeights(reporters: Uint32Array, floor: number, share: number): Float64Array {
+  const counts = new Map<number, number>();
+  for (const reporter of reporters) counts.set(reporter, (counts.get(reporter) ?? 0) + 1);
+  const cap = Math.max(floor, share * reporters.length);
+  return Float64Array.from(reporters, (reporter) => Math.min(1, cap / counts.get(reporter)!));
+}

@@ -1,0 +1,146 @@
+// One scorecard as columns of a design: intercept, base rate, subject mean, viewer severity, then
+// the engine's features. Turns leg results into rows and a fit back into a ScoringModel.
+import {
+  FEATURE_COUNT,
+  LEG_FEATURES,
+  LEG_MEAN,
+  LEG_SUBJECT_VARIANCE,
+  LEG_VIEWER,
+  LEG_VIEWER_VARIANCE,
+} from "../../../assembly/layout.ts";
+import { FEATURES, FEATURE_SIGNS } from "../../contract/vocabulary.ts";
+import type { ScoringModel } from "../../engine/config.ts";
+import { fitLogistic } from "./fit.ts";
+import type { Fit } from "./fit.ts";
+
+/** intercept, base, mean, viewer, then FEATURES. */
+export const COLUMNS = 4 + FEATURE_COUNT;
+/** Signs of the columns; the intercept is free. */
+export const COLUMN_SIGNS: readonly number[] = [0, 1, 1, 1, ...FEATURE_SIGNS];
+
+const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
+  "viewer_short",
+  "reciprocal_failure",
+  "reciprocal_success",
+]);
+
+/** Columns that a scorecard may use: the check leg has no viewer. */
+export function scorecardColumns(side: "check" | "handshake"): boolean[] {
+  const isHandshake = side === "handshake";
+  const features = FEATURES.map((name) => isHandshake || !HANDSHAKE_ONLY.has(name));
+  return [true, true, true, isHandshake, ...features];
+}
+
+/** Rows of one model, with the uncertainty of both filters, before any model weighs them. */
+export interface ScorecardRows {
+  values: Float64Array;
+  sdSubject: Float64Array;
+  sdViewer: Float64Array;
+  count: number;
+}
+
+export function createRows(capacity: number): ScorecardRows {
+  return {
+    values: new Float64Array(capacity * COLUMNS),
+    sdSubject: new Float64Array(capacity),
+    sdViewer: new Float64Array(capacity),
+    count: 0,
+  };
+}
+
+/** Appends the leg result in `words` (LEG_* of assembly/layout.ts) made at base rate `g`. */
+export function appendRow(rows: ScorecardRows, words: Float64Array, g: number): void {
+  const at = rows.count * COLUMNS;
+  const { values } = rows;
+  values[at] = 1;
+  values[at + 1] = g;
+  values[at + 2] = words[LEG_MEAN]!;
+  values[at + 3] = words[LEG_VIEWER]!;
+  for (let j = 0; j < FEATURE_COUNT; j++) values[at + 4 + j] = words[LEG_FEATURES + j]!;
+  rows.sdSubject[rows.count] = Math.sqrt(words[LEG_SUBJECT_VARIANCE]!);
+  rows.sdViewer[rows.count] = Math.sqrt(words[LEG_VIEWER_VARIANCE]!);
+  rows.count++;
+}
+
+/** A model's coefficients in column order. */
+export function coefficientsOf(model: ScoringModel): Float64Array {
+  const features = FEATURES.map((name) => model.weights[name] ?? 0);
+  return Float64Array.from([model.intercept, model.base, model.mean, model.viewer, ...features]);
+}
+
+/** The model with fitted coefficients; all else as in `model`. */
+export function withCoefficients(model: ScoringModel, beta: Float64Array): ScoringModel {
+  const weights: Record<string, number> = {};
+  FEATURES.forEach((name, j) => {
+    if (beta[4 + j] !== 0) weights[name] = beta[4 + j]!;
+  });
+  return {
+    ...model,
+    intercept: beta[0]!,
+    base: beta[1]!,
+    mean: beta[2]!,
+    viewer: beta[3]!,
+    weights,
+  };
+}
+
+/** Standard deviation of a row's log-odds under a model's weights on the two filters. */
+export function rowDeviation(rows: ScorecardRows, row: number, model: ScoringModel): number {
+  return Math.hypot(model.mean * rows.sdSubject[row]!, model.viewer * rows.sdViewer[row]!);
+}
+
+/** Log-odds of one row under coefficients. */
+export function rowLogit(rows: ScorecardRows, row: number, beta: Float64Array): number {
+  let eta = 0;
+  for (let j = 0; j < COLUMNS; j++) eta += beta[j]! * rows.values[row * COLUMNS + j]!;
+  return eta;
+}
+
+/** Columns that hold anything but zeros in rows [from, to), of those that may be used. */
+function liveColumns(
+  rows: ScorecardRows,
+  [from, to]: readonly [number, number],
+  usable: readonly boolean[],
+): number[] {
+  const isLive = usable.map(() => false);
+  for (let at = from * COLUMNS; at < to * COLUMNS; at++) {
+    if (rows.values[at] !== 0) isLive[at % COLUMNS] = true;
+  }
+  return [...isLive.keys()].filter((j) => usable[j] && isLive[j]);
+}
+
+/**
+ * Fits the columns named in `usable` on rows [from, to), pulled towards `champion`; a column of
+ * zeros keeps the champion's weight. Null when the fit breaks; then the champion stays.
+ */
+export function fitScorecard(
+  rows: ScorecardRows,
+  failures: Uint8Array,
+  range: readonly [number, number],
+  champion: ScoringModel,
+  usable: readonly boolean[],
+  lambda: number,
+  weights?: Float64Array,
+): Fit | null {
+  const [from, to] = range;
+  const before = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
+  const live = liveColumns(rows, range, usable);
+  const columns = live.length;
+  const values = new Float64Array((to - from) * columns);
+  for (let row = from; row < to; row++) {
+    const at = (row - from) * columns;
+    for (let i = 0; i < columns; i++) values[at + i] = rows.values[row * COLUMNS + live[i]!]!;
+  }
+  const design = { columns, values, failures: failures.subarray(from, to) };
+  const weighted =
+    weights === undefined ? design : { ...design, weights: weights.subarray(from, to) };
+  const fit = fitLogistic(weighted, {
+    lambda,
+    prior: Float64Array.from(live, (j) => before[j]!),
+    signs: live.map((j) => COLUMN_SIGNS[j]!),
+  });
+  if (fit === null) return null;
+  const coefficients = Float64Array.from(before);
+  live.forEach((j, i) => (coefficients[j] = fit.coefficients[i]!));
+  return { ...fit, coefficients };
+}

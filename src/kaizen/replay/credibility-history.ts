@@ -1,0 +1,156 @@
+// The journal as a graph of reports, for a batch of credibility: who said what of whom, who signs,
+// and which standings were written last. What compromised keys signed is left out, as in the fold.
+import type { KeyEvent } from "../../contract/key-events.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { AgentStanding } from "../../engine/reading.ts";
+import type { StandingHistory } from "../credibility/standings.ts";
+import { Exclusions } from "../../journal/exclusions.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
+import { decodeFold, emptyFold } from "../../journal/outcome.ts";
+import { openJournalReader } from "../../journal/reader.ts";
+import { decodeStandings } from "../../journal/standings.ts";
+
+const CHUNK = 65_536;
+const ROWS_MIN = 4096;
+const UNSIGNED = 0;
+
+/** Numbers in one buffer that doubles. */
+class Column<A extends Uint8Array | Uint32Array | Float32Array> {
+  values: A;
+  readonly #make: (length: number) => A;
+
+  constructor(make: (length: number) => A) {
+    this.#make = make;
+    this.values = make(ROWS_MIN);
+  }
+
+  set(at: number, value: number): void {
+    if (at === this.values.length) {
+      const larger = this.#make(at * 2);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[at] = value;
+  }
+}
+
+/** Signing keys in force, and what revocations exclude. */
+class Keys {
+  readonly exclusions = new Exclusions();
+  readonly #holders = new Map<string, { agent: string; tenant: string }>();
+
+  take(payload: Buffer): void {
+    this.exclusions.apply(payload);
+    const event = JSON.parse(payload.toString()) as KeyEvent;
+    if (event.event === "revoked") this.#holders.delete(event.kid);
+    else this.#holders.set(event.kid, { agent: event.agent, tenant: event.tenant });
+  }
+
+  holders(): Map<string, string> {
+    return new Map([...this.#holders.values()].map(({ agent, tenant }) => [agent, tenant]));
+  }
+}
+
+class HistoryReader {
+  readonly ids: string[] = [];
+  readonly written = new Map<string, AgentStanding>();
+  stakesHigh = 0;
+  isInForce = false;
+  readonly keys = new Keys();
+  readonly #numbers = new Map<string, number>();
+  readonly #reporters = new Column((length) => new Uint32Array(length));
+  readonly #subjects = new Column((length) => new Uint32Array(length));
+  readonly #failures = new Column((length) => new Uint8Array(length));
+  readonly #signatures = new Column((length) => new Uint8Array(length));
+  readonly #weights = new Column((length) => new Float32Array(length));
+  readonly #stakes = new Column((length) => new Float32Array(length));
+  readonly #folded = emptyFold();
+  readonly #config: ScoringConfig;
+  #count = 0;
+
+  constructor(config: ScoringConfig) {
+    this.#config = config;
+  }
+
+  takeKey(bytes: Buffer, at: number): void {
+    if (frameKind(bytes, at) !== FRAME_KINDS.key) return;
+    const start = at + FRAME_BYTES;
+    this.keys.take(Buffer.from(bytes.subarray(start, start + frameLength(bytes, at))));
+  }
+
+  take(bytes: Buffer, at: number): void {
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.standings) this.#takeStandings(bytes, at);
+    if (kind !== FRAME_KINDS.outcome || this.keys.exclusions.excludes(bytes, at)) return;
+    const folded = this.#folded;
+    if (!decodeFold(bytes, at, folded)) return;
+    const { grade_weights, signature_weights } = this.#config;
+    const graded = grade_weights[folded.gradeIndex]!;
+    const i = this.#count++;
+    this.#reporters.set(i, this.#numberOf(folded.reporter));
+    this.#subjects.set(i, this.#numberOf(folded.subject));
+    this.#failures.set(i, 1 - folded.outcome);
+    this.#signatures.set(i, folded.signatureIndex);
+    this.#weights.set(i, graded * signature_weights[folded.signatureIndex]!);
+    this.#stakes.set(i, folded.stakes);
+  }
+
+  #numberOf(id: string): number {
+    const known = this.#numbers.get(id);
+    if (known !== undefined) return known;
+    this.#numbers.set(id, this.ids.length);
+    return this.ids.push(id) - 1;
+  }
+
+  #takeStandings(bytes: Buffer, at: number): void {
+    const { agents, stakesHigh, isInForce } = decodeStandings(bytes, at);
+    for (const standing of agents) this.written.set(standing.agent, standing);
+    this.stakesHigh = stakesHigh;
+    this.isInForce = isInForce;
+  }
+
+  finish(): StandingHistory {
+    const { ids, written, stakesHigh } = this;
+    const keyHolders = this.keys.holders();
+    const signs = Uint8Array.from(ids, (id) => (keyHolders.has(id) ? 1 : 0));
+    const reporters = this.#reporters.values;
+    const weights = this.#weights.values;
+    for (let i = 0; i < this.#count; i++) {
+      // Anybody can write a name: whoever has a key gives trust by signing alone.
+      if (this.#signatures.values[i] === UNSIGNED && signs[reporters[i]!] === 1) weights[i] = 0;
+    }
+    const edges = {
+      agents: ids.length,
+      reporters,
+      subjects: this.#subjects.values,
+      failures: this.#failures.values,
+      weights,
+      count: this.#count,
+    };
+    return { ids, edges, stakes: this.#stakes.values, keyHolders, written, stakesHigh };
+  }
+}
+
+/**
+ * Reads the journal up to a durable position.
+ * @returns the history, and whether credibility is in force at its end.
+ */
+export function readStandingHistory(
+  directory: string,
+  uptoLsn: number,
+  config: ScoringConfig,
+): { history: StandingHistory; isInForce: boolean } {
+  const found = new HistoryReader(config);
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    // A revocation may stand anywhere behind what it excludes.
+    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) => found.takeKey(bytes, at));
+    for (let at = 0; at < uptoLsn;) {
+      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => found.take(bytes, offset));
+    }
+  } finally {
+    reader.close();
+  }
+  return { history: found.finish(), isInForce: found.isInForce };
+}

@@ -1,0 +1,131 @@
+// The journal as columns: every outcome that counts, in order of position, with what batches of
+// credibility said in between. What compromised keys signed is left out, as in the fold.
+import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
+import type { Standings } from "../../engine/reading.ts";
+import { Exclusions } from "../../journal/exclusions.ts";
+import { nodeFiles } from "../../journal/files.ts";
+import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
+import { decodeFold, emptyFold, outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import { openJournalReader } from "../../journal/reader.ts";
+import { hasSourcePrefix } from "../../journal/source.ts";
+import { decodeStandings } from "../../journal/standings.ts";
+
+/** Index of `bureau` in SIGNATURES. */
+const BUREAU = 1;
+const CHUNK = 65_536;
+const RATINGS = Buffer.from(RATINGS_SOURCE);
+
+/** Outcomes of a journal, column by column, in order of position. */
+export interface History {
+  agents: string[];
+  subjects: number[];
+  reporters: number[];
+  failures: number[];
+  stakes: number[];
+  /** 1 where the stakes were known before the outcome. */
+  stakesKnown: number[];
+  grades: number[];
+  signatures: number[];
+  settledMs: number[];
+  recordedMs: number[];
+  /** What batches of credibility said, and before which outcome. */
+  standings: { before: number; standings: Standings }[];
+}
+
+/** Whose keys turned out to be compromised: what they signed teaches nothing (as in the fold). */
+function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
+  const exclusions = new Exclusions();
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, offset) => {
+      if (frameKind(bytes, offset) !== FRAME_KINDS.key) return;
+      const start = offset + FRAME_BYTES;
+      exclusions.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
+    });
+  } finally {
+    reader.close();
+  }
+  return exclusions;
+}
+
+/** When the oldest outcome was recorded, epoch ms; undefined when there is none. */
+export function firstRecordedMs(directory: string, uptoLsn: number): number | undefined {
+  let found: number | undefined;
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    for (let at = 0; at < uptoLsn && found === undefined;) {
+      at = reader.read(at, uptoLsn, 1, (bytes, offset) => {
+        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        found = outcomeRecordedAtMs(bytes, offset);
+      });
+    }
+  } finally {
+    reader.close();
+  }
+  return found;
+}
+
+function emptyHistory(): History {
+  return {
+    agents: [],
+    subjects: [],
+    reporters: [],
+    failures: [],
+    stakes: [],
+    stakesKnown: [],
+    grades: [],
+    signatures: [],
+    settledMs: [],
+    recordedMs: [],
+    standings: [],
+  };
+}
+
+/** Reads the outcomes that count, up to a durable position. `onShare` hears of progress, 0 to 1. */
+export function readHistory(
+  directory: string,
+  uptoLsn: number,
+  onShare: (share: number) => void,
+): History {
+  const history = emptyHistory();
+  const numbers = new Map<string, number>();
+  const numberOf = (id: string) => {
+    const known = numbers.get(id);
+    if (known !== undefined) return known;
+    numbers.set(id, history.agents.length);
+    return history.agents.push(id) - 1;
+  };
+  const folded = emptyFold();
+  const exclusions = exclusionsOf(directory, uptoLsn);
+  const reader = openJournalReader(nodeFiles, directory);
+  try {
+    for (let at = 0; at < uptoLsn;) {
+      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
+          const standings = decodeStandings(bytes, offset);
+          history.standings.push({ before: history.subjects.length, standings });
+        }
+        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        if (exclusions.excludes(bytes, offset)) return;
+        if (!decodeFold(bytes, offset, folded)) return;
+        history.subjects.push(numberOf(folded.subject));
+        history.reporters.push(numberOf(folded.reporter));
+        history.failures.push(1 - folded.outcome);
+        history.stakes.push(folded.stakes);
+        const isRating = hasSourcePrefix(bytes, offset, RATINGS);
+        history.stakesKnown.push(isRating ? 0 : 1);
+        history.grades.push(folded.gradeIndex);
+        history.signatures.push(folded.signatureIndex);
+        history.settledMs.push(folded.settledAtMs);
+        // An import is recorded long after it was known: it counts from when it settled.
+        const isImport = folded.signatureIndex === BUREAU;
+        const recordedMs = isImport ? folded.settledAtMs : outcomeRecordedAtMs(bytes, offset);
+        history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));
+      });
+      onShare(at / uptoLsn);
+    }
+  } finally {
+    reader.close();
+  }
+  return history;
+}

@@ -1,0 +1,32 @@
+// A private engine for gate G6: the challenger's weights over states that nobody has met yet.
+import type { ScoringConfig } from "../../engine/config.ts";
+import { createEngineMemory } from "../../engine/memory.ts";
+import { openEngineReader } from "../../engine/reader.ts";
+import { openEngineWriter } from "../../engine/writer.ts";
+import { probeStates } from "../gates/random-states.ts";
+import type { StateFindings } from "../gates/random-states.ts";
+import type { Side } from "../run.ts";
+
+const SEED = 0x7374617465n;
+const VIEWER = "agent://state/viewer";
+
+/** Ten thousand random states under two configs that differ in one scorecard. */
+export function probeEngine(
+  side: Side,
+  champion: ScoringConfig,
+  challenger: ScoringConfig,
+  seed: number,
+): StateFindings {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, champion, SEED);
+  const reader = openEngineReader(memory, 1);
+  const stage = {
+    install: (config: ScoringConfig) => void writer.installConfig(config),
+    fold: writer.fold.bind(writer),
+    read: (subject: string, stakes: number, nowMs: number) =>
+      side === "check"
+        ? reader.check(subject, stakes, nowMs)
+        : reader.handshake(VIEWER, subject, stakes, nowMs)[0],
+  };
+  return probeStates(stage, champion, challenger, seed);
+}

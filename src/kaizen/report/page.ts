@@ -1,0 +1,218 @@
+// A run as one HTML page that needs nothing else: what was decided and why, every gate with its
+// numbers and intervals, the plots, the weights before and after, how promoted weights have done
+// since. For a person who has not read the code.
+import type { ScoringModel } from "../../engine/config.ts";
+import type { Figures } from "../model/figures.ts";
+import type { GateResult } from "../gates/gate.ts";
+import type { RunRecord, WatchRecord } from "../kaizen.ts";
+import { intervalPlot, intervalsOf, pairedBars } from "./plot-bars.ts";
+import { reliabilityPlot, scorePlot } from "./plots.ts";
+import { REPORT_STYLE } from "./style.ts";
+import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
+import type { SideRecord } from "../run.ts";
+
+/** Text for HTML: the record holds words that came from outside. */
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+const words = (text: string): string => escapeHtml(text.replaceAll("_", " "));
+const digits = (value: number): string =>
+  Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "none";
+const sentence = (text: string): string =>
+  escapeHtml(text.slice(0, 1).toUpperCase() + text.slice(1));
+const signed = (value: number): string => (value > 0 ? "+" : "") + digits(value);
+
+const VERDICTS = {
+  pass: "&#10003; passed",
+  warn: "! passed, look",
+  fail: "&#10007; failed",
+} as const;
+
+const KEYS =
+  `<p><span class="key old"><i></i>&#9632; weights that were live</span>` +
+  `<span class="key new"><i></i>&#9679; weights that were tested</span></p>`;
+
+function gateRow(gate: GateResult): string {
+  const mark = gate.passed ? (gate.isWarning === true ? "warn" : "pass") : "fail";
+  const numbers = Object.entries(gate.numbers)
+    .map(([name, value]) => `${words(name)} ${digits(value)}`)
+    .join(", ");
+  return (
+    `<tr><td class="gate">${gate.id}</td><td class="${mark}">${VERDICTS[mark]}</td>` +
+    `<td><span class="question">${QUESTIONS[gate.id] ?? words(gate.name)}</span>` +
+    `${sentence(gate.sentence)}.<details><summary>all numbers</summary>${numbers}` +
+    `</details></td><td>${intervalsOf(gate).map(intervalPlot).join("")}</td></tr>`
+  );
+}
+
+function gateTable(gates: readonly GateResult[]): string {
+  return (
+    `<h3>The gates</h3><table><tr><th></th><th>verdict</th><th>what was asked and found</th>` +
+    `<th>90 % interval, border dashed</th></tr>${gates.map(gateRow).join("")}</table>`
+  );
+}
+
+/** The three measures that a person asks for first. */
+function measureTable({ champion, challenger }: Figures): string {
+  const rows = [
+    ["log-loss (lower is better)", champion.log_loss, challenger.log_loss],
+    ["AUC, 0.5 guessing to 1 (higher is better)", champion.auc, challenger.auc],
+    [
+      "calibration error (lower is better)",
+      champion.calibration_error,
+      challenger.calibration_error,
+    ],
+  ] as const;
+  const cells = rows.map(
+    ([name, old, fresh]) =>
+      `<tr><td>${name}</td><td class="n">${digits(old)}</td><td class="n">${digits(fresh)}</td>` +
+      `<td class="n">${signed(fresh - old)}</td></tr>`,
+  );
+  return (
+    `<h3>On outcomes that neither had seen</h3><table><tr><th>measure</th><th class="n">live</th>` +
+    `<th class="n">tested</th><th class="n">change</th></tr>${cells.join("")}</table>`
+  );
+}
+
+function plots(figures: Figures): string {
+  return [
+    `<h3>The pictures</h3>${KEYS}<div class="plots">`,
+    `<figure><h4>Does 10 % mean 10 %?</h4>${reliabilityPlot(figures)}<figcaption>Ten groups of `,
+    `equal size, from the safest to the riskiest. On the dotted line as many fail as was `,
+    `foretold; above it more do.</figcaption></figure>`,
+    `<figure><h4>Scores of what went well</h4>${scorePlot(figures, "successes")}<figcaption>The `,
+    `further right, the better.</figcaption></figure>`,
+    `<figure><h4>Scores of what failed</h4>${scorePlot(figures, "failures")}<figcaption>The `,
+    `further left, the better.</figcaption></figure></div>`,
+  ].join("");
+}
+
+/** 40 points double the odds (scoring 3). */
+const POINTS_PER_LOGIT = 57.7078;
+
+function weightSection(before: ScoringModel, after: ScoringModel, spreads: readonly number[]) {
+  const used = INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0);
+  const pointsOf = (weight: number, column: number) =>
+    Math.abs(weight) * (spreads[column] ?? 0) * POINTS_PER_LOGIT;
+  const bars = used
+    .filter(({ column }) => column > 0)
+    .map(({ name, column, of }) => ({
+      name,
+      live: pointsOf(of(before), column),
+      tested: pointsOf(of(after), column),
+    }));
+  const rows = used.map(
+    ({ name, of }) =>
+      `<tr><td>${name}</td><td class="n">${digits(of(before))}</td>` +
+      `<td class="n">${digits(of(after))}</td><td class="n">${signed(of(after) - of(before))}` +
+      `</td><td class="n">${digits(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
+  );
+  const refuse =
+    `<tr><td>refused from this probability on</td><td class="n">${digits(before.refuse_at)}</td>` +
+    `<td class="n">${digits(after.refuse_at)}</td>` +
+    `<td class="n">${signed(after.refuse_at - before.refuse_at)}</td><td></td></tr>`;
+  return [
+    `<h3>What a score is made of</h3>${KEYS}<figure>`,
+    pairedBars(bars, "points that a usual difference in each ingredient moves a score"),
+    `<figcaption>Points by which a usual difference (one standard deviation among these outcomes) `,
+    `in each ingredient moves a score.</figcaption></figure>`,
+    `<table><tr><th>weight (log-odds of failure)</th><th class="n">live</th>`,
+    `<th class="n">tested</th><th class="n">change</th><th class="n">points per unit</th></tr>`,
+    `${rows.join("")}${refuse}</table>`,
+  ].join("");
+}
+
+/** Runs recorded by older releases do not count such rows. */
+function stakesNote({ rows }: SideRecord): string {
+  if (!(rows.without_stakes > 0)) return "";
+  return (
+    ` ${rows.without_stakes} of all are ratings: their stakes are told by the outcome itself, so ` +
+    `that nothing is learned from them about stakes.`
+  );
+}
+
+function sideSection(side: SideRecord): string {
+  const { figures, challenger, bootstrap } = side;
+  const { title, about } = SIDE_WORDS[side.side];
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const parts = [
+    `<h2>${title}</h2><p class="soft">${about}</p>`,
+    `<p><strong class="${side.passed ? "pass" : "fail"}">`,
+    side.passed ? "&#10003; Every gate passed." : "&#10007; Not promoted.",
+    `</strong> ${side.passed ? "" : `${sentence(side.reason)}.`}</p>`,
+    `<p>${side.rows.training} outcomes to learn from; ${side.rows.holdout} newer ones, used in no `,
+    `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).`,
+    `${stakesNote(side)}</p>`,
+  ];
+  if (figures !== undefined) parts.push(measureTable(figures));
+  if (bootstrap !== undefined) {
+    const { auc, log_loss: loss, resamples } = bootstrap;
+    parts.push(
+      `<p class="soft">Drawn anew ${resamples} times by agent and by reporter: in 90 % of the `,
+      `draws log-loss changes by ${digits(loss.low)} to ${digits(loss.high)} and AUC by `,
+      `${digits(auc.low)} to ${digits(auc.high)}.</p>`,
+    );
+  }
+  parts.push(gateTable(side.gates));
+  if (figures !== undefined) parts.push(plots(figures));
+  if (challenger !== undefined && figures !== undefined) {
+    parts.push(weightSection(side.champion, challenger, figures.spreads));
+  }
+  return parts.join("");
+}
+
+function watchSection(watch: WatchRecord): string {
+  const rows = watch.sides.map((side) => {
+    const numbers = Object.entries(side.numbers).map(
+      ([name, value]) => `${words(name)} ${digits(value)}`,
+    );
+    const mark = side.rollback_due ? "fail" : "pass";
+    return (
+      `<tr><td>${SIDE_WORDS[side.side].title}</td><td class="${mark}">` +
+      `${side.rollback_due ? "&#10007; taken back" : "&#10003; stays"}</td>` +
+      `<td>${sentence(side.sentence)}.<details><summary>all numbers</summary>` +
+      `${numbers.join(", ")}</details></td></tr>`
+    );
+  });
+  return (
+    `<h2>Since the promotion</h2><p class="soft">The weights that were replaced go on scoring in ` +
+    `the shadow; both are compared on every outcome that has settled since, last on ${watch.at}.` +
+    `</p><table><tr><th>scorecard</th><th>verdict</th><th>new against old weights</th></tr>` +
+    `${rows.join("")}</table>`
+  );
+}
+
+/** The page. Self-contained: no script, nothing loaded. */
+export function reportPage(run: RunRecord): string {
+  const back = run.rolled_back;
+  const headline = back === undefined ? HEADLINES[run.state] : "Promoted, then taken back";
+  const facts = [
+    ["started", `${run.started_at} by ${run.started_by}`],
+    ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
+    ["evidence", `${run.rows} signed outcomes, journal position ${run.position}`],
+    ["live weights then", run.champion_version],
+    ["tested weights", run.challenger_version ?? ""],
+    ["taken back", back === undefined ? "" : `${back.at}: ${back.reason}`],
+  ].filter(([, value]) => value !== "");
+  const rows = facts.map(
+    ([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value!)}</td></tr>`,
+  );
+  return [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
+    `<meta name="viewport" content="width=device-width,initial-scale=1">`,
+    `<title>${escapeHtml(run.run_id)}: ${headline}</title><style>${REPORT_STYLE}</style></head>`,
+    `<body><h1>${headline}</h1><p class="lead">${sentence(run.reason)}.</p>`,
+    `<table class="facts">${rows.join("")}</table>`,
+    `<p class="soft">Kaizen learns new weights from settled outcomes and puts them live only if `,
+    `every gate passes. A score runs from 300 to 850; 40 points more halve the odds of failure.`,
+    `</p>`,
+    run.watch === undefined ? "" : watchSection(run.watch),
+    ...(run.findings?.sides ?? []).map(sideSection),
+    `</body></html>`,
+  ].join("");
+}

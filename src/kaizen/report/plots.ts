@@ -1,0 +1,112 @@
+// SVG of a report: reliability diagram and score distributions. Text only, no script; colours come
+// from the page's variables, so that light and dark are both legible.
+import type { Figures, ModelFigures } from "../model/figures.ts";
+
+const WIDTH = 460;
+const HEIGHT = 300;
+const LEFT = 58;
+const BOTTOM = 44;
+const TOP = 12;
+const RIGHT = 24;
+
+const plotWidth = WIDTH - LEFT - RIGHT;
+const plotHeight = HEIGHT - TOP - BOTTOM;
+const px = (x: number): string => x.toFixed(1);
+
+function frame(title: string, xLabel: string, yLabel: string, inner: string): string {
+  const bottom = HEIGHT - BOTTOM;
+  return [
+    `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">`,
+    `<rect x="${LEFT}" y="${TOP}" width="${plotWidth}" height="${plotHeight}" class="frame"/>`,
+    inner,
+    `<text x="${LEFT + plotWidth / 2}" y="${HEIGHT - 6}" class="middle">${xLabel}</text>`,
+    `<text x="14" y="${TOP + plotHeight / 2}" class="middle"`,
+    ` transform="rotate(-90 14 ${TOP + plotHeight / 2})">${yLabel}</text>`,
+    `<line x1="${LEFT}" y1="${bottom}" x2="${WIDTH - RIGHT}" y2="${bottom}" class="axis"/>`,
+    `</svg>`,
+  ].join("");
+}
+
+/** Probabilities on a square-root axis: most of them are small, and all of them matter. */
+const rootScale = (p: number): number => Math.sqrt(Math.max(0, Math.min(1, p)));
+
+function reliabilityPoints(model: ModelFigures, name: string): string {
+  const spots = model.reliability.map(({ expected, observed, rows }) => {
+    const x = LEFT + rootScale(expected) * plotWidth;
+    const y = TOP + (1 - rootScale(observed)) * plotHeight;
+    const label = `${name}: ${(expected * 100).toFixed(1)} % said, `;
+    const seen = `${(observed * 100).toFixed(1)} % seen, ${rows} rows`;
+    return { x, y, text: label + seen };
+  });
+  const line = spots.map(({ x, y }) => `${px(x)},${px(y)}`).join(" ");
+  // Squares for the old weights, discs for the new ones.
+  const dots = spots.map(({ x, y, text }) =>
+    name === "champion"
+      ? `<rect x="${px(x - 4)}" y="${px(y - 4)}" width="8" height="8" class="${name}">` +
+        `<title>${text}</title></rect>`
+      : `<circle cx="${px(x)}" cy="${px(y)}" r="4.5" class="${name}">` +
+        `<title>${text}</title></circle>`,
+  );
+  return `<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
+}
+
+/** Forecast against what happened, ten bins of equal mass, both models. */
+export function reliabilityPlot({ champion, challenger }: Figures): string {
+  const ticks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1].map((p) => {
+    const x = LEFT + rootScale(p) * plotWidth;
+    const y = TOP + (1 - rootScale(p)) * plotHeight;
+    const label = `${Math.round(p * 100)} %`;
+    return (
+      `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
+      `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
+      `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${label}</text>` +
+      `<text x="${LEFT - 4}" y="${px(y + 4)}" class="end tick">${label}</text>`
+    );
+  });
+  const perfect =
+    `<line x1="${LEFT}" y1="${HEIGHT - BOTTOM}" x2="${WIDTH - RIGHT}" y2="${TOP}" ` +
+    `class="perfect"/>`;
+  const inner =
+    ticks.join("") +
+    perfect +
+    reliabilityPoints(champion, "champion") +
+    reliabilityPoints(challenger, "challenger");
+  return frame("reliability diagram", "failures foretold", "failures seen", inner);
+}
+
+function steps(shares: readonly number[], most: number, name: string): string {
+  const width = plotWidth / shares.length;
+  const points = shares.flatMap((share, i) => {
+    const y = px(TOP + (1 - share / most) * plotHeight);
+    return [`${px(LEFT + i * width)},${y}`, `${px(LEFT + (i + 1) * width)},${y}`];
+  });
+  return `<polyline points="${points.join(" ")}" class="line ${name}"/>`;
+}
+
+/** Where the scores of one kind of outcome lie, both models. */
+export function scorePlot(figures: Figures, kind: "successes" | "failures"): string {
+  const { champion, challenger, score_from: from, score_step: step } = figures;
+  const most = Math.max(0.01, ...champion[kind], ...challenger[kind]) * 1.05;
+  const bins = champion[kind].length;
+  const ticks = [300, 450, 550, 650, 750, 850].map((score) => {
+    const x = LEFT + ((score - from) / (step * bins)) * plotWidth;
+    return (
+      `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}" class="grid"/>` +
+      `<text x="${px(x)}" y="${HEIGHT - BOTTOM + 16}" class="middle tick">${score}</text>`
+    );
+  });
+  const shares = [0.5, 1].map((part) => {
+    const y = TOP + (1 - part / 1.05) * plotHeight;
+    const label = `${((part * most * 100) / 1.05).toFixed(0)} %`;
+    return (
+      `<line x1="${LEFT}" y1="${px(y)}" x2="${WIDTH - RIGHT}" y2="${px(y)}" class="grid"/>` +
+      `<text x="${LEFT - 5}" y="${px(y + 4)}" class="end tick">${label}</text>`
+    );
+  });
+  const inner =
+    ticks.join("") +
+    shares.join("") +
+    steps(champion[kind], most, "champion") +
+    steps(challenger[kind], most, "challenger");
+  return frame(`scores of ${kind}`, "score, 300 to 850", `share of the ${kind}`, inner);
+}

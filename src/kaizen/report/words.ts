@@ -1,0 +1,73 @@
+// The words of a report: what each gate asks and what each ingredient of a score is, for a person
+// who has not read the code.
+import { FEATURES } from "../../contract/vocabulary.ts";
+import type { ScoringModel } from "../../engine/config.ts";
+import type { RunRecord } from "../kaizen.ts";
+
+export const HEADLINES: Record<RunRecord["state"], string> = {
+  running: "Under way",
+  kept: "The weights stay as they are",
+  promoted: "New weights are live",
+  dry_run: "A trial: nothing was changed",
+  failed: "The run broke; the weights stay as they are",
+};
+
+export const SIDE_WORDS = {
+  check: {
+    title: "One agent on its own",
+    about: "The scorecard behind check and verify: how likely is this agent to fail?",
+  },
+  handshake: {
+    title: "Two agents who deal with each other",
+    about:
+      "The scorecard behind handshake: how likely is the other side to fail, seen by this one?",
+  },
+} as const;
+
+/** What each gate asks. */
+export const QUESTIONS: Readonly<Record<string, string>> = {
+  G1: "Is there enough evidence from enough independent voices?",
+  G2: "Do the new weights predict better, beyond chance?",
+  G3: "Do they still rank bad agents below good ones?",
+  G4: "Does a probability mean what it says?",
+  G5: "Are good agents refused?",
+  G6: "Does worse behaviour always score worse?",
+  G7: "Is the population still the one that was learned from?",
+  G8: "Do agents wake up with a different score?",
+  G9: "What can invented agents buy or spoil?",
+  G10: "Does any group of agents get clearly worse predictions?",
+};
+
+const FEATURE_WORDS: Readonly<Record<(typeof FEATURES)[number], string>> = {
+  momentum: "lately worse than before",
+  recent_failure: "a recent failure",
+  viewer_short: "how much fails for this viewer lately",
+  reciprocal_failure: "the other side failed us before",
+  reciprocal_success: "the other side served us well before",
+  stakes_novelty: "stakes above those proven",
+  evidence: "amount of evidence",
+  age: "age of the agent",
+  hallucination: "invented content",
+  unverified: "unverified sources",
+  beta: "share of failures, plainly counted",
+};
+
+export interface Ingredient {
+  name: string;
+  /** Number of the scorecard column. */
+  column: number;
+  of: (model: ScoringModel) => number;
+}
+
+/** What a score is made of, in the order of the scorecard columns. */
+export const INGREDIENTS: readonly Ingredient[] = [
+  { name: "starting point", column: 0, of: (model) => model.intercept },
+  { name: "how much fails these days", column: 1, of: (model) => model.base },
+  { name: "record of the agent", column: 2, of: (model) => model.mean },
+  { name: "severity of the viewer", column: 3, of: (model) => model.viewer },
+  ...FEATURES.map((name, j) => ({
+    name: FEATURE_WORDS[name],
+    column: 4 + j,
+    of: (model: ScoringModel) => model.weights[name] ?? 0,
+  })),
+];

@@ -1,0 +1,160 @@
+// Reporters' credibility in the service: a batch on a pool thread of its own, its findings through
+// the journal into the table. One batch at a time; whoever asks during one gets that one.
+import type { CredibilityResult, CredibilityTask } from "./task.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import { openPool } from "../../platform/pool.ts";
+import type { SeedRules } from "../credibility/seeds.ts";
+import type {
+  Credibility,
+  CredibilityBatch,
+  CredibilityStatus,
+} from "../credibility/credibility.ts";
+import { everyHour } from "../../platform/schedule.ts";
+import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
+import type { Log } from "../../platform/log.ts";
+
+const WORKER = new URL("../../threads/kaizen/credibility-worker.ts", import.meta.url).href;
+/** A batch takes at most so small a part of the time: the next waits that many times as long. */
+const REST_FACTOR = 50;
+
+export interface CredibilityOptions {
+  journal: string;
+  ledger: { appendStandings(payload: Uint8Array): Promise<number>; position(): number };
+  /** Reads whether credibility is in force, from the table. */
+  engine: { readonly areStandingsInForce: boolean };
+  /** The switch: false takes what is in force out of force. */
+  isWanted: boolean;
+  /** Undefined: the operator vouches for nobody, and nothing is computed. */
+  rules: SeedRules | undefined;
+  config: ScoringConfig;
+  clock: () => number;
+  log: Log;
+}
+
+/** One thread for one batch: a graph of a million reports does not stay with the service. */
+async function runOnPool(task: CredibilityTask, signal: AbortSignal): Promise<CredibilityResult> {
+  const pool = openPool({ filename: WORKER, workerData: undefined, threads: 1 });
+  try {
+    return await pool.run<CredibilityTask, CredibilityResult>(task, [], signal);
+  } finally {
+    await pool.close();
+  }
+}
+
+export class CredibilityService implements Credibility {
+  readonly #options: CredibilityOptions;
+  readonly #stop = new AbortController();
+  #running: Promise<CredibilityBatch> | undefined;
+  #last: CredibilityBatch | undefined;
+  #restUntilMs = 0;
+
+  constructor(options: CredibilityOptions) {
+    this.#options = options;
+  }
+
+  /** What was turned off counts for nothing from now on; said once, in the journal. */
+  async open(): Promise<void> {
+    const { engine, isWanted, ledger, log } = this.#options;
+    if (isWanted || !engine.areStandingsInForce) return;
+    const none = { isInForce: false, stakesHigh: 0, agents: [], computedFrom: ledger.position() };
+    for (const payload of encodeStandings(none, NO_STANDINGS))
+      await ledger.appendStandings(payload);
+    log.warn("credibility_off", { detail: "every reporter counts fully from here on" });
+  }
+
+  get isPossible(): boolean {
+    return this.#options.isWanted && this.#options.rules !== undefined;
+  }
+
+  /** Brings standings up to the journal. Rejects with what the batch broke on. */
+  refresh(): Promise<CredibilityBatch> {
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+    return this.#running;
+  }
+
+  /** The schedule's call: only if something came in, and not too often. Never rejects. */
+  async refreshIfDue(): Promise<void> {
+    const { clock, ledger, log } = this.#options;
+    const isNew = ledger.position() > (this.#last?.position ?? 0);
+    if (!this.isPossible || !isNew || clock() < this.#restUntilMs) return;
+    try {
+      await this.refresh();
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      log.error("credibility_failed", { detail: (error as Error).message });
+    }
+  }
+
+  status(): CredibilityStatus {
+    const { engine, isWanted, rules } = this.#options;
+    return {
+      is_wanted: isWanted,
+      has_seeds: rules !== undefined,
+      in_force: engine.areStandingsInForce,
+      is_running: this.#running !== undefined,
+      ...(this.#last === undefined ? {} : { last: this.#last }),
+    };
+  }
+
+  /** Breaks off the batch under way, if any: what it had written stands, the next completes it. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running?.catch(() => undefined);
+  }
+
+  async #run(): Promise<CredibilityBatch> {
+    const { journal, ledger, rules, config, clock, isWanted } = this.#options;
+    const startedMs = clock();
+    const position = ledger.position();
+    const found: CredibilityBatch = {
+      at: new Date(startedMs).toISOString(),
+      position,
+      records: 0,
+      reason: "",
+      duration_ms: 0,
+    };
+    if (!isWanted) found.reason = "credibility is switched off";
+    else if (rules === undefined) found.reason = "no seeds are named (TRUSTRANK_SEEDS)";
+    else {
+      const task = { journal, uptoLsn: position, rules, config };
+      const { payloads, figures } = await runOnPool(task, this.#stop.signal);
+      if (figures !== undefined) found.figures = figures;
+      found.reason = reasonOf(figures === undefined, payloads.length);
+      for (const payload of payloads) {
+        this.#stop.signal.throwIfAborted();
+        await ledger.appendStandings(payload);
+        found.records++;
+      }
+    }
+    found.duration_ms = clock() - startedMs;
+    this.#restUntilMs = clock() + REST_FACTOR * found.duration_ms;
+    this.#last = found;
+    this.#options.log.info("credibility", { ...found.figures, reason: found.reason });
+    return found;
+  }
+}
+
+function reasonOf(isEmpty: boolean, records: number): string {
+  if (isEmpty) return "none of the seeds has a history: standings stay as they are";
+  return records === 0 ? "nothing changed" : "written";
+}
+
+export interface OpenCredibility {
+  readonly credibility: CredibilityService;
+  close(): Promise<void>;
+}
+
+/** The switch made good, a first batch begun, and one every hour in which something came in. */
+export async function openCredibility(options: CredibilityOptions): Promise<OpenCredibility> {
+  const credibility = new CredibilityService(options);
+  await credibility.open();
+  void credibility.refreshIfDue();
+  const schedule = everyHour(() => credibility.refreshIfDue());
+  return {
+    credibility,
+    async close() {
+      schedule.close();
+      await credibility.close();
+    },
+  };
+}

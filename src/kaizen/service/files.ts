@@ -1,0 +1,191 @@
+// What kaizen keeps in the data directory: configs by their content, runs by their id, and one
+// state file that says which config is live. Replacing it is the commit point of a promotion.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { canonicalJson, configDigest, configName } from "../../engine/config.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
+import { SIDES } from "../run.ts";
+import type { Findings, Side } from "../run.ts";
+import { nodeFiles, replaceFile } from "../../journal/files.ts";
+
+/** One promotion, newest last. */
+export interface Promotion {
+  run_id: string;
+  version: string;
+  /** Version it replaced; rolled back to. */
+  parent: string;
+  at_ms: number;
+  rolled_back?: { at_ms: number; reason: string };
+}
+
+export interface KaizenState {
+  /** Version of the live config. */
+  champion: string;
+  /** Version that the release shipped which wrote this; absent in files of older releases. */
+  shipped?: string;
+  promotions: Promotion[];
+  /** Evidence up to here has been in a test and is spent, by scorecard. */
+  tested_to_ms: Record<Side, number>;
+  /** Runs that still only test after a rollback. */
+  cool_down_runs: number;
+  last_scheduled_ms: number;
+}
+
+const STATE = "state.json";
+const VERSION = /^c-[0-9a-f]{16}$/;
+const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
+const RUNS_LISTED = 500;
+
+/** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
+export function versionOf(config: ScoringConfig): string {
+  return configName(configDigest(config));
+}
+
+/** `k-20261120-114500123`: sorts by time, names a file. */
+export function runIdOf(nowMs: number): string {
+  const digits = new Date(nowMs).toISOString().replaceAll(/[^0-9]/g, "");
+  return `k-${digits.slice(0, 8)}-${digits.slice(8, 17)}`;
+}
+
+export class KaizenFiles {
+  readonly #root: string;
+  readonly #configs: string;
+  readonly #runs: string;
+  readonly #watches: string;
+
+  constructor(dataDir: string) {
+    this.#root = join(dataDir, "kaizen");
+    this.#configs = join(this.#root, "configs");
+    this.#runs = join(this.#root, "runs");
+    this.#watches = join(this.#root, "watches");
+    for (const directory of [this.#root, this.#configs, this.#runs, this.#watches]) {
+      nodeFiles.makeDirectory(directory);
+    }
+  }
+
+  /** The state as last committed, or that of a service that has never promoted. */
+  loadState(shipped: string): KaizenState {
+    const none: KaizenState = {
+      champion: shipped,
+      promotions: [],
+      tested_to_ms: { check: 0, handshake: 0 },
+      cool_down_runs: 0,
+      last_scheduled_ms: 0,
+    };
+    return readJson<KaizenState>(join(this.#root, STATE)) ?? none;
+  }
+
+  saveState(state: KaizenState): void {
+    replaceFile(nodeFiles, this.#root, STATE, Buffer.from(JSON.stringify(state, null, 2)));
+  }
+
+  /** Undefined when there is none; throws when its content is not what its name says. */
+  loadConfig(version: string): ScoringConfig | undefined {
+    if (!VERSION.test(version)) return undefined;
+    const config = readJson<ScoringConfig>(join(this.#configs, `${version}.json`));
+    if (config !== undefined && versionOf(config) !== version) {
+      throw new Error(`the config file ${version}.json was changed`);
+    }
+    return config;
+  }
+
+  /** Writes the config under its version, unless it lies there already; returns the version. */
+  keepConfig(config: ScoringConfig): string {
+    const version = versionOf(config);
+    const name = `${version}.json`;
+    const text = canonicalJson(config);
+    if (readText(join(this.#configs, name)) !== text) {
+      replaceFile(nodeFiles, this.#configs, name, Buffer.from(text));
+    }
+    return version;
+  }
+
+  saveRun(run: RunRecord): void {
+    replaceFile(nodeFiles, this.#runs, `${run.run_id}.json`, Buffer.from(JSON.stringify(run)));
+  }
+
+  loadRun(id: string): RunRecord | undefined {
+    return RUN_ID.test(id) ? readJson<RunRecord>(join(this.#runs, `${id}.json`)) : undefined;
+  }
+
+  /** The newest look at the promotion that a run made. */
+  saveWatch(runId: string, watch: WatchRecord): void {
+    replaceFile(nodeFiles, this.#watches, `${runId}.json`, Buffer.from(JSON.stringify(watch)));
+  }
+
+  loadWatch(runId: string): WatchRecord | undefined {
+    return RUN_ID.test(runId) ? readJson(join(this.#watches, `${runId}.json`)) : undefined;
+  }
+
+  /** Newest first, at most `count`. */
+  listRuns(count = RUNS_LISTED): RunSummary[] {
+    const names = fs.readdirSync(this.#runs).filter((name) => name.endsWith(".json"));
+    return names
+      .toSorted()
+      .toReversed()
+      .slice(0, count)
+      .flatMap((name) => {
+        const run = this.loadRun(name.slice(0, -".json".length));
+        if (run === undefined) return [];
+        const { findings: _, ...summary } = run;
+        return [summary];
+      });
+  }
+}
+
+function readJson<T>(path: string): T | undefined {
+  const text = readText(path);
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
+
+/** Undefined when there is no such file. */
+function readText(path: string): string | undefined {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** A run as it ended: the state file says what became of it, its own file only what it found. */
+export function withFate<R extends RunSummary>(
+  run: R,
+  promotion: Promotion | undefined,
+  isUnderWay: boolean,
+): R {
+  if (promotion === undefined) {
+    if (run.state !== "running" || isUnderWay) return run;
+    // A run names its challenger on disk only once every gate has passed.
+    const isTested = run.challenger_version !== undefined;
+    const when = isTested ? "before the promotion was committed" : "during the run";
+    return { ...run, state: "failed", reason: `the process ended ${when}: the champion stays` };
+  }
+  const { rolled_back } = promotion;
+  if (rolled_back === undefined) return { ...run, state: "promoted" };
+  const at = new Date(rolled_back.at_ms).toISOString();
+  return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
+}
+
+/** What a finished run uses up: the evidence it tested on, a pause, its turn in the schedule. */
+export function spend(
+  state: KaizenState,
+  request: RunRequest,
+  findings: Findings,
+  nowMs: number,
+): KaizenState {
+  const tested = { ...state.tested_to_ms };
+  for (const side of SIDES) {
+    const wasTested = findings.sides.some(
+      (each) => each.side === side && each.challenger !== undefined,
+    );
+    if (wasTested) tested[side] = nowMs;
+  }
+  return {
+    ...state,
+    tested_to_ms: tested,
+    cool_down_runs: Math.max(0, state.cool_down_runs - 1),
+    ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
+  };
+}

@@ -1,0 +1,80 @@
+// Runs as rows of the store's `kaizen_runs`. The files stay the source: what the store has missed,
+// because it was away, rebuilt or full, is told again at the next start.
+import type { KaizenService } from "./service.ts";
+import type { RunRecord } from "../kaizen.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Store, StoreEvents } from "../../store/store.ts";
+
+const LIMITS = { rowsMax: 10_000, timeoutMs: 30_000 };
+
+const statusOf = (run: RunRecord): string =>
+  run.rolled_back === undefined ? run.state : "rolled_back";
+
+/** A run as a row: its state now, every gate with its numbers, and the whole record. */
+export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaizen_runs"] {
+  const gates = run.findings?.sides.flatMap(({ side, gates: found }) =>
+    found.map((gate) => ({ side, ...gate })),
+  );
+  return {
+    recorded_at: recordedAtMs,
+    run_id: run.run_id,
+    started_at: Date.parse(run.started_at),
+    finished_at: run.finished_at === undefined ? null : Date.parse(run.finished_at),
+    started_by: run.started_by,
+    status: statusOf(run),
+    promoted: run.state === "promoted",
+    reason: run.rolled_back?.reason ?? run.reason,
+    config_from: run.champion_version,
+    config_to: run.challenger_version ?? null,
+    outcome_count: run.rows,
+    gates: gates ?? [],
+    record: run,
+  };
+}
+
+/** Puts runs into the store, each state in one transaction; a store that fails is no fault. */
+export class RunRows {
+  readonly #store: Pick<Store, "note" | "query">;
+  readonly #log: Log;
+  readonly #clock: () => number;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(store: Pick<Store, "note" | "query">, clock: () => number, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Resolves once all that was told is committed or has failed. */
+  get settled(): Promise<void> {
+    return this.#last;
+  }
+
+  tell(run: RunRecord): void {
+    // The record lives on with its run; the row is of now. In line: the newest told wins.
+    const row = structuredClone(runRow(run, this.#clock()));
+    this.#last = this.#last
+      .then(() => this.#store.note("kaizen_runs", row))
+      .catch((error: Error) => {
+        this.#log.warn("kaizen_row_missing", { run: run.run_id, detail: error.message });
+      });
+  }
+
+  /** Tells what the store does not have, oldest first. */
+  async catchUp(kaizen: Pick<KaizenService, "runs" | "find">): Promise<void> {
+    const runs = kaizen.runs().toReversed();
+    if (runs.length === 0) return;
+    try {
+      const sql = "SELECT run_id, status FROM kaizen_runs";
+      const { rows } = await this.#store.query(sql, LIMITS);
+      const known = new Map(rows.map(([id, status]) => [id, status]));
+      for (const { run_id: id } of runs) {
+        const run = kaizen.find(id);
+        if (run !== undefined && known.get(id) !== statusOf(run)) this.tell(run);
+      }
+    } catch (error) {
+      this.#log.warn("kaizen_rows_unread", { detail: (error as Error).message });
+    }
+    await this.#last;
+  }
+}

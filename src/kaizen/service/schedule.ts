@@ -1,0 +1,90 @@
+// When kaizen runs by itself: weekly, once more after a downtime that swallowed a run, and a daily
+// look at what was promoted.
+import { setTimeout as pause } from "node:timers/promises";
+import { firstRecordedMs } from "../replay/history.ts";
+import { RunRows } from "./run-rows.ts";
+import { KaizenService } from "./service.ts";
+import type { KaizenOptions } from "./service.ts";
+import type { Store } from "../../store/store.ts";
+import { every } from "../../platform/schedule.ts";
+
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+/** Mondays at 03:00 UTC; the watch every day an hour later. */
+const WEEKLY = "0 3 * * 1";
+const DAILY = "0 4 * * *";
+/** A Monday, 03:00 UTC: the first of the epoch. */
+const FIRST_WEEKLY_MS = 4 * DAY_MS + 3 * 3_600_000;
+/** After a start the service first serves. */
+const CATCH_UP_DELAY_MS = 60_000;
+/** An end waits so long for the store to take the last run. */
+const ROWS_WAIT_MS = 2000;
+
+/**
+ * Has a weekly run fallen into a time when nobody was there to make it? Before the first scheduled
+ * run there is something to catch up on once evidence is older than the last such moment.
+ * @param firstEvidenceMs when the oldest outcome was recorded; undefined without any.
+ */
+export function isRunMissed(
+  lastScheduledMs: number,
+  firstEvidenceMs: number | undefined,
+  nowMs: number,
+): boolean {
+  const weeks = Math.floor((nowMs - FIRST_WEEKLY_MS) / WEEK_MS);
+  const lastWeeklyMs = FIRST_WEEKLY_MS + weeks * WEEK_MS;
+  const sinceMs = lastScheduledMs > 0 ? lastScheduledMs : firstEvidenceMs;
+  return sinceMs !== undefined && sinceMs < lastWeeklyMs;
+}
+
+/** Starts the schedule; every job is single flight and none keeps the process alive. */
+function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(): void } {
+  const run = async () => {
+    const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
+    await kaizen.start(request)?.done;
+    kaizen.nextRunMs = weekly.next();
+  };
+  const weekly = every(WEEKLY, run);
+  const daily = every(DAILY, () => kaizen.watch());
+  kaizen.nextRunMs = weekly.next();
+  const firstMs = firstRecordedMs(options.journal, options.ledger.position());
+  const isMissed = isRunMissed(kaizen.lastScheduledMs, firstMs, options.clock());
+  const catchUp = isMissed ? setTimeout(() => void run(), CATCH_UP_DELAY_MS) : undefined;
+  catchUp?.unref();
+  return {
+    close() {
+      clearTimeout(catchUp);
+      weekly.close();
+      daily.close();
+    },
+  };
+}
+
+export interface OpenKaizen {
+  readonly kaizen: KaizenService;
+  close(): Promise<void>;
+}
+
+/**
+ * The promoted config made live, the runs told to the store, and the schedule started when wanted.
+ * `store` may be left out: runs are then in their files alone.
+ */
+export async function openKaizen(
+  options: KaizenOptions,
+  isScheduled: boolean,
+  store?: Pick<Store, "note" | "query">,
+): Promise<OpenKaizen> {
+  const rows = store && new RunRows(store, options.clock, options.log);
+  const kaizen = new KaizenService({ ...options, ...(rows && { onRun: (run) => rows.tell(run) }) });
+  await kaizen.open();
+  void rows?.catchUp(kaizen);
+  const schedule = isScheduled ? scheduleKaizen(kaizen, options) : undefined;
+  return {
+    kaizen,
+    async close() {
+      schedule?.close();
+      await kaizen.close();
+      // What is not told by then is told at the next start.
+      await Promise.race([rows?.settled, pause(ROWS_WAIT_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,280 @@
+// Kaizen in the service: one run at a time on a pool thread of its own, promotion and rollback
+// through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on
+// record in a file and in the store.
+import type { ScoringConfig } from "../../engine/config.ts";
+import { Champion } from "./champion.ts";
+import type { ConfigWriter } from "./champion.ts";
+import { KaizenFiles, runIdOf, spend, versionOf, withFate } from "./files.ts";
+import type { KaizenState } from "./files.ts";
+import { runOnPool } from "./pool.ts";
+import { KAIZEN_STAGES } from "./task.ts";
+import type { KaizenTask } from "./task.ts";
+import type {
+  Kaizen,
+  KaizenStatus,
+  RunRecord,
+  RunRequest,
+  RunSummary,
+  WatchRecord,
+} from "../kaizen.ts";
+import type { SideWatch } from "../monitor.ts";
+import { reportPage } from "../report/page.ts";
+import type { Findings } from "../run.ts";
+import type { SeedRules } from "../credibility/seeds.ts";
+import type { Log } from "../../platform/log.ts";
+
+export interface KaizenOptions {
+  dataDir: string;
+  journal: string;
+  ledger: ConfigWriter;
+  clock: () => number;
+  log: Log;
+  /** Whom the operator vouches for, where credibility is wanted; for gate G9. */
+  seeds?: SeedRules | undefined;
+  /** What this release ships, by default `data/config/default.json`. */
+  shipped?: ScoringConfig;
+  /** Another task runner than the pool; tests break it on purpose. */
+  runTask?: typeof runOnPool;
+  /** Told of every run when it starts and when it ends, for the store. */
+  onRun?: (run: RunRecord) => void;
+}
+
+export class KaizenService implements Kaizen {
+  readonly #options: KaizenOptions;
+  readonly #files: KaizenFiles;
+  readonly #champion: Champion;
+  readonly #progress = new Int32Array(new SharedArrayBuffer(8));
+  #running: { id: string; done: Promise<RunRecord> } | undefined;
+  #lastId = "";
+  readonly #stop = new AbortController();
+  /** When the schedule runs next; told by the schedule. */
+  nextRunMs: number | undefined;
+
+  constructor(options: KaizenOptions) {
+    this.#options = options;
+    this.#files = new KaizenFiles(options.dataDir);
+    this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+  }
+
+  /** Makes the promoted config live, before anything is served, and settles a run cut off. */
+  async open(): Promise<void> {
+    await this.#champion.open();
+    try {
+      this.#champion.keepLive();
+    } catch (error) {
+      // A full disk keeps nobody from serving; a promotion tries again and insists on it.
+      this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
+    }
+    const [newest] = this.#files.listRuns(1);
+    if (newest?.state !== "running") return;
+    const run = this.find(newest.run_id);
+    if (run !== undefined) this.#trySave(run);
+  }
+
+  start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined {
+    if (this.#running !== undefined) return undefined;
+    const nowMs = this.#options.clock();
+    let id = runIdOf(nowMs);
+    // The clock may have been set back, and the service started anew since.
+    const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
+    for (let ms = nowMs + 1; isTaken(); ms++) id = runIdOf(ms);
+    this.#lastId = id;
+    const done = this.#run(id, request, nowMs).finally(() => (this.#running = undefined));
+    this.#running = { id, done };
+    return this.#running;
+  }
+
+  /**
+   * Compares the newest promotion with the weights it replaced, on all that settled since, and
+   * takes it back when the watch says so. Nothing happens during a run: that looks itself.
+   */
+  async watch(): Promise<void> {
+    const nowMs = this.#options.clock();
+    const request = { isDryRun: true, isSignedOff: false, startedBy: "watch" };
+    const runTask = this.#options.runTask ?? runOnPool;
+    try {
+      const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
+      if (this.#running !== undefined || task.watch === undefined) return;
+      const watchTask = { ...task, isWatchOnly: true };
+      const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      await this.#heed(watch, task, nowMs);
+    } catch (error) {
+      this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
+    }
+  }
+
+  /** Breaks off the run under way, if any: the champion stays, the next schedule runs again. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running?.done;
+  }
+
+  get lastScheduledMs(): number {
+    return this.#champion.state.last_scheduled_ms;
+  }
+
+  status(): KaizenStatus {
+    const last = this.#champion.live();
+    const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
+    const share = Atomics.load(this.#progress, 1) / 1000;
+    const watch = last === undefined ? undefined : this.#files.loadWatch(last.run_id);
+    return {
+      config_version: this.#champion.version,
+      ...(last === undefined
+        ? {}
+        : { promoted_by: last.run_id, promoted_at: new Date(last.at_ms).toISOString() }),
+      ...(watch === undefined ? {} : { watch }),
+      ...(this.#running === undefined
+        ? {}
+        : { running: { run_id: this.#running.id, stage, share } }),
+      cool_down_runs: this.#champion.state.cool_down_runs,
+      ...(this.nextRunMs === undefined
+        ? {}
+        : { next_run_at: new Date(this.nextRunMs).toISOString() }),
+    };
+  }
+
+  runs(): RunSummary[] {
+    return this.#files.listRuns().map((run) => this.#withFate(run));
+  }
+
+  find(id: string): RunRecord | undefined {
+    const run = this.#files.loadRun(id);
+    if (run === undefined) return undefined;
+    const watch = this.#files.loadWatch(id);
+    return { ...this.#withFate(run), ...(watch === undefined ? {} : { watch }) };
+  }
+
+  report(id: string): string | undefined {
+    const run = this.find(id);
+    return run === undefined ? undefined : reportPage(run);
+  }
+
+  async rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined> {
+    const last = await this.#champion.rollBack(reason, this.#options.clock());
+    if (last === undefined) return undefined;
+    this.#options.log.warn("kaizen_rolled_back", { run: last.run_id, reason });
+    const run = this.find(last.run_id);
+    if (run !== undefined) this.#options.onRun?.(run);
+    return { config_version: last.parent, run_id: last.run_id };
+  }
+
+  #withFate<R extends RunSummary>(run: R): R {
+    const { promotions } = this.#champion.state;
+    const promotion = promotions.find((each) => each.run_id === run.run_id);
+    return withFate(run, promotion, this.#running?.id === run.run_id);
+  }
+
+  async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
+    const run: RunRecord = {
+      run_id: id,
+      state: "running",
+      started_at: new Date(nowMs).toISOString(),
+      started_by: request.startedBy,
+      champion_version: this.#champion.version,
+      reason: "under way",
+      rows: 0,
+      position: this.#options.ledger.position(),
+    };
+    try {
+      this.#files.saveRun(run);
+      this.#options.onRun?.(run);
+      const task = this.#taskOf(id, request, nowMs, run.position);
+      const runTask = this.#options.runTask ?? runOnPool;
+      const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
+      Object.assign(run, { findings, rows, reason: findings.reason });
+      const takenBack = request.isDryRun ? undefined : await this.#heed(watch, task, nowMs);
+      if (takenBack === undefined) await this.#decide(run, request, findings, nowMs);
+      else Object.assign(run, { state: "kept", reason: `rolled back: ${takenBack}` });
+    } catch (error) {
+      run.state = "failed";
+      run.reason = `the run broke and the champion stays: ${(error as Error).message}`;
+      this.#options.log.error("kaizen_failed", { run: id, detail: (error as Error).message });
+    }
+    const finishedMs = this.#options.clock();
+    run.finished_at = new Date(finishedMs).toISOString();
+    run.duration_ms = finishedMs - nowMs;
+    this.#trySave(run);
+    this.#options.log.info("kaizen_run", { run: id, state: run.state, reason: run.reason });
+    return this.#withFate(run);
+  }
+
+  #trySave(run: RunRecord): void {
+    try {
+      this.#files.saveRun(run);
+    } catch (error) {
+      this.#options.log.error("kaizen_not_saved", { detail: (error as Error).message });
+    }
+    this.#options.onRun?.(this.#withFate(run));
+  }
+
+  /** Keeps what the watch found; takes the promotion back when it says so, and says why. */
+  async #heed(
+    sides: SideWatch[] | undefined,
+    { champion, watch }: KaizenTask,
+    nowMs: number,
+  ): Promise<string | undefined> {
+    const last = this.#champion.live();
+    if (sides === undefined || watch === undefined) return undefined;
+    if (last === undefined || last.version !== versionOf(champion)) return undefined;
+    const record: WatchRecord = {
+      at: new Date(nowMs).toISOString(),
+      sides: sides.map(({ isRollbackDue, ...found }) => ({
+        ...found,
+        rollback_due: isRollbackDue,
+      })),
+    };
+    this.#files.saveWatch(last.run_id, record);
+    const due = sides.find((side) => side.isRollbackDue);
+    if (due === undefined) return undefined;
+    const reason = `${due.side}: ${due.sentence}`;
+    await this.rollback(reason);
+    return reason;
+  }
+
+  #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
+    const last = this.#champion.live();
+    // Data of a release that did not keep what it shipped: nothing to compare with, no reason to
+    // learn nothing more.
+    const parent = last && this.#champion.find(last.parent);
+    if (last !== undefined && parent === undefined) {
+      this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
+    }
+    const { journal, seeds } = this.#options;
+    return {
+      journal,
+      uptoLsn,
+      ...(seeds && { seeds }),
+      champion: this.#champion.config(),
+      ...(last && parent ? { watch: { sinceMs: last.at_ms, parent } } : {}),
+      options: {
+        id,
+        nowMs,
+        isSignedOff: request.isSignedOff,
+        testedToMs: this.#champion.state.tested_to_ms,
+        ...(request.holdoutDays === undefined ? {} : { holdoutDays: request.holdoutDays }),
+      },
+    };
+  }
+
+  /** Keeps or promotes. Evidence that a test has seen is spent, whatever it said. */
+  async #decide(run: RunRecord, request: RunRequest, findings: Findings, nowMs: number) {
+    const { config } = findings;
+    if (config !== undefined) run.challenger_version = versionOf(config);
+    if (request.isDryRun) {
+      run.state = "dry_run";
+      return;
+    }
+    const change = (state: KaizenState) => spend(state, request, findings, nowMs);
+    const isCooling = this.#champion.state.cool_down_runs > 0;
+    if (config !== undefined && !isCooling) {
+      const isPromoted = await this.#champion.promote(run, config, change, nowMs);
+      run.state = isPromoted ? "promoted" : "kept";
+      if (!isPromoted) run.reason += ", but the live weights changed during the run";
+      return;
+    }
+    run.state = "kept";
+    if (config !== undefined) run.reason += ", but a rollback asks for a pause";
+    await this.#champion.keep(change);
+  }
+}

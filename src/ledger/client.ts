@@ -1,0 +1,219 @@
+// The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
+// message; receipts come back in order. Bounded: what does not fit is refused at once.
+import type { MessagePort } from "node:worker_threads";
+import type { ServiceFault } from "../contract/faults.ts";
+import type { OutcomeReceipt } from "../contract/messages.ts";
+import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
+import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
+import type { DiskRoom } from "./disk-reserve.ts";
+import type { DiskNews } from "./disk-watch.ts";
+import { FRAME_KINDS } from "../journal/format.ts";
+import { DamageWatch } from "./damage-watch.ts";
+import type { FramePlace } from "../journal/places.ts";
+import { encodeEvidence, identified } from "../journal/proof.ts";
+import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
+import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
+import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
+import { type LedgerThread, threadOf } from "./thread-link.ts";
+import {
+  awaitReady,
+  type LedgerOptions,
+  type OpenLedger,
+  type Replay,
+  startThread,
+} from "./start.ts";
+import { type AwaitedOutcome, journalUnavailable } from "./receipts.ts";
+
+export type { OpenLedger } from "./start.ts";
+
+export { QUEUE_RECORDS_MAX } from "./append-queue.ts";
+
+/**
+ * Claims the data directory, starts the ledger thread and waits until the journal is replayed.
+ * @throws DataDirectoryInUse, JournalDamaged (exit code 65), JournalBroken (70).
+ */
+export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
+  const claim = await claimDataDirectory(options.dataDir);
+  try {
+    const worker = startThread(options, claim);
+    const ready = await awaitReady(worker);
+    return new LedgerClient(threadOf(worker), ready, claim, options);
+  } catch (error) {
+    await claim.release();
+    throw error;
+  }
+}
+
+/** Records that are not outcomes have no id and no signature of their own. */
+const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
+
+/** Of the thread that started the ledger, or of one that joined; then without a claim. */
+export class LedgerClient implements OpenLedger {
+  readonly replay: Replay;
+  readonly engineMemory: WebAssembly.Memory;
+  readonly keyEvents: readonly Uint8Array[];
+  readonly sources: readonly FramePlace[];
+  rememberedSinceMs: number;
+  private readonly onTable: (engineMemory: WebAssembly.Memory) => void;
+  private readonly log: (event: string, detail: string) => void;
+  readonly journal: DamageWatch;
+  private readonly thread: LedgerThread;
+  private readonly claim: DataDirectoryClaim | undefined;
+  private readonly onFatal: (exitCode: number) => void;
+  private lsn: number;
+  private hasRoom = true;
+  disk: DiskRoom = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
+  /** Set once nothing can be appended any more. */
+  private ended: "closed" | "dead" | undefined;
+  private installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  private readonly queue: AppendQueue;
+  private whenExited: Promise<void>;
+
+  constructor(
+    thread: LedgerThread,
+    ready: ReadyMessage,
+    claim: DataDirectoryClaim | undefined,
+    options: Omit<LedgerOptions, "dataDir">,
+  ) {
+    this.thread = thread;
+    this.claim = claim;
+    this.onFatal = options.onFatal;
+    this.lsn = ready.lsn;
+    this.engineMemory = ready.engineMemory ?? options.engineMemory;
+    this.keyEvents = ready.keyEvents;
+    this.sources = ready.sources ?? [];
+    this.rememberedSinceMs = ready.rememberedSinceMs;
+    this.onTable = options.onTable ?? (() => undefined);
+    this.log = options.log ?? (() => undefined);
+    const { log, appendAudit: append } = this;
+    this.journal = new DamageWatch({ log, append, clock: options.clock });
+    const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
+    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
+    const post = (message: ToLedger & { kind: "append" }) =>
+      this.thread.postMessage(message, [message.frames]);
+    this.queue = new AppendQueue(post, () => this.whyEnded(), options.clock);
+    thread.onMessage((message) => this.receive(message));
+    thread.onError(() => this.die(70));
+    this.whenExited = new Promise((resolve) => {
+      thread.onExit(() => {
+        if (this.ended !== "closed") this.die(70);
+        resolve();
+      });
+    });
+  }
+
+  get pendingCount(): number {
+    return this.queue.count;
+  }
+
+  position(): number {
+    return this.lsn;
+  }
+
+  isHealthy(): boolean {
+    return this.hasRoom && this.ended === undefined;
+  }
+
+  append(record: OutcomeRecord): Promise<OutcomeReceipt> {
+    return this.queue.add(record, (batch) => batch.add(record));
+  }
+
+  appendFrames(frames: EncodedFrames): Promise<FrameReceipts> {
+    return this.queue.addFrames(frames);
+  }
+
+  async appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string> {
+    const whole = identified(evidence);
+    await this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+    return whole.evidenceId;
+  }
+
+  readonly appendKeyEvent = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.key, bytes);
+  readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
+  readonly appendAudit = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.audit, bytes);
+  readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
+  readonly appendStandings = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.standings, bytes);
+
+  installConfig(config: unknown): Promise<void> {
+    if (this.ended !== undefined) return Promise.reject(journalUnavailable("the ledger is closed"));
+    return new Promise((resolve, reject) => {
+      this.installing.push({ resolve, reject });
+      this.thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
+    });
+  }
+
+  join(port: MessagePort): void {
+    this.thread.postMessage({ kind: "join", port } satisfies ToLedger, [port]);
+  }
+
+  private async appendEvent(kind: number, payload: Uint8Array): Promise<number> {
+    return (await this.queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
+  }
+
+  /** Waits for room instead of refusing: an import is as fast as the disk, not faster. */
+  async appendBatch(records: readonly OutcomeRecord[]): Promise<OutcomeReceipt[]> {
+    const receipts: OutcomeReceipt[] = [];
+    const partMax = QUEUE_RECORDS_MAX / 4;
+    for (let from = 0; from < records.length; from += partMax) {
+      const part = records.slice(from, from + partMax);
+      receipts.push(...(await Promise.all(part.map((record) => this.append(record)))));
+    }
+    return receipts;
+  }
+
+  async close(): Promise<void> {
+    if (this.ended === undefined) {
+      this.queue.flush();
+      this.ended = "closed";
+      const message: ToLedger = { kind: "close" };
+      this.thread.postMessage(message, []);
+    }
+    await this.whenExited;
+    this.rejectAll("the ledger is closed");
+    await this.claim?.release();
+  }
+
+  private whyEnded(): ServiceFault | undefined {
+    if (this.ended === "closed") return journalUnavailable("the ledger is closed");
+    return this.ended === "dead" ? journalUnavailable("the ledger has failed") : undefined;
+  }
+
+  private receive(message: FromLedger): void {
+    if (message.kind === "receipts") this.answer(message);
+    else if (message.kind === "installed") this.installed(message.refusal);
+    else if (message.kind === "table") this.onTable(message.engineMemory);
+    else if (message.kind === "health") this.lookAt(message);
+    else if (message.kind === "note") this.log(message.event, message.detail);
+    else if (message.kind === "scrub") this.journal.take(message);
+    else if (message.kind === "failed") this.die(message.exitCode);
+  }
+
+  private lookAt({ isHealthy, room }: DiskNews): void {
+    this.hasRoom = isHealthy;
+    this.disk = room;
+  }
+
+  private installed(refusal: string | undefined): void {
+    const asked = this.installing.shift();
+    if (refusal !== undefined) asked?.reject(new RangeError(refusal));
+    asked?.resolve();
+  }
+
+  private answer(message: ReceiptsMessage): void {
+    this.lsn = message.lsn;
+    this.rememberedSinceMs = message.rememberedSinceMs;
+    this.queue.answer(message);
+  }
+
+  private die(exitCode: number): void {
+    if (this.ended === "dead") return;
+    this.ended = "dead";
+    this.rejectAll("the ledger has failed");
+    this.onFatal(exitCode);
+  }
+
+  private rejectAll(why: string): void {
+    this.queue.rejectAll(journalUnavailable(why));
+    for (const entry of this.installing.splice(0)) entry.reject(journalUnavailable(why));
+  }
+}

@@ -1,0 +1,37 @@
+// The ledger of a further thread: outcomes go straight to the ledger thread through a port of their
+// own, and share its syncs with everybody else's. Made on the thread that started the ledger,
+// opened on the one that reports.
+import { type MessagePort, MessageChannel } from "node:worker_threads";
+import { LedgerClient, type OpenLedger } from "./client.ts";
+import { portThread } from "./thread-link.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** What crosses to the thread that opens it; `port` is to be transferred. */
+export interface LedgerInvitation {
+  readonly port: MessagePort;
+  readonly lsn: number;
+  readonly rememberedSinceMs: number;
+}
+
+/** Asks the ledger thread to take outcomes through another port as well. */
+export function inviteToLedger(ledger: OpenLedger): LedgerInvitation {
+  const { port1, port2 } = new MessageChannel();
+  ledger.join(port2);
+  return { port: port1, lsn: ledger.position(), rememberedSinceMs: ledger.rememberedSinceMs };
+}
+
+/**
+ * The ledger as this thread sees it. `close` resolves once all that was accepted is answered; when
+ * the ledger thread ends, whatever waits is refused as `journal_unavailable`. `clock` is epoch ms.
+ */
+export function joinLedger(
+  { port, lsn, rememberedSinceMs }: LedgerInvitation,
+  engineMemory: WebAssembly.Memory,
+  clock: () => number,
+): Ledger {
+  const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0, keyEvents: [] };
+  const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
+  // The thread that started the ledger hears of its end too, and ends the process.
+  const onFatal = () => undefined;
+  return new LedgerClient(portThread(port), ready, undefined, { engineMemory, clock, onFatal });
+}

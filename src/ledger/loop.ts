@@ -1,0 +1,183 @@
+// The ledger thread's loop: take what has arrived, commit it as one, answer, look again. While a
+// sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
+import type { MessagePort } from "node:worker_threads";
+import { type DiskNews, DiskWatch } from "./disk-watch.ts";
+import type { FrameRun } from "../journal/writer.ts";
+import type { LedgerCore } from "./core.ts";
+import { type AppendMessage, type FromLedger, NUMBERS_PER_RECEIPT } from "./messages.ts";
+import { type Arrived, LedgerPorts } from "./ports.ts";
+import { COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX } from "./frame-batch.ts";
+import { type CommitResult, VERDICT_DUPLICATE } from "./replay-guard.ts";
+
+/** Records of a re-fold between two looks at the port: some milliseconds. */
+const REFOLD_RECORDS = 2000;
+
+export interface LedgerLoopOptions {
+  port: MessagePort;
+  core: LedgerCore;
+  /** Told the durable position after every sync; the store listens at the other end. */
+  storePort: MessagePort | undefined;
+  /** Makes a config active; throws when the engine refuses it. */
+  install?: (config: unknown) => void;
+  /** Called between two batches, with the time of the last one. */
+  betweenBatches?: (nowMs: number) => void;
+  /** Called when the core can no longer vouch for the disk, with what was thrown. */
+  fail: (error: unknown) => void;
+  /** Called after a clean close. */
+  closed: () => void;
+}
+
+/** Serves append messages until closed or broken. Returns at once. */
+export function serveLedger(options: LedgerLoopOptions): void {
+  new Loop(options).announce();
+}
+
+class Loop {
+  private readonly options: LedgerLoopOptions;
+  private readonly ports: LedgerPorts;
+  private readonly disk: DiskWatch;
+  private isOver = false;
+  private isRefolding = false;
+
+  constructor(options: LedgerLoopOptions) {
+    this.options = options;
+    this.ports = new LedgerPorts(options.port, (arrived) => this.take(arrived));
+    const tell = (news: DiskNews) => this.ports.tellAll({ kind: "health", ...news });
+    this.disk = new DiskWatch(options.core, tell, (error) => this.fail(error));
+  }
+
+  private take(first: Arrived): void {
+    let next: Arrived | undefined = first;
+    try {
+      while (next !== undefined && !this.isOver) {
+        const { port, message }: Arrived = next;
+        if (message.kind === "append") {
+          next = this.commitFrom({ port, message });
+          continue;
+        }
+        if (message.kind === "close") this.close(port);
+        else if (message.kind === "join") this.ports.join(message.port);
+        else this.install(message.config);
+        next = this.isOver ? undefined : this.ports.receive();
+      }
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  announce(): void {
+    this.options.storePort?.postMessage(this.options.core.lsn);
+  }
+
+  /** Commits `first` and what else fits under the caps; returns the message that did not fit. */
+  private commitFrom(first: Append): Arrived | undefined {
+    const appends = [first];
+    let records = first.message.recordCount;
+    let bytes = first.message.byteCount;
+    let next = this.ports.receive();
+    while (next !== undefined && isAppend(next)) {
+      records += next.message.recordCount;
+      bytes += next.message.byteCount;
+      if (records > COMMIT_RECORDS_MAX || bytes > COMMIT_BYTES_MAX) break;
+      appends.push(next);
+      next = this.ports.receive();
+    }
+    this.commit(appends);
+    return next ?? this.ports.receive();
+  }
+
+  /** Between two batches: the single writer swaps configs as it folds, in order. */
+  private install(config: unknown): void {
+    const answer: FromLedger = { kind: "installed" };
+    try {
+      this.options.install?.(config);
+    } catch (error) {
+      answer.refusal = (error as Error).message;
+    }
+    this.options.port.postMessage(answer);
+  }
+
+  private commit(appends: readonly Append[]): void {
+    const { core } = this.options;
+    // Threads read one clock, but their messages may have crossed on the way.
+    const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
+    const runs = appends.map(({ message }) => runOf(message));
+    const results = core.commit(runs, nowMs);
+    this.announce();
+    let from = 0;
+    for (const { port, message } of appends) {
+      const to = from + message.recordCount;
+      const answer = receiptsOf(results.slice(from, to), core);
+      port.postMessage(answer, [answer.numbers.buffer]);
+      from = to;
+    }
+    this.disk.tellNews();
+    if (core.isRefolding) this.refoldSoon();
+    else this.options.betweenBatches?.(nowMs);
+  }
+
+  /** In slices between commits: evidence is taken and acknowledged all the while. */
+  private refoldSoon(): void {
+    if (this.isRefolding) return;
+    this.isRefolding = true;
+    setImmediate(() => {
+      this.isRefolding = false;
+      if (this.isOver) return;
+      try {
+        if (this.options.core.refold(REFOLD_RECORDS)) this.refoldSoon();
+      } catch (error) {
+        this.fail(error);
+      }
+    });
+  }
+
+  /** A port that joined has its answers by now: they come in order. */
+  private close(port: MessagePort): void {
+    if (!this.ports.isOwn(port)) {
+      port.close();
+      return;
+    }
+    this.stop();
+    this.options.core.close();
+    this.options.closed();
+  }
+
+  private fail(error: unknown): void {
+    this.stop();
+    this.options.fail(error);
+  }
+
+  private stop(): void {
+    this.isOver = true;
+    this.ports.closeJoined();
+    this.disk.stop();
+  }
+}
+
+type Append = Arrived<AppendMessage>;
+
+function isAppend(arrived: Arrived): arrived is Append {
+  return arrived.message.kind === "append";
+}
+
+function runOf(message: AppendMessage): FrameRun {
+  return {
+    bytes: Buffer.from(message.frames, 0, message.byteCount),
+    count: message.recordCount,
+  };
+}
+
+function receiptsOf(
+  results: readonly CommitResult[],
+  { lsn, rememberedSinceMs }: LedgerCore,
+): Extract<FromLedger, { kind: "receipts" }> & { numbers: Float64Array<ArrayBuffer> } {
+  const numbers = new Float64Array(results.length * NUMBERS_PER_RECEIPT);
+  const duplicateIds: string[] = [];
+  for (const [index, result] of results.entries()) {
+    numbers[index * NUMBERS_PER_RECEIPT] = result.verdict;
+    numbers[index * NUMBERS_PER_RECEIPT + 1] = result.lsn;
+    numbers[index * NUMBERS_PER_RECEIPT + 2] = result.recordedAtMs;
+    if (result.verdict === VERDICT_DUPLICATE) duplicateIds.push(result.outcomeId);
+  }
+  return { kind: "receipts", numbers, duplicateIds, lsn, rememberedSinceMs };
+}

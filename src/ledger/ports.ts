@@ -1,0 +1,67 @@
+// Where the ledger thread's messages come from: the port of the thread that started it, and one of
+// each further thread that reports outcomes. What has arrived on any of them shares one sync.
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { FromLedger, ToLedger } from "./messages.ts";
+
+/** A message and the port that its answer goes to. */
+export interface Arrived<Message extends ToLedger = ToLedger> {
+  readonly port: MessagePort;
+  readonly message: Message;
+}
+
+export class LedgerPorts {
+  readonly #own: MessagePort;
+  readonly #take: (arrived: Arrived) => void;
+  #ports: MessagePort[] = [];
+  /** Whose turn it is: a busy port must not keep the others waiting. */
+  #turn = 0;
+
+  /** `take` is called when a message has arrived and nothing is being done. */
+  constructor(own: MessagePort, take: (arrived: Arrived) => void) {
+    this.#own = own;
+    this.#take = take;
+    this.#listen(own);
+  }
+
+  /** From now on messages of this port are taken as well, until its other end closes it. */
+  join(port: MessagePort): void {
+    this.#listen(port);
+    port.once("close", () => this.#forget(port));
+  }
+
+  /** The next message of any port, each in its order; undefined when none waits. */
+  receive(): Arrived | undefined {
+    const count = this.#ports.length;
+    for (let step = 0; step < count; step++) {
+      const port = this.#ports[(this.#turn + step) % count] as MessagePort;
+      const received: { message: ToLedger } | undefined = receiveMessageOnPort(port);
+      if (received === undefined) continue;
+      this.#turn = (this.#turn + step + 1) % count;
+      return { port, message: received.message };
+    }
+    return undefined;
+  }
+
+  tellAll(message: FromLedger): void {
+    for (const port of this.#ports) port.postMessage(message);
+  }
+
+  isOwn(port: MessagePort): boolean {
+    return port === this.#own;
+  }
+
+  /** Ends the ports that have joined; the thread's own is its owner's to close. */
+  closeJoined(): void {
+    for (const port of this.#ports) if (port !== this.#own) port.close();
+  }
+
+  #listen(port: MessagePort): void {
+    this.#ports.push(port);
+    port.on("message", (message: ToLedger) => this.#take({ port, message }));
+  }
+
+  #forget(port: MessagePort): void {
+    this.#ports = this.#ports.filter((each) => each !== port);
+    this.#turn = 0;
+  }
+}

@@ -1,0 +1,274 @@
+// Remembers which replay identities were recorded, so that a repeated outcome gets its first
+// receipt and a changed one is refused. Bounded: entries leave by age, and the oldest go first
+// when the table is full. An outcome repeated after its entry left is recorded again; the window is
+// longer than the age at which the API refuses an outcome, so that takes the cap to be exceeded.
+import { hash } from "node:crypto";
+import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
+import { formatUuid } from "../journal/uuid.ts";
+
+/** How long an identity is remembered, by the time the outcome was recorded. */
+export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
+/**
+ * 64 bytes each, plus 16 MiB of index: 144 MiB at most. At 10,000 signed outcomes a second it is
+ * more than three minutes; what it must never be is less than the skew that clocks are allowed, or
+ * every new signature had to be looked up in the store.
+ */
+export const REPLAY_ENTRIES_MAX = 2_000_000;
+
+/*
+ * One entry, 64 bytes, little-endian; entries stand in a ring in order of recording.
+ *
+ *   0               16              32              48      56      64
+ *   +---------------+---------------+---------------+-------+-------+
+ *   | identity hash | content hash  | outcome id    |lsn f64|ms f64 |
+ *   +---------------+---------------+---------------+-------+-------+
+ */
+const ENTRY_BYTES = 64;
+const CONTENT_AT = 16;
+const ID_AT = 32;
+const LSN_AT = 48;
+const RECORDED_AT = 56;
+const HASH_BYTES = 16;
+const ENTRIES_MIN = 1024;
+/** Entries lie in chunks of one MiB, so that the table grows without a pause to copy it. */
+const CHUNK_LOG2 = 14;
+const CHUNK_ENTRIES = 1 << CHUNK_LOG2;
+const CHUNK_BYTES = CHUNK_ENTRIES * ENTRY_BYTES;
+
+/**
+ * Who says it (tenant and key) and what is said (the content): 16 bytes each, as Latin-1 text. A
+ * hash as text costs a quarter of one as a Buffer, and there are two for every outcome.
+ */
+export interface ReplayIdentity {
+  identity: string;
+  content: string;
+}
+
+export interface FirstReceipt {
+  lsn: number;
+  recordedAtMs: number;
+  outcomeId: string;
+  isSameContent: boolean;
+}
+
+/** Truncated SHA-256 of the identity and of the content. */
+export function replayIdentity(parts: {
+  tenant: Buffer;
+  key: Buffer;
+  content: Buffer;
+}): ReplayIdentity {
+  const { tenant, key, content } = parts;
+  const identity = Buffer.allocUnsafe(tenant.byteLength + 1 + key.byteLength);
+  tenant.copy(identity);
+  identity[tenant.byteLength] = 0;
+  key.copy(identity, tenant.byteLength + 1);
+  return { identity: shortHash(identity), content: shortHash(content) };
+}
+
+function shortHash(bytes: Buffer): string {
+  return hash("sha256", bytes, "binary").slice(0, HASH_BYTES);
+}
+
+/** The first four bytes as a word, like `readUInt32LE` of the stored ones. */
+function homeWord(hashed: string): number {
+  let word = 0;
+  for (let index = 3; index >= 0; index--) word = (word << 8) | hashed.charCodeAt(index);
+  return word;
+}
+
+/** Where a slot's entry begins in its chunk. */
+function offsetOf(slot: number): number {
+  return (slot & (CHUNK_ENTRIES - 1)) * ENTRY_BYTES;
+}
+
+/** Whether the hash stands at this offset. */
+function isAt(chunk: Buffer, offset: number, hashed: string): boolean {
+  for (let index = 0; index < HASH_BYTES; index++) {
+    if (chunk[offset + index] !== hashed.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+/** The table. Positions must be given in ascending order. */
+export class ReplayTable {
+  private readonly entriesMax: number;
+  private readonly windowMs: number;
+  /** By chunk of the ring; where nothing is remembered there is none. */
+  private readonly chunks: (Buffer | undefined)[] = [];
+  private readonly spare: Buffer[] = [];
+  /**
+   * Open addressing over ring slots; 0 is free, else slot + 1. A power of 2, at least twice the
+   * entries there can ever be: to hash them all anew would hold up every outcome for as long.
+   */
+  private readonly index: Uint32Array;
+  private oldest = 0;
+  private count = 0;
+  private forgottenMs = 0;
+
+  constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
+    this.entriesMax = Math.max(entriesMax, ENTRIES_MIN);
+    this.windowMs = windowMs;
+    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(this.entriesMax * 2)));
+  }
+
+  /** Whatever was recorded since is remembered; 0 while nothing was forgotten. */
+  get rememberedSinceMs(): number {
+    return this.forgottenMs;
+  }
+
+  get size(): number {
+    return this.count;
+  }
+
+  /** The receipt of the first outcome with this identity, if it is remembered. */
+  find(identity: ReplayIdentity): FirstReceipt | undefined {
+    const slot = this.slotOf(identity.identity);
+    if (slot < 0) return undefined;
+    const chunk = this.chunkOf(slot);
+    const at = offsetOf(slot);
+    return {
+      lsn: chunk.readDoubleLE(at + LSN_AT),
+      recordedAtMs: chunk.readDoubleLE(at + RECORDED_AT),
+      outcomeId: formatUuid(chunk.subarray(at + ID_AT, at + ID_AT + HASH_BYTES)),
+      isSameContent: isAt(chunk, at + CONTENT_AT, identity.content),
+    };
+  }
+
+  /** Remembers an outcome that is durable. Evicts what is too old, and the oldest when full. */
+  add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
+    this.evictBefore(recordedAtMs - this.windowMs);
+    if (this.count === this.entriesMax) this.evictOldest();
+    const slot = (this.oldest + this.count) % this.entriesMax;
+    const chunk = this.roomFor(slot);
+    const at = offsetOf(slot);
+    chunk.write(identity.identity, at, "latin1");
+    chunk.write(identity.content, at + CONTENT_AT, "latin1");
+    chunk.set(outcomeId, at + ID_AT);
+    chunk.writeDoubleLE(lsn, at + LSN_AT);
+    chunk.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
+    this.count++;
+    this.link(slot);
+  }
+
+  /** Bytes that `copyEntries` gives now. */
+  get byteCount(): number {
+    return this.count * ENTRY_BYTES;
+  }
+
+  /** Writes the entries, oldest first, to the front of `target`. */
+  copyEntries(target: Uint8Array): void {
+    let to = 0;
+    for (let done = 0; done < this.count;) {
+      const slot = (this.oldest + done) % this.entriesMax;
+      const count = Math.min(this.count - done, this.slotsFrom(slot));
+      const at = offsetOf(slot);
+      target.set(this.chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
+      to += count * ENTRY_BYTES;
+      done += count;
+    }
+  }
+
+  /** Fills an empty table with copied entries, the newest that fit. */
+  restore(entries: Buffer): void {
+    const all = Math.floor(entries.byteLength / ENTRY_BYTES);
+    const count = Math.min(all, this.entriesMax);
+    let from = (all - count) * ENTRY_BYTES;
+    for (let slot = 0; slot < count; slot += CHUNK_ENTRIES) {
+      from += entries.copy(this.roomFor(slot), 0, from, from + CHUNK_BYTES);
+    }
+    this.oldest = 0;
+    this.count = count;
+    for (let slot = 0; slot < count; slot++) this.link(slot);
+    // A full table has forgotten, and up to where is not among the copied entries.
+    if (count === this.entriesMax) this.forgottenMs = this.chunkOf(0).readDoubleLE(RECORDED_AT);
+  }
+
+  /** The chunk of a slot in use. */
+  private chunkOf(slot: number): Buffer {
+    return this.chunks[slot >>> CHUNK_LOG2]!;
+  }
+
+  /** The chunk of a slot about to be used. */
+  private roomFor(slot: number): Buffer {
+    const number = slot >>> CHUNK_LOG2;
+    return (this.chunks[number] ??= this.spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
+  }
+
+  /** Slots from here to the end of the chunk or of the ring. */
+  private slotsFrom(slot: number): number {
+    const end = ((slot >>> CHUNK_LOG2) + 1) << CHUNK_LOG2;
+    return Math.min(end, this.entriesMax) - slot;
+  }
+
+  private evictBefore(recordedAtMs: number): void {
+    while (this.count > 0) {
+      if (this.oldestMs() >= recordedAtMs) return;
+      this.evictOldest();
+    }
+  }
+
+  private oldestMs(): number {
+    return this.chunkOf(this.oldest).readDoubleLE(offsetOf(this.oldest) + RECORDED_AT);
+  }
+
+  private evictOldest(): void {
+    this.forgottenMs = Math.max(this.forgottenMs, this.oldestMs() + 1);
+    this.unlink(this.oldest);
+    const left = this.oldest >>> CHUNK_LOG2;
+    this.oldest = (this.oldest + 1) % this.entriesMax;
+    this.count--;
+    const newest = (this.oldest + this.count - 1) % this.entriesMax;
+    const isLeft = this.oldest >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
+    if (isLeft || this.count === 0) this.release(left);
+  }
+
+  /** Keeps one for the next: the ring goes round at a steady size. */
+  private release(number: number): void {
+    const chunk = this.chunks[number]!;
+    this.chunks[number] = undefined;
+    if (this.spare.length === 0) this.spare.push(chunk);
+  }
+
+  /** The hash is SHA-256: its first word is as good an address as any. */
+  private homeOf(slot: number): number {
+    return this.chunkOf(slot).readUInt32LE(offsetOf(slot)) & (this.index.length - 1);
+  }
+
+  private slotOf(identity: string): number {
+    const mask = this.index.length - 1;
+    let place = homeWord(identity) & mask;
+    for (;;) {
+      const slot = (this.index[place] as number) - 1;
+      if (slot < 0) return -1;
+      if (isAt(this.chunkOf(slot), offsetOf(slot), identity)) return slot;
+      place = (place + 1) & mask;
+    }
+  }
+
+  private link(slot: number): void {
+    const mask = this.index.length - 1;
+    let place = this.homeOf(slot);
+    while (this.index[place] !== 0) place = (place + 1) & mask;
+    this.index[place] = slot + 1;
+  }
+
+  /** Removes a slot's place and closes the hole, so that no probe sequence is cut (Knuth 6.4 R). */
+  private unlink(slot: number): void {
+    const mask = this.index.length - 1;
+    let hole = this.homeOf(slot);
+    while (this.index[hole] !== slot + 1) hole = (hole + 1) & mask;
+    let place = hole;
+    for (;;) {
+      place = (place + 1) & mask;
+      const other = this.index[place] as number;
+      if (other === 0) break;
+      const home = this.homeOf(other - 1);
+      // Moving `other` into the hole is right unless its home lies behind the hole.
+      if (((place - home) & mask) >= ((place - hole) & mask)) {
+        this.index[hole] = other;
+        hole = place;
+      }
+    }
+    this.index[hole] = 0;
+  }
+}

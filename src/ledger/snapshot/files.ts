@@ -1,0 +1,184 @@
+// Snapshot files on disk: written whole or not at all, read only when every byte verifies. Two are
+// kept, so that damage to the newest costs a longer replay and nothing else.
+import { createHash } from "node:crypto";
+import { errnoOf, type FileLayer, writeFully } from "../../journal/files.ts";
+import type { FramePlace } from "../../journal/places.ts";
+import type { JournalPoint } from "../../journal/recovery.ts";
+import {
+  decodeKeyEvents,
+  decodePlaces,
+  decodeSnapshotHeader,
+  encodeSnapshotHeader,
+  type EngineIdentity,
+  SNAPSHOT_HEADER_BYTES,
+  type SnapshotHeader,
+  snapshotName,
+  snapshotsOf,
+} from "./format.ts";
+
+const SNAPSHOTS_KEPT = 2;
+/** Read, written and hashed by so much at a time. */
+const SLICE_BYTES = 4 * 1024 * 1024;
+/** Synced by so much at a time: one long sync would hold up the journal's own. */
+const SYNC_BYTES = 32 * 1024 * 1024;
+
+/** A snapshot that cannot be used, and why: lower case, no full stop. Never fatal. */
+export class SnapshotRefused extends Error {}
+
+/** A commit of the journal and what the ledger remembers as of it beside table and guard. */
+export interface SnapshotPoint extends JournalPoint {
+  /** Outcomes taken in. */
+  readonly outcomes: number;
+  /** Payloads of the records of kind `key`, in order. */
+  readonly keyEvents: readonly Buffer[];
+  /** Where the vault's sources stand in the journal, in order. */
+  readonly sources: readonly FramePlace[];
+}
+
+/** A snapshot whose table is in place. */
+export interface SnapshotStart extends SnapshotPoint {
+  /** Entries of the replay guard. */
+  readonly guard: Buffer;
+}
+
+/**
+ * Writes a snapshot durably, then removes all but the newest two. `body` must not change. A write
+ * that fails throws what the layer throws and leaves no file behind.
+ * @param spareBytes of the disk that the snapshot has to leave free.
+ */
+export function writeSnapshot(
+  files: FileLayer,
+  directory: string,
+  header: SnapshotHeader,
+  body: Uint8Array,
+  spareBytes = 0,
+): void {
+  files.makeDirectory(directory);
+  const name = snapshotName(header.lsn);
+  removeUnfinished(files, directory);
+  if (files.freeBytes(directory) < body.byteLength + spareBytes) {
+    throw new Error(`no room for ${body.byteLength} bytes on the disk`);
+  }
+  const temporary = `${directory}/${name}.tmp`;
+  try {
+    writeBody(files, temporary, header, body);
+  } catch (cause) {
+    // Half a snapshot is good for nothing and may be what fills the disk.
+    try {
+      removeUnfinished(files, directory);
+    } catch {
+      // The next one tries again.
+    }
+    throw cause;
+  }
+  files.rename(temporary, `${directory}/${name}`);
+  files.syncDirectory(directory);
+  for (const old of snapshotsOf(files.list(directory)).slice(SNAPSHOTS_KEPT)) {
+    files.remove(`${directory}/${old}`);
+  }
+}
+
+function removeUnfinished(files: FileLayer, directory: string): void {
+  for (const leftover of files.list(directory)) {
+    if (leftover.endsWith(".tmp")) files.remove(`${directory}/${leftover}`);
+  }
+}
+
+function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body: Uint8Array): void {
+  const descriptor = files.open(path, "create");
+  try {
+    const digest = createHash("sha256");
+    for (let at = 0; at < body.byteLength; at += SLICE_BYTES) {
+      const slice = body.subarray(at, at + SLICE_BYTES);
+      digest.update(slice);
+      writeFully(files, descriptor, [slice], SNAPSHOT_HEADER_BYTES + at);
+      if ((at + slice.byteLength) % SYNC_BYTES === 0) files.syncData(descriptor);
+    }
+    writeFully(files, descriptor, [encodeSnapshotHeader(header, digest.digest())], 0);
+    files.syncData(descriptor);
+  } finally {
+    files.close(descriptor);
+  }
+}
+
+/** Removes every snapshot durably: what they were derived from has changed. */
+export function removeSnapshots(files: FileLayer, directory: string): void {
+  files.makeDirectory(directory);
+  const names = snapshotsOf(files.list(directory));
+  for (const name of names) files.remove(`${directory}/${name}`);
+  if (names.length > 0) files.syncDirectory(directory);
+}
+
+/**
+ * Reads a snapshot's table into the views that `reserve` gives for its bytes.
+ * @throws SnapshotRefused when it is not whole or not ours; the views may hold anything then.
+ */
+export function loadSnapshot(
+  files: FileLayer,
+  path: string,
+  identity: EngineIdentity,
+  reserve: (bytes: number) => readonly Uint8Array[],
+): SnapshotStart {
+  try {
+    const descriptor = files.open(path, "read");
+    try {
+      return readBody(files, descriptor, identity, reserve);
+    } finally {
+      files.close(descriptor);
+    }
+  } catch (error) {
+    if (errnoOf(error) === "") throw error;
+    throw new SnapshotRefused(`it cannot be read (${errnoOf(error)})`);
+  }
+}
+
+function readBody(
+  files: FileLayer,
+  descriptor: number,
+  identity: EngineIdentity,
+  reserve: (bytes: number) => readonly Uint8Array[],
+): SnapshotStart {
+  const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
+  files.read(descriptor, head, 0, SNAPSHOT_HEADER_BYTES, 0);
+  const header = decodeSnapshotHeader(head);
+  if (header === undefined) throw new SnapshotRefused("its header does not verify");
+  assertOurs(header, identity);
+  const rest = header.guardBytes + header.keyEventBytes + header.sourceBytes;
+  const size = SNAPSHOT_HEADER_BYTES + header.tableBytes + rest;
+  if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
+  const digest = createHash("sha256");
+  const guard = Buffer.allocUnsafeSlow(header.guardBytes);
+  const keyEvents = Buffer.alloc(header.keyEventBytes);
+  const sources = Buffer.alloc(header.sourceBytes);
+  let position = SNAPSHOT_HEADER_BYTES;
+  for (const part of [...reserve(header.tableBytes), guard, keyEvents, sources]) {
+    for (let at = 0; at < part.byteLength;) {
+      const length = Math.min(SLICE_BYTES, part.byteLength - at);
+      const taken = files.read(descriptor, part, at, length, position);
+      if (taken <= 0) throw new SnapshotRefused("it ends too early");
+      digest.update(part.subarray(at, at + taken));
+      at += taken;
+      position += taken;
+    }
+  }
+  if (!digest.digest().equals(header.bodyHash)) throw new SnapshotRefused("its hash is wrong");
+  const { lsn, chain, outcomes } = header;
+  return {
+    lsn,
+    chain,
+    outcomes,
+    guard,
+    keyEvents: decodeKeyEvents(keyEvents),
+    sources: decodePlaces(sources),
+  };
+}
+
+function assertOurs(header: SnapshotHeader, identity: EngineIdentity): void {
+  if (header.layoutVersion !== identity.layoutVersion) {
+    throw new SnapshotRefused(`its table layout is version ${header.layoutVersion}`);
+  }
+  if (Buffer.compare(header.engineDigest, identity.engineDigest) !== 0) {
+    throw new SnapshotRefused("another engine or first config made it");
+  }
+  if (header.seed !== identity.seed) throw new SnapshotRefused("its table has another seed");
+}

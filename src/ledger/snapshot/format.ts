@@ -1,0 +1,180 @@
+// The bytes of a snapshot file: what the agent table and the replay guard were at one commit of the
+// journal. Derived data: whatever does not fit exactly is ignored and the journal replayed instead.
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
+import type { FramePlace } from "../../journal/places.ts";
+
+/** 3: the replay guard compares what outcomes say, no longer the bytes they came in. */
+export const SNAPSHOT_VERSION = 3;
+
+/*
+ * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
+ * the entries of the replay guard, oldest first, the key events so far, each behind its length as
+ * u32, and where the vault's sources stand in the journal (segment and byte offset, each as u64).
+ *
+ *   0               8       12      16              24      28      32
+ *   +---------------+-------+-------+---------------+-------+-------+
+ *   | "TRSNAPSH"    |version|crc32  | position      |layout | zero  |
+ *   +---------------+-------+-------+---------------+-------+-------+
+ *   32                              64              72              80
+ *   +-------------------------------+---------------+---------------+
+ *   | engine digest (32)            | seed          | table bytes   |
+ *   +-------------------------------+---------------+---------------+
+ *   80              88              96                              128
+ *   +---------------+---------------+-------------------------------+
+ *   | guard bytes   | outcomes      | chain at position (32)        |
+ *   +---------------+---------------+-------------------------------+
+ *   128                             160                             256
+ *   +-------------------------------+-------------------------------+
+ *   | sha256 of the body (32)       | key event bytes u64,          |
+ *   |                               | source bytes u64, zero        |
+ *   +-------------------------------+-------------------------------+
+ *
+ * The crc32 covers the header with the crc field itself taken as zero.
+ */
+export const SNAPSHOT_HEADER_BYTES = 256;
+const MAGIC = Buffer.from("TRSNAPSH", "latin1");
+const VERSION_AT = 8;
+const CRC_AT = 12;
+const LSN_AT = 16;
+const LAYOUT_AT = 24;
+const ENGINE_AT = 32;
+const SEED_AT = 64;
+const TABLE_BYTES_AT = 72;
+const GUARD_BYTES_AT = 80;
+const OUTCOMES_AT = 88;
+const CHAIN_AT = 96;
+const BODY_HASH_AT = 128;
+const KEY_EVENT_BYTES_AT = 160;
+const SOURCE_BYTES_AT = 168;
+const PLACE_BYTES = 16;
+const HASH_BYTES = 32;
+
+/** What a table must have in common with ours before its bytes mean anything to us. */
+export interface EngineIdentity {
+  readonly layoutVersion: number;
+  /** 32 bytes; see `engineDigest`. */
+  readonly engineDigest: Uint8Array;
+  readonly seed: bigint;
+}
+
+export interface SnapshotHeader extends EngineIdentity {
+  readonly lsn: number;
+  readonly chain: Uint8Array;
+  /** Outcomes taken in. */
+  readonly outcomes: number;
+  readonly tableBytes: number;
+  readonly guardBytes: number;
+  readonly keyEventBytes: number;
+  readonly sourceBytes: number;
+}
+
+/** The header of a body with this sha256. */
+export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
+  MAGIC.copy(bytes, 0);
+  bytes.writeUInt32LE(SNAPSHOT_VERSION, VERSION_AT);
+  writeUint64(bytes, LSN_AT, header.lsn);
+  bytes.writeUInt32LE(header.layoutVersion, LAYOUT_AT);
+  bytes.set(header.engineDigest, ENGINE_AT);
+  bytes.writeBigUInt64LE(header.seed, SEED_AT);
+  writeUint64(bytes, TABLE_BYTES_AT, header.tableBytes);
+  writeUint64(bytes, GUARD_BYTES_AT, header.guardBytes);
+  writeUint64(bytes, KEY_EVENT_BYTES_AT, header.keyEventBytes);
+  writeUint64(bytes, SOURCE_BYTES_AT, header.sourceBytes);
+  writeUint64(bytes, OUTCOMES_AT, header.outcomes);
+  bytes.set(header.chain, CHAIN_AT);
+  bytes.set(bodyHash, BODY_HASH_AT);
+  bytes.writeUInt32LE(crc32(bytes), CRC_AT);
+  return bytes;
+}
+
+/** The header and the hash its body must have; undefined when it does not verify. */
+export function decodeSnapshotHeader(
+  bytes: Buffer,
+): (SnapshotHeader & { bodyHash: Buffer }) | undefined {
+  if (bytes.byteLength < SNAPSHOT_HEADER_BYTES) return undefined;
+  const header = Buffer.from(bytes.subarray(0, SNAPSHOT_HEADER_BYTES));
+  const crc = header.readUInt32LE(CRC_AT);
+  header.writeUInt32LE(0, CRC_AT);
+  if (crc32(header) !== crc || !header.subarray(0, MAGIC.byteLength).equals(MAGIC)) {
+    return undefined;
+  }
+  if (header.readUInt32LE(VERSION_AT) !== SNAPSHOT_VERSION) return undefined;
+  return {
+    lsn: readUint64(header, LSN_AT),
+    layoutVersion: header.readUInt32LE(LAYOUT_AT),
+    engineDigest: header.subarray(ENGINE_AT, ENGINE_AT + HASH_BYTES),
+    seed: header.readBigUInt64LE(SEED_AT),
+    tableBytes: readUint64(header, TABLE_BYTES_AT),
+    guardBytes: readUint64(header, GUARD_BYTES_AT),
+    keyEventBytes: readUint64(header, KEY_EVENT_BYTES_AT),
+    sourceBytes: readUint64(header, SOURCE_BYTES_AT),
+    outcomes: readUint64(header, OUTCOMES_AT),
+    chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),
+    bodyHash: header.subarray(BODY_HASH_AT, BODY_HASH_AT + HASH_BYTES),
+  };
+}
+
+/** Key events as they stand in a body. */
+export function encodeKeyEvents(payloads: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    payloads.flatMap((payload) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(payload.byteLength);
+      return [length, payload];
+    }),
+  );
+}
+
+export function decodeKeyEvents(bytes: Buffer): Buffer[] {
+  const payloads: Buffer[] = [];
+  for (let at = 0; at + 4 <= bytes.byteLength;) {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    payloads.push(bytes.subarray(at + 4, end));
+    at = end;
+  }
+  return payloads;
+}
+
+/** Places in the journal as they stand in a body. */
+export function encodePlaces(places: readonly FramePlace[]): Buffer {
+  const bytes = Buffer.alloc(places.length * PLACE_BYTES);
+  for (const [index, { segment, offset }] of places.entries()) {
+    writeUint64(bytes, index * PLACE_BYTES, segment);
+    writeUint64(bytes, index * PLACE_BYTES + 8, offset);
+  }
+  return bytes;
+}
+
+export function decodePlaces(bytes: Buffer): FramePlace[] {
+  const places: FramePlace[] = [];
+  for (let at = 0; at + PLACE_BYTES <= bytes.byteLength; at += PLACE_BYTES) {
+    places.push({ segment: readUint64(bytes, at), offset: readUint64(bytes, at + 8) });
+  }
+  return places;
+}
+
+const NAME = /^snap-(\d{20})\.bin$/;
+
+export function snapshotName(lsn: number): string {
+  return `snap-${String(lsn).padStart(20, "0")}.bin`;
+}
+
+/** Snapshot files, newest first; other names are ignored. */
+export function snapshotsOf(names: readonly string[]): string[] {
+  return names
+    .filter((name) => NAME.test(name))
+    .toSorted()
+    .toReversed();
+}
+
+/**
+ * The key of the identifier hash, from a signature of the bureau's key: secret, the same at every
+ * start, and nothing more to keep.
+ */
+export function tableSeed(sign: (message: Uint8Array) => Buffer): bigint {
+  const signature = sign(Buffer.from("trustrank agent table seed", "latin1"));
+  return hash("sha256", signature, "buffer").readBigUInt64LE(0);
+}

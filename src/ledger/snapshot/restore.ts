@@ -1,0 +1,43 @@
+// Start of the ledger from the newest snapshot that verifies and that the journal passes through;
+// from an empty table when there is none. A snapshot is a short cut, never a source.
+import type { TableImage } from "../../engine/image.ts";
+import type { FileLayer } from "../../journal/files.ts";
+import { JournalPointUnknown } from "../../journal/recovery.ts";
+import { loadSnapshot, SnapshotRefused, type SnapshotStart } from "./files.ts";
+import { type EngineIdentity, snapshotsOf } from "./format.ts";
+
+export interface SnapshotSource {
+  files: FileLayer;
+  /** Made when missing. */
+  directory: string;
+  identity: EngineIdentity;
+  /** Of the empty memory to start in. */
+  image: TableImage;
+  /** Told why a snapshot was ignored: lower case, one line. */
+  ignored: (why: string) => void;
+}
+
+/**
+ * Calls `open` with the table in place and the snapshot it came from, or with an empty table.
+ * `open` may throw JournalPointUnknown or SnapshotRefused before it folds: the next older snapshot
+ * is tried then.
+ */
+export function startFromSnapshot<Opened>(
+  source: SnapshotSource,
+  open: (start: SnapshotStart | undefined) => Opened,
+): Opened {
+  const { files, directory, identity, image } = source;
+  files.makeDirectory(directory);
+  for (const name of snapshotsOf(files.list(directory))) {
+    try {
+      const path = `${directory}/${name}`;
+      return open(loadSnapshot(files, path, identity, (bytes) => image.reserve(bytes)));
+    } catch (error) {
+      const isUnusable = error instanceof SnapshotRefused || error instanceof JournalPointUnknown;
+      if (!isUnusable) throw error;
+      image.wipe();
+      source.ignored(`snapshot ${name} ignored: ${error.message}`);
+    }
+  }
+  return open(undefined);
+}

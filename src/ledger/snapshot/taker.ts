@@ -1,0 +1,180 @@
+// Decides when a snapshot is due and takes it between two batches. Only the copy of the used memory
+// happens here; another thread has made room for it before (touching fresh pages costs ten times
+// the copy) and hashes, writes and syncs it afterwards.
+//
+//   idle --due--> room asked --room there: copy--> writing --written or failed--> idle
+import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
+import type { TableImage } from "../../engine/image.ts";
+import type { ReplayTable } from "../replay-table.ts";
+import type { SnapshotPoint } from "./files.ts";
+import {
+  encodeKeyEvents,
+  encodePlaces,
+  type EngineIdentity,
+  type SnapshotHeader,
+} from "./format.ts";
+
+/** A snapshot is due after so many outcomes, or after so long with at least the lesser number. */
+export interface SnapshotPace {
+  outcomes: number;
+  ms: number;
+  outcomesMin: number;
+}
+
+/** Half a million outcomes are replayed in a second or two: what a start may cost on top. */
+export const SNAPSHOT_OUTCOMES = 500_000;
+export const SNAPSHOT_PACE: SnapshotPace = snapshotPaceOf(SNAPSHOT_OUTCOMES);
+
+/** A snapshot every so many outcomes, or every five minutes with a twentieth of that. */
+export function snapshotPaceOf(outcomes: number): SnapshotPace {
+  return { outcomes, ms: 300_000, outcomesMin: Math.ceil(outcomes / 20) };
+}
+
+/** To the writing thread. */
+export type ToSnapshotWriter =
+  | { kind: "room"; bytes: number }
+  | { kind: "write"; header: SnapshotHeader };
+
+/** From the writing thread. */
+export type FromSnapshotWriter =
+  | { kind: "room"; room: SharedArrayBuffer }
+  | { kind: "written"; lsn: number }
+  | { kind: "failed"; detail: string };
+
+export interface SnapshotTakerOptions {
+  /** Where the table stands; called between batches only. */
+  point: () => SnapshotPoint;
+  /** True while the table is being made anew: it does not stand at `point` then. */
+  isRefolding: () => boolean;
+  guard: ReplayTable;
+  /** Of the table in use now. */
+  image: () => TableImage;
+  identity: EngineIdentity;
+  pace: SnapshotPace;
+  /** Outcomes in the snapshot that this start came from, 0 without one. */
+  outcomesSaved: number;
+  nowMs: number;
+  /** Starts the writing thread and gives our end of the channel to it. */
+  startWriter: (died: (detail: string) => void) => MessagePort;
+  log: (event: string, detail: string) => void;
+}
+
+/** Room beyond what is needed now: the table grows while the room is made. */
+const SPARE = 1.125;
+const SPARE_BYTES = 1024 * 1024;
+
+/** One per ledger thread. */
+export class SnapshotTaker {
+  private readonly options: SnapshotTakerOptions;
+  private port: MessagePort | undefined;
+  private outcomesSaved: number;
+  private triedAtMs: number;
+
+  constructor(options: SnapshotTakerOptions) {
+    this.options = options;
+    this.outcomesSaved = options.outcomesSaved;
+    this.triedAtMs = options.nowMs;
+  }
+
+  /** Call between batches. Costs nothing most of the time, one copy of the table when due. */
+  turn(nowMs: number): void {
+    if (this.options.isRefolding()) return;
+    if (this.port === undefined) {
+      if (this.isDue(nowMs)) this.begin(nowMs);
+      return;
+    }
+    // Under load the ledger never returns to its event loop.
+    const received = receiveMessageOnPort(this.port);
+    if (received !== undefined) this.take(received.message as FromSnapshotWriter);
+  }
+
+  /** Ends the writing thread once it has finished what it is at. */
+  close(): void {
+    this.port?.close();
+    this.port = undefined;
+  }
+
+  private isDue(nowMs: number): boolean {
+    const { pace, point } = this.options;
+    const fresh = point().outcomes - this.outcomesSaved;
+    if (fresh >= pace.outcomes) return true;
+    return fresh >= pace.outcomesMin && nowMs - this.triedAtMs >= pace.ms;
+  }
+
+  private begin(nowMs: number): void {
+    this.triedAtMs = nowMs;
+    this.port = this.options.startWriter((detail) => this.fail(detail));
+    this.port.on("message", (message: FromSnapshotWriter) => this.take(message));
+    this.askForRoom(this.port);
+  }
+
+  private bytesNeeded(): number {
+    const { image, guard, point } = this.options;
+    const { keyEvents, sources } = point();
+    const rest = encodeKeyEvents(keyEvents).byteLength + encodePlaces(sources).byteLength;
+    return image().bytes() + guard.byteCount + rest;
+  }
+
+  private askForRoom(port: MessagePort): void {
+    const bytes = Math.ceil(this.bytesNeeded() * SPARE) + SPARE_BYTES;
+    port.postMessage({ kind: "room", bytes } satisfies ToSnapshotWriter);
+  }
+
+  private take(message: FromSnapshotWriter): void {
+    if (this.port === undefined) return;
+    if (message.kind === "room") {
+      if (this.options.isRefolding()) this.fail("a re-fold began");
+      else if (message.room.byteLength < this.bytesNeeded()) this.askForRoom(this.port);
+      else this.copy(this.port, message.room);
+    } else if (message.kind === "written") {
+      this.options.log("snapshot_written", `position ${message.lsn}`);
+      this.close();
+    } else {
+      this.fail(message.detail);
+    }
+  }
+
+  /** The one pause: everything of one moment, at the speed of memory. */
+  private copy(port: MessagePort, room: SharedArrayBuffer): void {
+    const startedAt = performance.now();
+    const { image, guard, identity } = this.options;
+    const { lsn, chain, outcomes, keyEvents, sources } = this.options.point();
+    const body = new Uint8Array(room);
+    let at = 0;
+    for (const part of image().parts()) {
+      body.set(part, at);
+      at += part.byteLength;
+    }
+    const tableBytes = at;
+    guard.copyEntries(body.subarray(at));
+    const events = encodeKeyEvents(keyEvents);
+    body.set(events, at + guard.byteCount);
+    const places = encodePlaces(sources);
+    body.set(places, at + guard.byteCount + events.byteLength);
+    const { layoutVersion, engineDigest, seed } = identity;
+    const header = {
+      layoutVersion,
+      engineDigest,
+      seed,
+      lsn,
+      chain: Uint8Array.from(chain),
+      outcomes,
+      tableBytes,
+      guardBytes: guard.byteCount,
+      keyEventBytes: events.byteLength,
+      sourceBytes: places.byteLength,
+    };
+    this.outcomesSaved = outcomes;
+    port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);
+    const ms = (performance.now() - startedAt).toFixed(1);
+    this.options.log("snapshot_copied", `${tableBytes} bytes at position ${lsn} in ${ms} ms`);
+  }
+
+  /** Evidence is safe in the journal: a snapshot that fails is tried again when the next is due. */
+  private fail(detail: string): void {
+    if (this.port === undefined) return;
+    this.options.log("snapshot_failed", detail);
+    this.outcomesSaved = this.options.point().outcomes;
+    this.close();
+  }
+}

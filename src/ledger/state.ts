@@ -1,0 +1,133 @@
+// What the records of the journal add up to beside the agent table: who said what before, whose
+// keys there are, which outcomes do not count, where the vault's sources stand. Fed by replay at
+// start and by every commit after, in order of position.
+import type { Standings } from "../engine/reading.ts";
+import { Exclusions } from "../journal/exclusions.ts";
+import { REPLAY_WINDOW_MS, ReplayTable } from "./replay-table.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameTimeUs,
+} from "../journal/format.ts";
+import type { FramePlace } from "../journal/places.ts";
+import {
+  decodeFold,
+  emptyFold,
+  type FoldedOutcome,
+  outcomeRecordedAtMs,
+} from "../journal/outcome.ts";
+import { isBatchEvidence } from "../journal/proof.ts";
+import { decodeStandings } from "../journal/standings.ts";
+import { RevokedAgents } from "./revoked-agents.ts";
+import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
+import type { SnapshotStart } from "./snapshot/files.ts";
+
+/** The agent table as evidence reaches it. */
+export interface FoldTarget {
+  /** Called in order of position with a reused object, at replay and after each sync. */
+  readonly fold: (outcome: FoldedOutcome) => void;
+  /** Called like `fold`, with what a batch of credibility says. Left out: ignored. */
+  readonly applyStandings?: (standings: Standings) => void;
+  /** An agent's newest key was revoked, or followed by another. */
+  readonly markKeyRevoked?: (agent: string, isRevoked: boolean) => void;
+}
+
+export class LedgerState {
+  readonly guard: ReplayTable;
+  readonly keyEvents: Buffer[] = [];
+  readonly sources: FramePlace[] = [];
+  readonly exclusions = new Exclusions();
+  /** Outcomes in all, and those of them that this start has replayed. */
+  outcomes = 0;
+  replayedOutcomes = 0;
+  /** What was folded no longer stands: see `Refold`. */
+  isRefoldDue = false;
+  private readonly target: FoldTarget;
+  private readonly rememberFromMs: number;
+  private readonly standings = new RevokedAgents();
+  private readonly folded = emptyFold();
+
+  /** `nowMs` decides which replayed identities are still worth remembering. */
+  constructor(target: FoldTarget, nowMs: number, replayEntriesMax?: number) {
+    this.target = target;
+    this.guard = new ReplayTable(replayEntriesMax);
+    this.rememberFromMs = nowMs - REPLAY_WINDOW_MS;
+  }
+
+  /** Takes over what the snapshot's table and guard have seen. */
+  resume(start: SnapshotStart): void {
+    this.outcomes = start.outcomes;
+    this.guard.restore(start.guard);
+    for (const place of start.sources) this.sources.push(place);
+    for (const payload of start.keyEvents) {
+      this.keyEvents.push(payload);
+      this.exclusions.apply(payload);
+      this.standings.apply(payload);
+    }
+  }
+
+  /** A record of the journal, at start; `at` is its offset in the segment. */
+  replay(bytes: Buffer, at: number, lsn: number, segment: number): void {
+    if (frameKind(bytes, at) === FRAME_KINDS.outcome) this.replayedOutcomes++;
+    this.take(bytes, at, { segment, offset: at });
+    const id = recordIdBytes(bytes, at);
+    if (id === undefined) return;
+    const recordedAtMs = recordedMs(bytes, at);
+    if (recordedAtMs < this.rememberFromMs) return;
+    for (const identity of identitiesOf(bytes, at)) this.guard.add(identity, lsn, recordedAtMs, id);
+  }
+
+  /** A record that has just become durable at `lsn`; completes its result. */
+  record(record: Pending, lsn: number, place: FramePlace): void {
+    const { bytes } = record.run;
+    const { at, result } = record;
+    result.lsn = lsn;
+    result.recordedAtMs = recordedMs(bytes, at);
+    const id = recordIdBytes(bytes, at);
+    if (id !== undefined) {
+      for (const identity of record.identities) {
+        this.guard.add(identity, lsn, result.recordedAtMs, id);
+      }
+    }
+    this.take(bytes, at, place);
+  }
+
+  private take(bytes: Buffer, at: number, place: FramePlace): void {
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.outcome) this.count(bytes, at);
+    else if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+    else if (kind === FRAME_KINDS.standings) {
+      this.target.applyStandings?.(decodeStandings(bytes, at));
+    } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
+      this.sources.push(place);
+    }
+  }
+
+  private count(bytes: Buffer, at: number): void {
+    this.outcomes++;
+    if (this.exclusions.excludes(bytes, at)) return;
+    if (decodeFold(bytes, at, this.folded)) this.target.fold(this.folded);
+  }
+
+  private takeKeyEvent(bytes: Buffer, at: number): void {
+    const payload = payloadOf(bytes, at);
+    this.keyEvents.push(payload);
+    if (this.exclusions.apply(payload)) this.isRefoldDue = true;
+    const changed = this.standings.apply(payload);
+    if (changed !== undefined) this.target.markKeyRevoked?.(changed.agent, changed.isRevoked);
+  }
+}
+
+/** A copy of what the frame at `at` holds. */
+export function payloadOf(bytes: Buffer, at: number): Buffer {
+  const start = at + FRAME_BYTES;
+  return Buffer.from(bytes.subarray(start, start + frameLength(bytes, at)));
+}
+
+/** Outcomes carry the time that was measured for them; other records that of their frame. */
+function recordedMs(bytes: Buffer, at: number): number {
+  if (frameKind(bytes, at) === FRAME_KINDS.outcome) return outcomeRecordedAtMs(bytes, at);
+  return frameTimeUs(bytes, at) / 1000;
+}

@@ -1,0 +1,109 @@
+// Core and what reads it, behind one data directory: the ledger that owns the table, the reader
+// of this thread, the vault, the bureau. Commands that need no server open just this.
+import { randomFillSync } from "node:crypto";
+import type { MessagePort } from "node:worker_threads";
+import type { Bureau } from "../bureau/bureau.ts";
+import { openBureau } from "../bureau/open.ts";
+import type { DecisionLog } from "../contract/decisions.ts";
+import { createEngineMemory } from "../engine/memory.ts";
+import { openEngineReader } from "../engine/reader.ts";
+import type { TableReader } from "../engine/reader.ts";
+import { openEvidenceVault } from "./vault.ts";
+import type { OpenVault } from "./vault.ts";
+import { dataPaths } from "../journal/data-directory.ts";
+import { startLedger } from "../ledger/client.ts";
+import type { OpenLedger } from "../ledger/client.ts";
+import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
+import type { Log } from "../platform/log.ts";
+
+/** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
+const HTTP_READER_SLOT = 1;
+
+/** What somebody has to do something about. */
+const ALARMS: ReadonlySet<string> = new Set(["journal_damaged", "journal_audit_failed"]);
+
+/** Core and what reads it: all that an import needs. Close the ledger when done. */
+export interface Core {
+  readonly engineMemory: WebAssembly.Memory;
+  readonly ledger: OpenLedger;
+  readonly engine: TableReader;
+  readonly bureau: Bureau;
+  readonly sources: OpenVault;
+}
+
+export interface CoreOptions {
+  readonly dataDir: string;
+  readonly isReservedEnabled: boolean;
+  /** The journal can no longer be trusted to the disk: end the process with this code. */
+  readonly onFatal: (exitCode: number) => void;
+  readonly storePort?: MessagePort;
+  readonly decisions?: DecisionLog;
+  /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
+  readonly snapshotOutcomes?: number;
+  /** Ballast and watermark of the journal's disk; none when left out. */
+  readonly reserveBytes?: number;
+  /** From one look at all sealed segments of the journal to the next; none when left out. */
+  readonly scrubEveryMs?: number | undefined;
+  /** Told of snapshots taken, failed and ignored. */
+  readonly log?: Log;
+  /** A revocation has made another table; the evidence's own reader reads it by then. */
+  readonly onTable?: (memory: WebAssembly.Memory) => void;
+}
+
+/**
+ * Replays the journal into a new table and opens the bureau over it. Nothing is left open when it
+ * throws.
+ */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  let engine: TableReader | undefined;
+  const onTable = (memory: WebAssembly.Memory) => {
+    engine?.rebind(memory);
+    options.onTable?.(memory);
+  };
+  const ledger = await startLedger({
+    dataDir: options.dataDir,
+    engineMemory: createEngineMemory(),
+    onTable: (memory) => onTable(memory),
+    onFatal: options.onFatal,
+    clock: Date.now,
+    reserveBytes: options.reserveBytes ?? 0,
+    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
+    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
+    ...(options.snapshotOutcomes === undefined
+      ? {}
+      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
+    log: (event, detail) => {
+      const level = ALARMS.has(event) ? "error" : "info";
+      options.log?.[level](event, { detail });
+    },
+  });
+  try {
+    engine = openEngineReader(ledger.engineMemory, HTTP_READER_SLOT);
+    return assembled(options, ledger, engine);
+  } catch (error) {
+    // Its thread would keep the process alive.
+    await ledger.close();
+    throw error;
+  }
+}
+
+function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
+  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
+  const { engineMemory } = ledger;
+  const bureau = openBureau({
+    engine,
+    ledger,
+    events: ledger,
+    provenance: sources.assessor,
+    clock: Date.now,
+    environment: {
+      delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      fillRandom: (bytes) => {
+        randomFillSync(bytes);
+      },
+      isReservedEnabled: options.isReservedEnabled,
+    },
+    ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
+  });
+  return { engineMemory, ledger, engine, bureau, sources };
+}

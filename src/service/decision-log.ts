@@ -1,0 +1,50 @@
+// Puts the rings of the decision log together: one for each HTTP thread, one for each pool thread,
+// all of them read by the store thread.
+import type { DecisionLog } from "../contract/decisions.ts";
+import { createDecisionRing, decisionCounts } from "../store/decisions/ring-layout.ts";
+import { DecisionRing } from "../store/decisions/ring.ts";
+
+export interface OpenDecisionLog {
+  /** Of the main thread. */
+  readonly log: DecisionLog;
+  /** Of the further HTTP threads. */
+  readonly httpRings: readonly SharedArrayBuffer[];
+  /** What each HTTP thread may log of answers that let through, per second. */
+  readonly letThroughPerSecond: number;
+  readonly poolRings: readonly SharedArrayBuffer[];
+  /** All of them, for the store. */
+  readonly rings: readonly SharedArrayBuffer[];
+  /** How many legs were recorded, and how many that let through had to be dropped. */
+  gauges(): { decisions_recorded: number; decisions_dropped: number };
+  /** Resolves once all that waits is in the rings; the store must still be open. */
+  flush(): Promise<void>;
+}
+
+/** `poolThreads` may be 0. The HTTP threads share what may be logged per second. */
+export function openDecisionLog(
+  httpThreads: number,
+  poolThreads: number,
+  perSecond: number,
+): OpenDecisionLog {
+  const letThroughPerSecond = Math.ceil(perSecond / httpThreads);
+  const own = createDecisionRing();
+  const httpRings = Array.from({ length: httpThreads - 1 }, () => createDecisionRing());
+  const poolRings = Array.from({ length: poolThreads }, () => createDecisionRing());
+  const rings = [own, ...httpRings, ...poolRings];
+  const log = new DecisionRing(own, { waitMs: 0, letThroughPerSecond });
+  return {
+    log,
+    httpRings,
+    letThroughPerSecond,
+    poolRings,
+    rings,
+    gauges: () => {
+      const counts = rings.map((ring) => decisionCounts(ring));
+      return {
+        decisions_recorded: counts.reduce((sum, each) => sum + each.recorded, 0),
+        decisions_dropped: counts.reduce((sum, each) => sum + each.dropped, 0),
+      };
+    },
+    flush: () => log.flush(),
+  };
+}

@@ -1,0 +1,142 @@
+// Files of outcomes into requests of the contract, row by row: NDJSON, CSV with a header of member
+// names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row is a row with
+// its fault, never an end: what to do about it is the import's decision.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { OutcomeRequest } from "../../contract/messages.ts";
+import { parseJson } from "../../contract/parse/json.ts";
+import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import { readLines } from "./read-lines.ts";
+import type { TextLine } from "./read-lines.ts";
+
+export const IMPORT_FORMATS = ["ndjson", "csv", "snap-ratings"] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+export interface OutcomeRow {
+  readonly line: number;
+  /** How much of the file it was, for progress. */
+  readonly bytes: number;
+  /** The outcome, or why the line is none. */
+  readonly outcome: OutcomeRequest | ServiceFault;
+}
+
+/** The rows of a file, in file order; `snap-ratings` sorted by time, then line. */
+export function readOutcomes(
+  path: string,
+  format: ImportFormat,
+  namespace: string,
+): Iterable<OutcomeRow> {
+  if (format === "snap-ratings") return readRatings(path, namespace);
+  return format === "csv" ? readCsvRows(path) : readJsonRows(path);
+}
+
+function rowOf(line: TextLine, parse: () => OutcomeRequest): OutcomeRow {
+  let outcome: OutcomeRequest | ServiceFault;
+  try {
+    outcome = parse();
+  } catch (error) {
+    if (!(error instanceof ServiceFault)) throw error;
+    outcome = error;
+  }
+  return { line: line.number, bytes: line.bytes, outcome };
+}
+
+function* readJsonRows(path: string): Generator<OutcomeRow> {
+  for (const line of readLines(path)) {
+    yield rowOf(line, () => parseOutcomeRequest(parseJson(Buffer.from(line.text))));
+  }
+}
+
+/** Which cells are not text; an empty cell is an absent member. */
+const NUMBER_COLUMNS = new Set(["outcome", "stakes"]);
+
+function cellValue(column: string, cell: string): unknown {
+  if (NUMBER_COLUMNS.has(column)) return isDecimal(cell) ? Number(cell) : cell;
+  if (column === "settled_at" && /^\d+$/.test(cell)) return Number(cell);
+  if (column === "agent_fault" && (cell === "true" || cell === "false")) return cell === "true";
+  return cell;
+}
+
+function isDecimal(cell: string): boolean {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell);
+}
+
+function* readCsvRows(path: string): Generator<OutcomeRow> {
+  let columns: string[] | undefined;
+  for (const line of readLines(path)) {
+    if (columns === undefined) {
+      columns = splitCsv(line.text);
+      continue;
+    }
+    const names = columns;
+    yield rowOf(line, () => {
+      const cells = splitCsv(line.text);
+      if (cells.length !== names.length) {
+        throw badLine(`expected ${names.length} cells, found ${cells.length}`);
+      }
+      const members: Record<string, unknown> = {};
+      for (const [i, column] of names.entries()) {
+        if (cells[i] !== "") members[column] = cellValue(column, cells[i]!);
+      }
+      return parseOutcomeRequest(members);
+    });
+  }
+}
+
+/** RFC 4180 within one line: no member of an outcome can hold a line break. */
+function splitCsv(text: string): string[] {
+  if (!text.includes('"')) return text.split(",").map((cell) => cell.trim());
+  const cells: string[] = [];
+  const pattern = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
+  for (;;) {
+    const match = pattern.exec(text);
+    if (match === null) throw badLine("quotes do not match");
+    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!.trim());
+    if (match[3] === "") return cells;
+  }
+}
+
+interface Rating {
+  readonly line: TextLine;
+  readonly cells: string[];
+  readonly timeSec: number;
+}
+
+/**
+ * Reporter SOURCE, subject TARGET, outcome RATING > 0, stakes |RATING|; TIME in epoch seconds. Such
+ * stakes are no more known beforehand than the outcome is: the import marks the rows by their
+ * source (RATINGS_SOURCE), and kaizen does not learn from them what stakes say. The
+ * file comes in any order and evidence is folded in order of time, so all of it is read first.
+ */
+function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
+  const ratings: Rating[] = [];
+  for (const line of readLines(path)) {
+    const cells = line.text.split(",");
+    ratings.push({ line, cells, timeSec: Number(cells[3]) });
+  }
+  // A line without a time sorts first: its place does not matter, it will be reported.
+  ratings.sort(
+    (first, second) =>
+      (first.timeSec || 0) - (second.timeSec || 0) || first.line.number - second.line.number,
+  );
+  for (const rating of ratings) {
+    yield rowOf(rating.line, () => {
+      const [source, target, ratingText] = rating.cells;
+      const value = Number(ratingText);
+      if (rating.cells.length !== 4 || !Number.isFinite(value) || value === 0) {
+        throw badLine("expected SOURCE,TARGET,RATING,TIME with a rating that is not 0");
+      }
+      return parseOutcomeRequest({
+        subject: `agent://${namespace}/${target}`,
+        reporter: `agent://${namespace}/${source}`,
+        outcome: value > 0 ? 1 : 0,
+        stakes: Math.abs(value),
+        grade: "counterparty",
+        settled_at: Math.round(rating.timeSec * 1000),
+      });
+    });
+  }
+}
+
+function badLine(detail: string): ServiceFault {
+  return new ServiceFault("malformed_body", detail);
+}

@@ -1,0 +1,170 @@
+// The front of the service: the main thread's server and, where more cores are to serve, further
+// threads with servers of their own on the same port. The system deals connections out among them.
+import { platform } from "node:os";
+import type { ServeConfig } from "./config.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
+import { RefusalAudit } from "../http/access/refusal-audit.ts";
+import type { Core } from "./core.ts";
+import { type RunningServer, startHttpServer } from "../http/start.ts";
+import type { StoredKey } from "../http/access/key-file.ts";
+import { findPort } from "../http/server/port-probe.ts";
+import type { Reply, RequestHead } from "../http/server/port.ts";
+import type { BatchScorer, HttpDependencies } from "../http/services.ts";
+import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
+import type { Log } from "../platform/log.ts";
+
+export interface ListenersParts {
+  readonly evidence: Core;
+  readonly decisions: OpenDecisionLog;
+  readonly scorer: BatchScorer | undefined;
+  /** Of the main thread. */
+  readonly dependencies: HttpDependencies;
+  /** A thread has failed: the service must end, in order. */
+  readonly onBroken: () => void;
+}
+
+/** A front that listens. */
+export interface Listeners {
+  readonly port: number;
+  readonly adapter: RunningServer["adapter"];
+  /** A key was made or revoked. */
+  tellKey(stored: StoredKey): void;
+  /** The main thread reads another table. */
+  rebind(engineMemory: WebAssembly.Memory): void;
+  /** No new connections, answers to what is in flight for up to `graceMs`, then the end. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Rejects when the port is taken or a thread cannot start; what was opened is closed again. */
+export async function openListeners(
+  config: ServeConfig,
+  log: Log,
+  parts: ListenersParts,
+): Promise<Listeners> {
+  const { ledger } = parts.evidence;
+  const denials = new RefusalAudit({
+    append: (payload) => ledger.appendAudit(payload),
+    mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
+    clock: parts.dependencies.clock,
+    log,
+  });
+  const dependencies = { ...parts.dependencies, denials: denials.book };
+  try {
+    const front = await (config.httpThreads > 1
+      ? openSharedFront(config, log, { ...parts, dependencies }, denials)
+      : openSingleFront(config, { ...parts, dependencies }));
+    return {
+      ...front,
+      async close(graceMs) {
+        try {
+          await front.close(graceMs);
+        } finally {
+          await denials.close();
+        }
+      },
+    };
+  } catch (error) {
+    await denials.close();
+    throw error;
+  }
+}
+
+async function openSingleFront(
+  { host, port }: ServeConfig,
+  parts: ListenersParts,
+): Promise<Listeners> {
+  const server = await startHttpServer({ adapter: "auto", host, port, ...parts.dependencies });
+  return {
+    port: server.port,
+    adapter: server.adapter,
+    tellKey: () => undefined,
+    rebind: () => undefined,
+    close: (graceMs) => server.close(graceMs),
+  };
+}
+
+async function openSharedFront(
+  config: ServeConfig,
+  log: Log,
+  parts: ListenersParts,
+  denials: RefusalAudit,
+): Promise<Listeners> {
+  const { host } = config;
+  // Elsewhere the port can be shared, but one of its sockets gets all connections.
+  if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
+  const port = await findPort(host, config.port);
+  // No thread is asked for anything before all of them listen.
+  const server: { running?: RunningServer } = {};
+  const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
+    server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
+  const threads = await startThreads(config, port, log, parts, relay, denials);
+  try {
+    const { dependencies } = parts;
+    const { keyring } = dependencies;
+    const running = await startHttpServer({
+      adapter: "auto",
+      host,
+      port,
+      isPortShared: true,
+      ...dependencies,
+      rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
+      allCounts: async () => [running.counts(), ...(await threads.counts())],
+    });
+    server.running = running;
+    await threads.listen();
+    return sharedFront(running, threads);
+  } catch (error) {
+    await Promise.all([server.running?.close(0), threads.close(0)]);
+    throw error;
+  }
+}
+
+function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
+  return {
+    port: server.port,
+    adapter: server.adapter,
+    tellKey: (stored) => threads.tellKey(stored),
+    rebind: (engineMemory) => threads.rebind(engineMemory),
+    async close(graceMs) {
+      // All at once: a connection that one thread refuses would be dealt to another.
+      threads.stopAccepting();
+      server.stopAccepting();
+      await Promise.all([server.close(graceMs), threads.close(graceMs)]);
+    },
+  };
+}
+
+function startThreads(
+  config: ServeConfig,
+  port: number,
+  log: Log,
+  { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
+  relay: RunningServer["relay"],
+  denials: RefusalAudit,
+): Promise<HttpThreads> {
+  const { host, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } = config;
+  return openHttpThreads({
+    shared: {
+      host,
+      port,
+      version: dependencies.version,
+      engineMemory: evidence.engineMemory,
+      vaultMemory: evidence.sources.vault.memory,
+      decisionsPerSecond: decisions.letThroughPerSecond,
+      keys: dependencies.keyring.storedKeys(),
+      adminKey,
+      rateLimits,
+      isReservedEnabled,
+      isSignatureRequired,
+      poolBytesMin: scorer?.bytesMin,
+    },
+    ledger: evidence.ledger,
+    decisionRings: decisions.httpRings,
+    log,
+    relay,
+    scorer,
+    assess: evidence.sources.assessLater,
+    onDenied: (batch) => denials.take(batch),
+    onBroken,
+  });
+}

@@ -1,0 +1,24 @@
+// The sample history that an empty data directory starts with.
+import { fileURLToPath } from "node:url";
+import type { Bureau } from "../bureau/bureau.ts";
+import { importOutcomeFile } from "./import/pipeline.ts";
+import { bureauSink } from "./import/bureau-sink.ts";
+
+const SAMPLE_PATH = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
+
+/** Times move so that the newest outcome is now: old evidence would say almost nothing. */
+export async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
+  const summary = await importOutcomeFile(
+    {
+      path: SAMPLE_PATH,
+      format: "ndjson",
+      namespace: "",
+      isRebased: true,
+      nowMs,
+      badLinesMax: 0,
+    },
+    bureauSink(bureau),
+    () => undefined,
+  );
+  return summary.accepted;
+}

@@ -1,0 +1,298 @@
+// The composition root: opens everything behind one data directory in the order in which it depends
+// on each other, and closes it in the opposite order. Holds no decisions of its own.
+import { readFileSync } from "node:fs";
+
+import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import { CommandFailure, EXIT_FAILED } from "./failure.ts";
+import type { ServeConfig } from "./config.ts";
+import { SCOPES } from "../contract/vocabulary.ts";
+import { openDecisionLog } from "./decision-log.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
+import { openCredibility } from "../kaizen/service/credibility-service.ts";
+import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
+import { defaultConfig } from "../engine/config.ts";
+import { defaultThreads } from "../platform/pool.ts";
+import { startIndexing } from "../threads/texts/indexing.ts";
+import { type Core, openCore } from "./core.ts";
+import { type Listeners, openListeners } from "./listeners.ts";
+import { openKeyring } from "../http/access/keyring.ts";
+import type { Keyring } from "../http/access/keyring.ts";
+import { findPort } from "../http/server/port-probe.ts";
+import type { HttpDependencies } from "../http/services.ts";
+import { ledgerGauges, readiness } from "./health.ts";
+import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
+import { openKaizen } from "../kaizen/service/schedule.ts";
+import type { OpenKaizen } from "../kaizen/service/schedule.ts";
+import type { Log } from "../platform/log.ts";
+import { loadSample } from "./sample.ts";
+import { openReporters } from "./reporters.ts";
+import { openScoringPool } from "../threads/scoring/pool.ts";
+import type { ScoringPool } from "../threads/scoring/pool.ts";
+import { startStore } from "../store/client.ts";
+import type { OpenStore } from "../store/client.ts";
+
+/** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
+const DRAIN_MS = 7000;
+const SHIPPED = defaultConfig();
+const MANIFEST = new URL("../../package.json", import.meta.url);
+
+/** A service that listens. */
+export interface Service {
+  readonly url: string;
+  readonly adapter: string;
+  readonly version: string;
+  /** Set once, on the start that found no admin key. */
+  readonly newAdminKey: string | undefined;
+  /** Outcomes of the sample history loaded by this start. */
+  readonly sampleCount: number;
+  readonly replayedCount: number;
+  readonly agentCount: number;
+  /** Not ready, then no new connections, then answers to what is in flight, sync, close. */
+  close(): Promise<void>;
+}
+
+/** Told once of what ends the service before its time, with the exit code it must end with. */
+export type OnFatal = (exitCode: number, why: string) => void;
+
+const JOURNAL_FAILED =
+  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
+const THREAD_FAILED = "an HTTP thread has failed: ending, the log says why";
+
+type Closer = () => Promise<void> | void;
+
+/**
+ * Opens everything and listens. Throws DataDirectoryInUse, JournalDamaged, or what the port says;
+ * whatever was opened before is closed again.
+ */
+export async function startService(
+  config: ServeConfig,
+  log: Log,
+  onFatal: OnFatal,
+): Promise<Service> {
+  const closers: Closer[] = [];
+  try {
+    return await openService(config, log, onFatal, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function openService(
+  config: ServeConfig,
+  log: Log,
+  onFatal: OnFatal,
+  closers: Closer[],
+): Promise<Service> {
+  const told: Told = {};
+  const ground = await openGround(config, log, onFatal, closers, told);
+  const { paths, keyring, decisions, evidence } = ground;
+  const { ledger, engine, bureau } = evidence;
+  const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
+  closers.push(() => reporting.close());
+  const learning = await openLearning(config, log, ground, closers);
+  const isSampleDue = config.isSampleWanted && ledger.position() === 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  const scorer = openScorer(config, evidence, decisions);
+  closers.push(() => scorer?.close());
+  told.scorer = scorer;
+  const parts = { ...ground, ...learning, scorer, reporters: reporting.desk };
+  const dependencies = dependenciesOf(config, log, parts);
+  const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
+  const opening = { evidence, decisions, scorer, dependencies, onBroken };
+  const front = await openListeners(config, log, opening).catch(asFailure);
+  closers.push(() => front.close(DRAIN_MS));
+  told.front = front;
+  closers.push(startIndexing(evidence.sources.vault.memory, log));
+  // Only now: a key made by a start that then failed would exist and never have been shown.
+  const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
+  const url = urlOf(config.host, front.port);
+  publishServer(paths, { url, pid: process.pid });
+  closers.push(() => withdrawServer(paths));
+  let closing: Promise<void> | undefined;
+  return {
+    url,
+    adapter: front.adapter,
+    version: versionOf(),
+    newAdminKey,
+    sampleCount,
+    replayedCount: ledger.replay.outcomes,
+    agentCount: engine.agentCount,
+    // A second signal waits for the first.
+    close: () => (closing ??= closeAll(closers)),
+  };
+}
+
+/** Whom changes of keys and tables are told, once they are there. */
+interface Told {
+  scorer?: ScoringPool | undefined;
+  front?: Listeners;
+}
+
+/** The data directory and what lives in it: keys, store, evidence. */
+async function openGround(
+  config: ServeConfig,
+  log: Log,
+  onFatal: OnFatal,
+  closers: Closer[],
+  told: Told,
+) {
+  const claim = await claimDataDirectory(config.dataDir);
+  closers.push(() => claim.release());
+  // Found out before a long journal is replayed; the servers look again when they listen.
+  if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
+  const { paths } = claim;
+  const keyring = await openKeyring({
+    dataDir: paths.root,
+    now: Date.now,
+    onChange: (stored) => told.front?.tellKey(stored),
+  });
+  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  const decisions = openDecisions(config);
+  const store = await openStore(config, log, decisions);
+  closers.push(() => store.close());
+  closers.push(() => decisions.flush());
+  const evidence = await openCore({
+    dataDir: paths.root,
+    isReservedEnabled: config.isReservedEnabled,
+    onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
+    storePort: store.ledgerPort,
+    decisions: decisions.log,
+    ...config.journal,
+    log,
+    onTable: (memory) => {
+      told.scorer?.rebind(memory);
+      told.front?.rebind(memory);
+    },
+  });
+  closers.push(() => evidence.ledger.close());
+  closers.push(() => evidence.sources.close());
+  return { paths, keyring, decisions, store, evidence };
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>;
+
+/** What learns from the evidence by itself: weights and reporters' credibility. */
+async function openLearning(
+  config: ServeConfig,
+  log: Log,
+  { paths, store, evidence }: Ground,
+  closers: Closer[],
+) {
+  const { ledger, engine } = evidence;
+  const shared = { journal: paths.journal, ledger, clock: Date.now, log };
+  const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
+  const kaizen = await openKaizen(
+    { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
+    config.isKaizenScheduled,
+    store,
+  );
+  closers.push(() => kaizen.close());
+  const credibility = await openCredibility({
+    ...shared,
+    engine,
+    isWanted,
+    rules: seeds,
+    config: SHIPPED,
+  });
+  closers.push(() => credibility.close());
+  return { kaizen, credibility };
+}
+
+function openDecisions(config: ServeConfig): OpenDecisionLog {
+  const { httpThreads, scoring, decisionsPerSecond } = config;
+  const poolThreads = scoring === "inline" ? 0 : defaultThreads();
+  return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
+}
+
+function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
+  return openScoringPool(config.scoring, {
+    memory: evidence.engineMemory,
+    vaultMemory: evidence.sources.vault.memory,
+    isReservedEnabled: config.isReservedEnabled,
+    decisionRings: decisions.poolRings,
+  });
+}
+
+function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): Promise<OpenStore> {
+  return startStore({
+    dataDir: config.dataDir,
+    rings: decisions.rings,
+    decisionsKeptDays: config.decisionsKeptDays,
+    outcomesKeptDays: config.outcomesKeptDays,
+    log: (event, detail) => log.warn(event, { detail }),
+  });
+}
+
+/** A port that is taken is the operator's to mend: one sentence, no stack. */
+function asFailure(error: unknown): never {
+  throw new CommandFailure((error as Error).message);
+}
+
+interface Parts extends Ground {
+  scorer: ScoringPool | undefined;
+  reporters: ReporterKeys;
+  kaizen: OpenKaizen;
+  credibility: OpenCredibility;
+}
+
+function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
+  const { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility } = parts;
+  const { bureau, engine, ledger, sources } = evidence;
+  return {
+    bureau,
+    keyring,
+    store,
+    vault: sources.vault,
+    reporters,
+    kaizen: kaizen.kaizen,
+    credibility: credibility.credibility,
+    ...(scorer === undefined ? {} : { scorer }),
+    clock: Date.now,
+    logger: log,
+    rateLimits: config.rateLimits,
+    health: { isReady: () => readiness(ledger, store.status().failure) },
+    version: versionOf(),
+    vitals: () => ({
+      configVersion: engine.activeConfigVersion,
+      agents: engine.agentCount,
+      gauges: {
+        ...ledgerGauges(ledger),
+        evidence_unindexed: sources.vault.backlogCount,
+        store_position: store.status().appliedLsn,
+        ...decisions.gauges(),
+      },
+    }),
+  };
+}
+
+/** Last opened, first closed; each is closed once, whatever became of the others. */
+async function closeAll(closers: Closer[]): Promise<void> {
+  let failure: unknown;
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
+    try {
+      await close();
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+}
+
+async function makeAdminKey(keyring: Keyring): Promise<string> {
+  const scopes = SCOPES.filter((scope) => scope === "admin");
+  const { key } = await keyring.create({ tenant: "operator", scopes, label: "first start" });
+  return key;
+}
+
+/** An address to paste: the unspecified address is reached through the loopback. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The version of the package, as `--version` and the service itself name it. */
+export function versionOf(): string {
+  const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
+  return manifest.version;
+}

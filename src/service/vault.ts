@@ -1,0 +1,58 @@
+// Composition of the evidence vault: a vault over the ledger's journal, filled from what the
+// journal already holds. The ledger knows where its sources stand: only those are read at start,
+// and their texts are indexed afterwards.
+import { dirname } from "node:path";
+
+import { openAssessingPool } from "../threads/texts/pool.ts";
+import { openAssessor, payloadAt } from "../threads/texts/records.ts";
+import { loadBureauKey } from "../journal/signing-key.ts";
+import { dataPaths } from "../journal/data-directory.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { readFrames } from "../journal/places.ts";
+import type { OpenLedger } from "../ledger/client.ts";
+import { DeferringAssessor, type LaterAssessment } from "../vault/assessment/deferring-assessor.ts";
+import { isVaultEvent } from "../vault/sources/events.ts";
+import type { RootSigner } from "../vault/sources/signed-root.ts";
+import { createVaultMemory } from "../vault/memory.ts";
+import { Vault } from "../vault/vault.ts";
+
+export interface OpenVault {
+  readonly vault: Vault;
+  /** The HTTP thread's: large texts go to a thread of their own. */
+  readonly assessor: DeferringAssessor;
+  /** What the assessors of all threads turn to for those texts. */
+  readonly assessLater: LaterAssessment;
+  close(): Promise<void>;
+}
+
+/** Opens the vault of this process. Throws JournalDamaged when a durable record does not verify. */
+export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
+  const memory = createVaultMemory(journal);
+  const pool = openAssessingPool(memory);
+  const vault = new Vault({
+    memory,
+    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
+    clock: Date.now,
+    signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
+    measure: pool.measure,
+    indexLater: pool.index,
+  });
+  readFrames(nodeFiles, journal, ledger.sources, (bytes, at, place) => {
+    const payload = payloadAt(bytes, at);
+    if (isVaultEvent(payload)) vault.replay(payload, place);
+  });
+  // A large text may come first, and its thread would start too late for it.
+  if (vault.backlogCount > 0) pool.warm();
+  const inline = openAssessor(memory, Date.now);
+  return {
+    vault,
+    assessor: new DeferringAssessor(inline, pool.assess),
+    assessLater: pool.assess,
+    close: () => pool.close(),
+  };
+}
+
+/** The key that signs the journal signs the vault's roots; the ledger has made it by now. */
+function bureauSigner(path: string): RootSigner {
+  return loadBureauKey(path, false);
+}

@@ -1,0 +1,269 @@
+// The store as the main thread sees it: starts the thread, passes queries, keeps its last state.
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import { ServiceFault } from "../contract/faults.ts";
+import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
+import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
+import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents } from "./store.ts";
+
+/** Queries waiting or running: they run one at a time, so more would only time out. */
+export const QUERIES_MAX = 16;
+/** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
+const FINDS_MAX = 1000;
+/** Events waiting to be committed. */
+const NOTES_MAX = 10_000;
+const MEMORY_MEGABYTES = 512;
+export const DECISIONS_KEPT_DAYS = 90;
+/** Thirteen months: a year can be compared with the one before. */
+export const OUTCOMES_KEPT_DAYS = 396;
+
+export interface StoreOptions {
+  dataDir: string;
+  /** True when no ledger runs beside it: the store reads the journal's end by itself. */
+  isStandalone?: boolean;
+  /** Rings of the threads that decide (decision-layout.ts). */
+  rings?: readonly SharedArrayBuffer[];
+  /** Rows of the decision log are kept this long. */
+  decisionsKeptDays?: number;
+  /** Rows of outcomes are kept this long; daily counts stay. */
+  outcomesKeptDays?: number;
+  /** At least 512. */
+  memoryMegabytes?: number;
+  /** Told of rebuilds and failures, one line each. */
+  log?: (event: string, detail: string) => void;
+  /** The thread's file; the default is the composition root's. */
+  entry?: URL;
+}
+
+export interface OpenStore extends Store {
+  /** Give this to startLedger as `storePort`. */
+  readonly ledgerPort: MessagePort;
+  /** The last state heard of. */
+  status(): StoreState;
+}
+
+/**
+ * Claims the data directory and starts the store thread. Resolves at once with a ledger (the store
+ * catches up in its own time); on its own, once everything in the journal is applied.
+ * @throws DataDirectoryInUse when another process owns the directory.
+ */
+export async function startStore(options: StoreOptions): Promise<OpenStore> {
+  const claim = await claimDataDirectory(options.dataDir);
+  const channel = new MessageChannel();
+  const data: StoreThreadData = {
+    journal: claim.paths.journal,
+    store: claim.paths.store,
+    memoryMegabytes: options.memoryMegabytes ?? MEMORY_MEGABYTES,
+    isStandalone: options.isStandalone ?? false,
+    rings: options.rings ?? [],
+    decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
+    outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
+  };
+  const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
+    name: "store",
+    workerData: { ...data, ledgerPort: channel.port2 },
+    transferList: [channel.port2],
+  });
+  const client = new StoreClient(worker, claim, channel.port1, options.log ?? (() => undefined));
+  if (!data.isStandalone) return client;
+  try {
+    await client.firstState();
+    await client.appliedUpTo(client.status().durableLsn);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+  return client;
+}
+
+interface Asked {
+  resolve: (result: never) => void;
+  reject: (error: Error) => void;
+}
+
+interface Waiting {
+  lsn: number;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+const STATE_START: StoreState = {
+  appliedLsn: 0,
+  durableLsn: 0,
+  outcomeCount: 0,
+  rebuildCount: 0,
+  failure: "",
+};
+
+class StoreClient implements OpenStore {
+  readonly ledgerPort: MessagePort;
+  private readonly worker: Worker;
+  private readonly claim: DataDirectoryClaim;
+  private readonly log: (event: string, detail: string) => void;
+  private state = STATE_START;
+  private asked = new Map<number, Asked>();
+  private waiting: Waiting[] = [];
+  private heard: Waiting[] = [];
+  private nextId = 1;
+  private askedCount = 0;
+  private findCount = 0;
+  private noteCount = 0;
+  private isOver = false;
+  private whenExited: Promise<void>;
+
+  constructor(
+    worker: Worker,
+    claim: DataDirectoryClaim,
+    ledgerPort: MessagePort,
+    log: (event: string, detail: string) => void,
+  ) {
+    this.worker = worker;
+    this.claim = claim;
+    this.ledgerPort = ledgerPort;
+    this.log = log;
+    worker.on("message", (message: FromStore) => this.receive(message));
+    worker.on("error", (error) => this.log("store_thread_failed", String(error)));
+    this.whenExited = new Promise((resolve) => {
+      worker.once("exit", () => {
+        this.end();
+        resolve();
+      });
+    });
+  }
+
+  status(): StoreState {
+    return this.state;
+  }
+
+  notify(position: number): void {
+    if (!this.isOver) this.send({ kind: "notify", lsn: position });
+  }
+
+  query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
+    return this.ask({ name: "query", sql, limits, tenant });
+  }
+
+  async findSigned(id: SignedId): Promise<SignedRecords> {
+    if (this.findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
+    this.findCount++;
+    try {
+      return await this.call({ name: "findSigned", id });
+    } finally {
+      this.findCount--;
+    }
+  }
+
+  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return this.ask({ name: "decisions", filter });
+  }
+
+  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
+    return this.ask({ name: "reviews", filter, isOpen });
+  }
+
+  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
+    return this.ask({ name: "exportDays", view, sinceMs, tenant });
+  }
+
+  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
+    return this.ask({ name: "exportDay", view, day, sinceMs, tenant });
+  }
+
+  async note<Table extends keyof StoreEvents>(
+    table: Table,
+    event: StoreEvents[Table],
+  ): Promise<void> {
+    if (this.noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
+    this.noteCount++;
+    try {
+      await this.call({ name: "note", table, event });
+    } finally {
+      this.noteCount--;
+    }
+  }
+
+  /** Whatever is read waits in one line: more would only time out. */
+  private async ask<T>(call: StoreCall): Promise<T> {
+    if (this.askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.askedCount++;
+    try {
+      return await this.call<T>(call);
+    } finally {
+      this.askedCount--;
+    }
+  }
+
+  private call<T>(call: StoreCall): Promise<T> {
+    if (this.isOver) return Promise.reject(unavailable());
+    return new Promise((resolve, reject) => {
+      const id = this.nextId++;
+      this.asked.set(id, { resolve, reject });
+      this.send({ kind: "call", id, call });
+    });
+  }
+
+  appliedUpTo(position: number): Promise<void> {
+    if (this.state.appliedLsn >= position) return Promise.resolve();
+    if (this.isOver) return Promise.reject(unavailable());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ lsn: position, resolve, reject });
+    });
+  }
+
+  /** Resolves with the first state told after the start. */
+  firstState(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.heard.push({ lsn: 0, resolve, reject });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (!this.isOver) this.send({ kind: "close" });
+    await this.whenExited;
+    this.ledgerPort.close();
+    await this.claim.release();
+  }
+
+  private send(message: ToStore): void {
+    this.worker.postMessage(message, []);
+  }
+
+  private receive(message: FromStore): void {
+    if (message.kind === "state") {
+      this.hearState(message.state);
+    } else if (message.kind === "log") {
+      this.log(message.event, message.detail);
+    } else {
+      const asked = this.asked.get(message.id);
+      this.asked.delete(message.id);
+      if (message.kind === "answer") asked?.resolve(message.result as never);
+      else asked?.reject(new ServiceFault(message.code, message.detail));
+    }
+  }
+
+  private hearState(state: StoreState): void {
+    this.state = state;
+    for (const entry of this.heard.splice(0)) entry.resolve();
+    const reached = this.waiting.filter((entry) => entry.lsn <= state.appliedLsn);
+    this.waiting = this.waiting.filter((entry) => entry.lsn > state.appliedLsn);
+    for (const entry of reached) entry.resolve();
+  }
+
+  private end(): void {
+    this.isOver = true;
+    for (const asked of this.asked.values()) asked.reject(unavailable());
+    for (const entry of [...this.waiting, ...this.heard]) entry.reject(unavailable());
+    this.asked.clear();
+    this.waiting = [];
+    this.heard = [];
+  }
+}
+
+function overloaded(detail: string): ServiceFault {
+  return new ServiceFault("overloaded", detail);
+}
+
+function unavailable(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the outcome store is not running");
+}

@@ -1,0 +1,159 @@
+// The reading end of a decision ring: fills columns from what is there and gives the room back only
+// when told that it is safely stored.
+import {
+  CONTROL_BYTES,
+  FLAG_FLAGGED,
+  FLAG_LET_THROUGH,
+  HEAD,
+  INDEX_COUNT,
+  INPUT_COUNT,
+  NUMBER_COUNT,
+  OFFSET_INDEXES,
+  OFFSET_LENGTHS,
+  OFFSET_NUMBERS,
+  OFFSET_TEXTS,
+  RING_BYTES,
+  TAIL,
+  TEXT_COUNT,
+} from "./ring-layout.ts";
+
+/** Rows by column, in the order of a record: indexes, numbers and inputs, texts. */
+export interface DecisionColumns {
+  count: number;
+  indexes: number[][];
+  numbers: number[][];
+  texts: string[][];
+}
+
+export function emptyColumns(): DecisionColumns {
+  const columns = (count: number) => Array.from({ length: count }, () => []);
+  return {
+    count: 0,
+    indexes: columns(INDEX_COUNT),
+    numbers: columns(NUMBER_COUNT + INPUT_COUNT),
+    texts: columns(TEXT_COUNT),
+  };
+}
+
+/** Adds the records of a stretch of bytes as `copy` gave it. */
+export function readRecords(columns: DecisionColumns, bytes: Buffer): void {
+  // Numbers are read in place: the copy must begin at a multiple of eight.
+  const aligned = new Uint8Array(new ArrayBuffer(bytes.length));
+  aligned.set(bytes);
+  const views = viewsOf(aligned.buffer, 0, aligned.length);
+  for (let at = 0; at < aligned.length; at += views.words[at / 4]!) readRecord(columns, views, at);
+}
+
+const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;
+
+function isUrgent(flags: number): boolean {
+  return (flags & FLAG_LET_THROUGH) === 0 || (flags & FLAG_FLAGGED) !== 0;
+}
+
+interface Views {
+  bytes: Buffer;
+  lengths: Uint16Array;
+  words: Uint32Array;
+  numbers: Float64Array;
+}
+
+function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views {
+  return {
+    bytes: Buffer.from(buffer as ArrayBuffer, offset, length),
+    lengths: new Uint16Array(buffer, offset, length / 2),
+    words: new Uint32Array(buffer, offset, length / 4),
+    numbers: new Float64Array(buffer, offset, length / 8),
+  };
+}
+
+function readRecord(columns: DecisionColumns, views: Views, at: number): void {
+  const { indexes, numbers, texts } = columns;
+  for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
+  const from = (at + OFFSET_NUMBERS) / 8;
+  for (let i = 0; i < numbers.length; i += 1) numbers[i]!.push(views.numbers[from + i]!);
+  let start = at + OFFSET_TEXTS;
+  for (let i = 0; i < TEXT_COUNT; i += 1) {
+    const end = start + views.lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
+    texts[i]!.push(end === start ? "" : views.bytes.toString("utf8", start, end));
+    start = end;
+  }
+  columns.count += 1;
+}
+
+export class DecisionReader {
+  readonly #control: Int32Array;
+  readonly #views: Views;
+  /** Up to here no record is urgent; ahead of the tail. */
+  #looked = 0;
+
+  constructor(ring: SharedArrayBuffer) {
+    this.#control = new Int32Array(ring, 0, 4);
+    this.#views = viewsOf(ring, CONTROL_BYTES, RING_BYTES);
+  }
+
+  /** Bytes waiting to be read. */
+  get used(): number {
+    return (Atomics.load(this.#control, HEAD) - Atomics.load(this.#control, TAIL)) >>> 0;
+  }
+
+  /** Whether something waits that must not be lost: a denial, or what a person is to look at. */
+  hasUrgent(): boolean {
+    const head = Atomics.load(this.#control, HEAD) >>> 0;
+    const tail = Atomics.load(this.#control, TAIL) >>> 0;
+    // What was looked at may have been released since.
+    const isBehind = (this.#looked - tail) >>> 0 > (head - tail) >>> 0;
+    let position = isBehind ? tail : this.#looked;
+    while (position !== head) {
+      const at = position & (RING_BYTES - 1);
+      const length = this.#views.words[at / 4]!;
+      if (length > 0 && isUrgent(this.#views.bytes[at + FLAGS_AT]!)) break;
+      position = (position + (length === 0 ? RING_BYTES - at : length)) >>> 0;
+    }
+    this.#looked = position;
+    return position !== head;
+  }
+
+  /**
+   * Copies up to `countMax` records, as they are, into `parts`; at most two stretches, for the
+   * ring's end. Returns the position to release them with.
+   */
+  copy(parts: Uint8Array[], countMax = Number.POSITIVE_INFINITY): number {
+    let from = -1;
+    let to = -1;
+    const flush = () => {
+      if (to > from) parts.push(new Uint8Array(this.#views.bytes.subarray(from, to)));
+    };
+    const position = this.#walk(countMax, (at, length) => {
+      if (at !== to) {
+        flush();
+        from = at;
+      }
+      to = at + length;
+    });
+    flush();
+    return position;
+  }
+
+  #walk(countMax: number, visit: (at: number, length: number) => void): number {
+    const head = Atomics.load(this.#control, HEAD) >>> 0;
+    let tail = Atomics.load(this.#control, TAIL) >>> 0;
+    for (let count = 0; tail !== head && count < countMax;) {
+      const at = tail & (RING_BYTES - 1);
+      const length = this.#views.words[at / 4]!;
+      if (length === 0) {
+        tail = (tail + RING_BYTES - at) >>> 0;
+        continue;
+      }
+      visit(at, length);
+      tail = (tail + length) >>> 0;
+      count += 1;
+    }
+    return tail;
+  }
+
+  /** Gives the room up to `position` back to the writer and wakes it if it waits for some. */
+  release(position: number): void {
+    Atomics.store(this.#control, TAIL, position | 0);
+    Atomics.notify(this.#control, TAIL);
+  }
+}

@@ -1,0 +1,270 @@
+// The writing end of the decision log: a ring of bytes in shared memory, one writer and one reader,
+// no locks and no allocation. What lets through is dropped when the ring is three quarters full;
+// denials have the last quarter, then wait in this thread's memory, then push back.
+import { NOT_APPLICABLE } from "../../contract/decisions.ts";
+import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import {
+  CONTROL_BYTES,
+  DROP_BYTES,
+  DROPPED,
+  FLAG_ENFORCED,
+  FLAG_FLAGGED,
+  FLAG_KNOWN,
+  FLAG_LET_THROUGH,
+  FLAG_RESERVED,
+  HEAD,
+  INPUT_COUNT,
+  NUMBER_COUNT,
+  OFFSET_INDEXES,
+  OFFSET_LENGTHS,
+  OFFSET_NUMBERS,
+  OFFSET_TEXTS,
+  RECORDED,
+  RING_BYTES,
+  TAIL,
+} from "./ring-layout.ts";
+
+/** Denials that did not fit, waiting in the writer's own memory. */
+const WAITING_MAX = 16_384;
+const REFILL_INTERVAL_MS = 20;
+
+/** The bytes a record may lie in, as the views it is written through. */
+interface Target {
+  bytes: Uint8Array;
+  lengths: Uint16Array;
+  words: Uint32Array;
+  numbers: Float64Array;
+}
+
+function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Target {
+  return {
+    bytes: new Uint8Array(buffer, offset, length),
+    lengths: new Uint16Array(buffer, offset, length / 2),
+    words: new Uint32Array(buffer, offset, length / 4),
+    numbers: new Float64Array(buffer, offset, length / 8),
+  };
+}
+
+/** Legs that let through, recorded per second and thread unless told otherwise. */
+export const LET_THROUGH_PER_SECOND = 250;
+
+export interface DecisionRingOptions {
+  /** Legs that let through beyond so many in one second are dropped and counted. */
+  letThroughPerSecond?: number;
+  /**
+   * How long a denial may hold up the thread when the ring is full. 0 for a thread that serves:
+   * there it waits in memory instead. A pool thread has no turns of an event loop to wait with.
+   */
+  waitMs: number;
+}
+
+/** The writing end; one per thread that decides. */
+export class DecisionRing implements DecisionLog {
+  readonly #control: Uint32Array;
+  readonly #gate: Int32Array;
+  readonly #ring: Target;
+  readonly #waitMs: number;
+  readonly #perSecond: number;
+  #second = 0;
+  #letThrough = 0;
+  #waiting: Uint8Array[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ring: SharedArrayBuffer, options: DecisionRingOptions) {
+    this.#control = new Uint32Array(ring, 0, 4);
+    this.#gate = new Int32Array(ring, 0, 4);
+    this.#ring = targetOf(ring, CONTROL_BYTES, RING_BYTES);
+    this.#waitMs = options.waitMs;
+    this.#perSecond = options.letThroughPerSecond ?? LET_THROUGH_PER_SECOND;
+  }
+
+  mayRecord(nowMs: number): boolean {
+    const second = Math.trunc(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#letThrough = 0;
+    }
+    this.#letThrough += 1;
+    if (this.#letThrough <= this.#perSecond) return true;
+    this.#control[DROPPED]! += 1;
+    return false;
+  }
+
+  record(entry: DecisionEntry): void {
+    const bytesMax = bytesMaxOf(entry);
+    const mayDrop = entry.isLetThrough && !entry.isFlagged;
+    const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
+    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry));
+    else if (mayDrop) this.#control[DROPPED]! += 1;
+    else this.#keep(entry, bytesMax);
+  }
+
+  /** Resolves once nothing waits outside the ring; the reader must be at work. */
+  async flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      this.#refill();
+      if (this.#waiting.length > 0) {
+        await new Promise((resolve) => setTimeout(resolve, REFILL_INTERVAL_MS));
+      }
+    }
+  }
+
+  /** Where `length` contiguous bytes are free without filling more than `usedMax`, or -1. */
+  #reserve(length: number, usedMax: number): number {
+    const head = this.#control[HEAD]!;
+    const used = (head - Atomics.load(this.#control, TAIL)) >>> 0;
+    const at = head & (RING_BYTES - 1);
+    const rest = RING_BYTES - at;
+    if (length <= rest) return used + length <= usedMax ? at : -1;
+    if (used + rest + length > usedMax) return -1;
+    this.#ring.words[at / 4] = 0;
+    Atomics.store(this.#control, HEAD, (head + rest) >>> 0);
+    return 0;
+  }
+
+  #publish(at: number, length: number): void {
+    const head = this.#control[HEAD]!;
+    this.#ring.words[at / 4] = length;
+    // The store is what makes the bytes before it visible to the reader.
+    Atomics.store(this.#control, HEAD, (head + length) >>> 0);
+    // Only this thread writes it: a torn read of a counter does no harm.
+    this.#control[RECORDED]! += 1;
+  }
+
+  /** Back-pressure: a denial that cannot be kept is not given. */
+  #keep(entry: DecisionEntry, bytesMax: number): void {
+    if (this.#waitMs > 0) {
+      this.#waitAndWrite(entry, bytesMax);
+      return;
+    }
+    if (this.#waiting.length >= WAITING_MAX) throw saturated();
+    const aside = targetOf(new ArrayBuffer(bytesMax), 0, bytesMax);
+    const length = writeEntry(aside, 0, entry);
+    aside.words[0] = length;
+    this.#waiting.push(aside.bytes.subarray(0, length));
+    this.#timer ??= setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
+  }
+
+  #refill(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    let count = 0;
+    for (const bytes of this.#waiting) {
+      const at = this.#reserve(bytes.length, RING_BYTES);
+      if (at < 0) break;
+      this.#ring.bytes.set(bytes, at);
+      this.#publish(at, bytes.length);
+      count++;
+    }
+    this.#waiting = this.#waiting.slice(count);
+    if (this.#waiting.length > 0) {
+      this.#timer = setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
+    }
+  }
+
+  #waitAndWrite(entry: DecisionEntry, bytesMax: number): void {
+    const tail = this.#gate[TAIL]!;
+    Atomics.wait(this.#gate, TAIL, tail, this.#waitMs);
+    const at = this.#reserve(bytesMax, RING_BYTES);
+    if (at < 0) throw saturated();
+    this.#publish(at, writeEntry(this.#ring, at, entry));
+  }
+}
+
+function saturated(): ServiceFault {
+  return new ServiceFault("overloaded", "the decision log cannot keep up");
+}
+
+const encoder = new TextEncoder();
+
+/** Bytes an entry takes at most: every UTF-16 unit is up to three bytes. */
+function bytesMaxOf(entry: DecisionEntry): number {
+  let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
+  units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
+  units += entry.configVersion.length + entry.principal.tenant.length;
+  units += entry.principal.keyId.length;
+  const { reasonCodes } = entry;
+  for (let index = 0; index < reasonCodes.length; index += 1) {
+    units += reasonCodes[index]!.length + 1;
+  }
+  return (OFFSET_TEXTS + 3 * units + 7) & ~7;
+}
+
+/** Writes all but the length at `at` of `target`; returns it, a multiple of 8. */
+function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
+  const { bytes, lengths } = target;
+  writeIndexes(bytes, at + OFFSET_INDEXES, entry);
+  writeNumbers(target.numbers, (at + OFFSET_NUMBERS) / 8, entry);
+  const slot = (at + OFFSET_LENGTHS) / 2;
+  let to = at + OFFSET_TEXTS;
+  to += lengths[slot] = writeText(bytes, to, entry.requestId);
+  to += lengths[slot + 1] = writeText(bytes, to, entry.principal.tenant);
+  to += lengths[slot + 2] = writeText(bytes, to, entry.principal.keyId);
+  to += lengths[slot + 3] = writeText(bytes, to, entry.subject);
+  to += lengths[slot + 4] = writeText(bytes, to, entry.viewer);
+  to += lengths[slot + 5] = writeText(bytes, to, entry.action);
+  to += lengths[slot + 6] = writeText(bytes, to, entry.logReason);
+  to += lengths[slot + 7] = writeText(bytes, to, entry.hardFailureCode);
+  to += lengths[slot + 8] = writeText(bytes, to, entry.configVersion);
+  to += lengths[slot + 9] = writeCodes(bytes, to, entry.reasonCodes);
+  return (to - at + 7) & ~7;
+}
+
+function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void {
+  bytes[at] = entry.kindIndex;
+  bytes[at + 1] = entry.legIndex;
+  bytes[at + 2] = entry.toolLevelIndex;
+  bytes[at + 3] = entry.verdictIndex;
+  bytes[at + 4] = entry.decisionIndex;
+  bytes[at + 5] = entry.legDecisionIndex;
+  bytes[at + 6] = entry.tierIndex;
+  bytes[at + 7] = entry.regimeIndex < 0 ? NOT_APPLICABLE : entry.regimeIndex;
+  bytes[at + 8] =
+    (entry.isLetThrough ? FLAG_LET_THROUGH : 0) |
+    (entry.isFlagged ? FLAG_FLAGGED : 0) |
+    (entry.isKnown ? FLAG_KNOWN : 0) |
+    (entry.isReserved ? FLAG_RESERVED : 0) |
+    (entry.principal.isShadow ? 0 : FLAG_ENFORCED);
+}
+
+function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): void {
+  numbers[at] = entry.evaluatedAtMs;
+  numbers[at + 1] = entry.stakes;
+  numbers[at + 2] = entry.failureProbability;
+  numbers[at + 3] = entry.failureOptimistic;
+  numbers[at + 4] = entry.failurePessimistic;
+  numbers[at + 5] = entry.scoreInternal;
+  numbers[at + 6] = entry.scoreEffective;
+  numbers[at + 7] = entry.stakesMax;
+  numbers[at + 8] = entry.scoreMinimum;
+  const { inputs } = entry;
+  const from = at + NUMBER_COUNT;
+  for (let index = 0; index < INPUT_COUNT; index += 1) numbers[from + index] = inputs[index]!;
+}
+
+/** Texts are nearly always ASCII; the encoder takes the others. */
+function writeText(bytes: Uint8Array, at: number, text: string): number {
+  const { length } = text;
+  for (let index = 0; index < length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) {
+      const encoded = encoder.encode(text);
+      bytes.set(encoded, at);
+      return encoded.length;
+    }
+    bytes[at + index] = code;
+  }
+  return length;
+}
+
+const COMMA = 0x2c;
+
+function writeCodes(bytes: Uint8Array, at: number, codes: readonly string[]): number {
+  let to = at;
+  for (let index = 0; index < codes.length; index += 1) {
+    if (index > 0) bytes[to++] = COMMA;
+    to += writeText(bytes, to, codes[index]!);
+  }
+  return to - at;
+}

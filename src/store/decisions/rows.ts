@@ -1,0 +1,255 @@
+// Decisions in the store: the table that rings are drained into, as they come, and the view that
+// gives its numbers their names. Codes stay codes in the table: ten texts a row are dear enough.
+import type { DecisionFilter, LoggedLeg, ReplayableLeg } from "../../contract/decisions.ts";
+import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
+import {
+  DECISIONS,
+  FEATURES,
+  REGIMES,
+  TIERS,
+  TOOL_LEVELS,
+  VERDICTS,
+} from "../../contract/vocabulary.ts";
+import {
+  FLAG_ENFORCED,
+  FLAG_FLAGGED,
+  FLAG_KNOWN,
+  FLAG_LET_THROUGH,
+  FLAG_RESERVED,
+} from "./ring-layout.ts";
+import type { DecisionColumns } from "./ring-reader.ts";
+import type { Connection } from "../duckdb.ts";
+import type { View } from "../view.ts";
+
+/** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (decision-layout.ts). */
+const INDEXES = [
+  "kind_index",
+  "leg_index",
+  "tool_level_index",
+  "verdict_index",
+  "decision_index",
+  "leg_decision_index",
+  "tier_index",
+  "regime_index",
+  "flag_bits",
+];
+const NUMBERS = [
+  "evaluated_ms",
+  "stakes",
+  "failure_probability",
+  "failure_optimistic",
+  "failure_pessimistic",
+  "internal_score",
+  "effective_score",
+  "stakes_max",
+  "minimum_score",
+];
+/** LEG_INPUTS of assembly/layout.ts; the empty ones are the engine's own scratch. */
+const INPUTS = [
+  "",
+  "log_odds",
+  "log_odds_sd",
+  "mean",
+  "viewer_mean",
+  "evidence_weight",
+  "stakes_proven",
+  "mean_variance",
+  ...FEATURES.map((name) => `x_${name}`),
+  "base_rate",
+  "viewer_variance",
+  "batch",
+  "standing_bits",
+  "failure_weight",
+  "",
+  "",
+  "",
+  "",
+  "shock_days",
+];
+const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
+const TEXTS = [
+  "request_id",
+  "tenant",
+  "key_id",
+  "subject",
+  "viewer",
+  "action",
+  "log_reason",
+  "hard_failure",
+  "config_version",
+  "reason_codes",
+];
+
+const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
+  ...INDEXES.map((name) => [name, "UTINYINT"] as const),
+  ...NUMBERS.map((name) => [name, "DOUBLE"] as const),
+  ...NAMED_INPUTS.map((name) => [name, "DOUBLE"] as const),
+  ...TEXTS.map((name) => [name, "VARCHAR"] as const),
+];
+
+/** The view's columns: expression, name, what analysts read about it. */
+const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
+  ["epoch_ms(CAST(evaluated_ms AS BIGINT))", "evaluated_at", "when it was decided, UTC"],
+  ["request_id", "request_id", "id of the answer; outcomes name it as theirs"],
+  [word(DECISION_KINDS, "kind_index"), "kind", "verify, check or handshake; gateways ask verify"],
+  [word(DECISION_LEGS, "leg_index"), "leg", "direction; a handshake has one row for each"],
+  ["tenant", "tenant", "tenant of the asking key"],
+  ["key_id", "key_id", "the asking key"],
+  ["subject", "subject", "the agent judged"],
+  ["nullif(viewer, '')", "viewer", "the other party of a handshake, else null"],
+  ["nullif(action, '')", "action", "what verify was asked about, else null"],
+  [word(TOOL_LEVELS, "tool_level_index"), "tool_level", "L0 to L3, verify only"],
+  ["stakes", "stakes", "value at risk, in the tenant's unit"],
+  [word(VERDICTS, "verdict_index"), "verdict", "what the policy said, verify only"],
+  [word(DECISIONS, "decision_index"), "decision", "what the scores said, of the whole answer"],
+  [word(DECISIONS, "leg_decision_index"), "leg_decision", "what the score of this leg said"],
+  [
+    `if(${flag(FLAG_LET_THROUGH)} OR NOT ${flag(FLAG_ENFORCED)}, 'allow', 'deny')`,
+    "effective",
+    "what it came to for the caller: allow or deny; a shadow key is always allowed",
+  ],
+  [flag(FLAG_ENFORCED), "enforced", "false: the key was in shadow mode"],
+  [flag(FLAG_FLAGGED), "flagged", "marked for a person to look at"],
+  [flag(FLAG_KNOWN), "known", "false: the agent had no history"],
+  [flag(FLAG_RESERVED), "is_test", "a reserved test agent: the features say nothing"],
+  ["internal_score", "internal_score", "300 to 850"],
+  ["effective_score", "effective_score", "300 to 850, pessimistic"],
+  ["minimum_score", "minimum_score", "what the key asked for, verify only, else 0"],
+  ["failure_probability", "failure_probability", "expected, 0 to 1"],
+  ["failure_optimistic", "failure_optimistic", "lower end, 0 to 1"],
+  ["failure_pessimistic", "failure_pessimistic", "upper end, 0 to 1"],
+  [word(TIERS, "tier_index"), "tier", "A to D, or REVIEW"],
+  [word(REGIMES, "regime_index"), "regime", "stable, drifting or shock; null without history"],
+  ["if(isinf(stakes_max), NULL, stakes_max)", "max_stakes", "largest stakes no stricter"],
+  ["nullif(log_reason, '')", "log_reason", "the rule that decided, verify only"],
+  ["nullif(hard_failure, '')", "hard_failure", "broken provenance, or null"],
+  [
+    "if(reason_codes = '', [], string_split(reason_codes, ','))",
+    "reason_codes",
+    "by weight, at most four",
+  ],
+  ["config_version", "config_version", "the scoring config that answered"],
+];
+
+function word(words: readonly string[], column: string): string {
+  // Behind the last word (255: does not apply) a list gives null.
+  return `[${words.map((each) => `'${each}'`).join(", ")}][CAST(${column} AS INTEGER) + 1]`;
+}
+
+function flag(bit: number): string {
+  return `((flag_bits & ${bit}) <> 0)`;
+}
+
+export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_taken"];
+
+/** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
+export function decisionTables(): string[] {
+  const columns = TABLE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`).join(", ");
+  return [
+    `CREATE TABLE decision_rows (${columns})`,
+    `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
+      kind VARCHAR NOT NULL, result VARCHAR NOT NULL, effective VARCHAR NOT NULL,
+      decisions BIGINT NOT NULL, stakes_total DOUBLE NOT NULL)`,
+    `CREATE TABLE spool_taken (file VARCHAR NOT NULL)`,
+  ];
+}
+
+/** The decisions in `rows`, codes turned into words. */
+export function decisionsOf(rows: string): string {
+  const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
+  return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")} FROM ${rows}`;
+}
+
+function dailyCounts(rows: string): string {
+  return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
+    coalesce(verdict, decision) AS result, effective, count(*) AS decisions,
+    sum(stakes) AS stakes_total FROM (${decisionsOf(rows)}) WHERE leg = 'a_to_b'`;
+}
+
+export const DECISION_VIEWS: Readonly<Record<string, View>> = {
+  decisions: {
+    sql: (from) => decisionsOf(from("decision_rows")),
+    comment: "the decision log: one row per leg, with the features it was judged from",
+    columns: [
+      ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),
+      ["mean", "subject mean: the check track, or in a handshake the handshake track"],
+      ["viewer_mean", "severity of the viewing party, handshake only"],
+      ["base_rate", "log-odds of failure of the whole population"],
+    ],
+  },
+  decisions_daily: {
+    sql: (from) => `SELECT day, tenant, kind, result, effective,
+      CAST(sum(decisions) AS BIGINT) AS decisions, sum(stakes_total) AS stakes_total
+      FROM (FROM ${from("decision_day_rows")}
+        UNION ALL ${dailyCounts(from("decision_rows"))} GROUP BY ALL)
+      GROUP BY ALL`,
+    comment: "decisions by day, tenant, kind and result; kept when rows are pruned",
+    columns: [],
+  },
+};
+
+/** Appends what was read from a ring, inside the open transaction. */
+export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
+  const { indexes, numbers, texts } = columns;
+  const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
+  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts];
+  const types = TABLE_COLUMNS.map(([, type]) => type);
+  return connection.appendColumns("decision_rows", types, all, columns.count);
+}
+
+/** Whether the rows of a file of the spool are in. */
+export async function isSpoolTaken(connection: Connection, file: string): Promise<boolean> {
+  const rows = await connection.rows("SELECT 1 FROM spool_taken WHERE file = $1::VARCHAR", [file]);
+  return rows.length > 0;
+}
+
+/** Notes a file of the spool, inside the transaction of its rows. */
+export async function takeSpool(connection: Connection, file: string): Promise<void> {
+  await connection.rows("INSERT INTO spool_taken VALUES ($1::VARCHAR)", [file]);
+}
+
+const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);
+
+/** Decisions, newest first, with their inputs. */
+export async function readDecisions(
+  connection: Connection,
+  filter: DecisionFilter,
+): Promise<ReplayableLeg[]> {
+  const conditions: string[] = [];
+  const parameters: string[] = [];
+  const where = (value: string | undefined, condition: (parameter: string) => string) => {
+    if (value === undefined) return;
+    parameters.push(value);
+    conditions.push(condition(`$${parameters.length}::VARCHAR`));
+  };
+  where(filter.tenant, (p) => `tenant = ${p}`);
+  where(filter.requestId, (p) => `request_id = ${p}`);
+  where(filter.agent, (p) => `(subject = ${p} OR viewer = ${p})`);
+  where(filter.sinceMs?.toString(), (p) => `evaluated_at >= epoch_ms(CAST(${p} AS BIGINT))`);
+  const rows = await connection.rows(
+    `SELECT ${[...LEG_COLUMNS, ...NAMED_INPUTS].join(", ")} FROM decisions
+     ${conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`}
+     ORDER BY evaluated_at DESC, request_id, leg LIMIT ${filter.limit}`,
+    parameters,
+  );
+  return rows.map(legOf);
+}
+
+function legOf(row: unknown[]): ReplayableLeg {
+  const leg = Object.fromEntries(LEG_COLUMNS.map((name, i) => [name, row[i]]));
+  let next = LEG_COLUMNS.length;
+  const inputs = INPUTS.map((name) => (name === "" ? 0 : row[next++]));
+  return { ...leg, inputs } as unknown as ReplayableLeg;
+}
+
+/**
+ * Turns what is older than `cutoffMs` (a midnight) into daily counts and takes the rows away.
+ * Inside the open transaction.
+ */
+export async function pruneDecisions(connection: Connection, cutoffMs: number): Promise<void> {
+  await connection.run(
+    `INSERT INTO decision_day_rows ${dailyCounts("decision_rows")}
+     AND evaluated_at < epoch_ms(CAST(${cutoffMs} AS BIGINT)) GROUP BY ALL`,
+  );
+  await connection.run(`DELETE FROM decision_rows WHERE evaluated_ms < ${cutoffMs}`);
+}

@@ -1,0 +1,200 @@
+// Decides whether a text is one statement that only reads, by DuckDB's own parser: it serialises
+// a SELECT to a tree and refuses everything else. The engine's own locks (read-only transaction, no
+// external access, settings locked) stand behind this; here go the SELECTs with side effects.
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { Connection } from "../duckdb.ts";
+import { VIEWS } from "./views.ts";
+
+/**
+ * Functions that may stand in FROM. Others exist that write though the statement reads (checkpoint,
+ * enable_logging) or run text as SQL (query, query_table).
+ */
+const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
+  "range",
+  "generate_series",
+  "unnest",
+  "repeat",
+  "repeat_row",
+  "json_each",
+  "json_tree",
+  "pragma_table_info",
+  "duckdb_columns",
+  "duckdb_functions",
+  "duckdb_keywords",
+  "duckdb_tables",
+  "duckdb_types",
+  "duckdb_views",
+  "test_all_types",
+]);
+
+/**
+ * Functions of expressions that may not be called: those with a side effect, and those whose
+ * answer is as large as a number says. The latter make gigabytes in one step that DuckDB 1.5
+ * neither counts against its memory limit nor can interrupt (measured: 40 s after the interrupt).
+ */
+const FORBIDDEN: ReadonlySet<string> = new Set([
+  "nextval",
+  "write_log",
+  "setseed",
+  "repeat",
+  "lpad",
+  "rpad",
+  "bar",
+  "format",
+  "printf",
+  "range",
+  "generate_series",
+  "list_resize",
+  "array_resize",
+  "bitstring",
+  "equi_width_bins",
+  // These only hold up whoever waits behind them.
+  "sleep_ms",
+  "pg_sleep",
+]);
+
+/** These answer from statistics and plans, which are of all tenants' rows. */
+const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set(["stats", "json_serialize_plan"]);
+const SHOWS_COUNTS: ReadonlySet<string> = new Set(["duckdb_tables"]);
+
+/** EXPLAIN is not serialised; what it explains is. */
+const EXPLAIN = /^\s*explain\s+(?:analyze\s+)?(?:\(\s*[a-z_]+(?:\s+[a-z_]+)?\s*\)\s*)?/i;
+
+interface Serialised {
+  error: boolean;
+  error_type?: string;
+  error_message?: string;
+  statements?: unknown[];
+}
+
+export function queryRejected(detail: string): ServiceFault {
+  return new ServiceFault("query_rejected", detail);
+}
+
+/**
+ * @param isTenants whether the rows of other tenants must stay out of reach.
+ * @returns for a tenant's query the views it reads.
+ * @throws ServiceFault `query_rejected`, unless `sql` is exactly one reading statement.
+ */
+export async function assertReadOnly(
+  connection: Connection,
+  sql: string,
+  isTenants: boolean,
+): Promise<ReadonlySet<string>> {
+  if (sql.length > BODY_BYTES_MAX) throw queryRejected("the query is too long");
+  // The binding has no text with a NUL: what is behind it would go unseen.
+  if (sql.includes("\0")) throw queryRejected("the query holds a NUL character");
+  const text = sql.replace(EXPLAIN, "");
+  // Plans tell how many rows there are of all tenants.
+  if (isTenants && text !== sql) throw queryRejected("EXPLAIN takes an administrator's key");
+  const [row] = await connection.rows(
+    "SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true)",
+    [text],
+  );
+  const tree = JSON.parse(String(row?.[0])) as Serialised;
+  if (tree.error) throw queryRejected(refusalOf(tree));
+  if (tree.statements?.length !== 1) {
+    throw queryRejected("the query must be exactly one statement");
+  }
+  const named: Named = { relations: [], ctes: new Set() };
+  assertHarmless(tree.statements, isTenants, named);
+  return isTenants ? assertDocumented(connection, named) : new Set();
+}
+
+function refusalOf(tree: Serialised): string {
+  if (tree.error_type === "not implemented") return "only SELECT statements are allowed";
+  return oneLine(tree.error_message ?? "the query does not parse");
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** What stands in FROM anywhere in a query, and the names that its WITH clauses give. */
+interface Named {
+  relations: Node[];
+  ctes: Set<string>;
+}
+
+/** Walks the tree without recursion: its depth is the caller's to choose. */
+function assertHarmless(statements: unknown[], isTenants: boolean, named: Named): void {
+  const pending: unknown[] = [...statements];
+  while (pending.length > 0) {
+    const node = pending.pop();
+    if (typeof node !== "object" || node === null) continue;
+    const { type, function_name: name, ...members } = node as Record<string, unknown>;
+    if (typeof name === "string") assertFunction(name.toLowerCase(), isTenants);
+    if (type === "BASE_TABLE") named.relations.push(members);
+    // A file by its path reads like a table. Exports lie where the engine may read for a moment.
+    if (type === "BASE_TABLE" && String(members["table_name"]).includes("/")) {
+      throw queryRejected("files cannot be read");
+    }
+    const ctes = (members["cte_map"] as { map?: { key: string }[] } | undefined)?.map ?? [];
+    for (const { key } of ctes) named.ctes.add(key.toLowerCase());
+    if (type === "TABLE_FUNCTION") {
+      // The call itself is judged here, by another list; only its arguments are expressions.
+      pending.push(argumentsOf(members["function"], isTenants));
+      delete members["function"];
+    }
+    pending.push(...Object.values(members));
+  }
+}
+
+/** The optimizer's own: they trust their arguments. */
+const INTERNAL = "__internal_";
+
+function assertFunction(name: string, isTenants: boolean): void {
+  const isForbidden = FORBIDDEN.has(name) || name.startsWith(INTERNAL);
+  if (isForbidden || (isTenants && FORBIDDEN_TO_TENANTS.has(name))) {
+    throw queryRejected(`function \`${name}\` is not allowed in an expression`);
+  }
+}
+
+/** The arguments of a table function that is allowed; throws for one that is not. */
+function argumentsOf(called: unknown, isTenants: boolean): unknown {
+  const { function_name: name, ...members } = called as Record<string, unknown>;
+  const known = String(name).toLowerCase();
+  const isAllowed = TABLE_FUNCTIONS.has(known) && !(isTenants && SHOWS_COUNTS.has(known));
+  if (!isAllowed) throw queryRejected(`table function \`${String(name)}\` is not allowed`);
+  return members;
+}
+
+/**
+ * A tenant's query reads the documented views, by their bare names: in its connection those are
+ * its own. A name that a WITH clause gives is good too, unless it is also that of something else
+ * in the database: then it could mean either, by where it stands.
+ */
+async function assertDocumented(
+  connection: Connection,
+  { relations, ctes }: Named,
+): Promise<ReadonlySet<string>> {
+  const views = new Set<string>();
+  const others = new Set<string>();
+  for (const { table_name: table, schema_name: schema, catalog_name: catalog } of relations) {
+    if (schema !== undefined || catalog !== undefined) {
+      throw queryRejected("views are read by their bare names");
+    }
+    const name = String(table).toLowerCase();
+    if (Object.hasOwn(VIEWS, name)) views.add(name);
+    else if (ctes.has(name)) others.add(name);
+    else throw queryRejected(`there is no view \`${String(table)}\``);
+  }
+  const existing = await connection.rows(
+    `SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()`,
+  );
+  const clash = existing.find(([name]) => others.has(String(name).toLowerCase()));
+  if (clash !== undefined) {
+    throw queryRejected(`\`${String(clash[0])}\` has another meaning here: choose another name`);
+  }
+  return views;
+}
+
+const DETAIL_LENGTH_MAX = 300;
+
+/** DuckDB's message as one line of ours: first line, lower-case start, no full stop. */
+export function oneLine(message: string): string {
+  const [first = ""] = message.split("\n", 1);
+  const line = first.replace(/^[A-Z][A-Za-z ]* Error: /, "").replace(/\.$/, "");
+  const isSentence = /^[A-Z][a-z ]/.test(line);
+  const lowered = isSentence ? line.charAt(0).toLowerCase() + line.slice(1) : line;
+  return lowered.slice(0, DETAIL_LENGTH_MAX);
+}

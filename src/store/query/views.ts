@@ -1,0 +1,81 @@
+// The documented views, as templates over the tables they read: once over everything, for the
+// operator, and again for a tenant's key, over the rows it may see. Both have the same columns.
+import { DECISION_VIEWS } from "../decisions/rows.ts";
+import type { Connection } from "../duckdb.ts";
+import { EVENT_VIEWS } from "../rows/events.ts";
+import { JOURNAL_VIEWS } from "../rows/journal.ts";
+import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
+import { type BaseTable, CATALOG, literal, type View, VISIBLE } from "../view.ts";
+
+export const VIEWS: Readonly<Record<string, View>> = {
+  ...OUTCOME_VIEWS,
+  ...DECISION_VIEWS,
+  ...EVENT_VIEWS,
+  ...JOURNAL_VIEWS,
+};
+
+/** The views over everything, with their comments. */
+export function viewStatements(): string[] {
+  const comment = (target: string, text: string) => `COMMENT ON ${target} IS ${literal(text)}`;
+  return Object.entries(VIEWS).flatMap(([name, { sql, comment: about, columns }]) => [
+    `CREATE VIEW ${name} AS ${sql((table) => table)}`,
+    comment(`VIEW ${name}`, about),
+    ...columns.map(([column, text]) => comment(`COLUMN ${name}.${column}`, text)),
+  ]);
+}
+
+/** What a tenant's rows are told by. */
+interface TenantScope {
+  tenant: string;
+  /** Namespaces whose agents it keeps the keys of. */
+  namespaces: readonly string[];
+}
+
+/**
+ * More rows than there can be. A LIMIT is a fence: DuckDB moves no condition of the query below
+ * it, so that none is ever evaluated on (and fails with the values of) a row of another tenant.
+ */
+const FENCE = "LIMIT 9223372036854775807";
+
+/** The rows of a table that a tenant may see, as it stands in FROM. */
+function visibleRows(table: BaseTable, scope: TenantScope): string {
+  const tenant = literal(scope.tenant);
+  const names = scope.namespaces.map(literal).join(", ");
+  const owned =
+    names === "" ? "false" : `subject_namespace IN (${names}) OR reporter_namespace IN (${names})`;
+  const kids = `SELECT kid FROM ${CATALOG}.main.audit_rows
+    WHERE event = 'reporter_key.registered' AND tenant = ${tenant}`;
+  const condition = VISIBLE[table]({ tenant, owned, kids });
+  return `(SELECT * FROM ${CATALOG}.main.${table} WHERE ${condition} ${FENCE})`;
+}
+
+/** Statements that make the named views for a tenant, ahead of those of the same name. */
+export function tenantViewStatements(names: Iterable<string>, scope: TenantScope): string[] {
+  return [...names].map((name) => {
+    const { sql } = VIEWS[name] as View;
+    return `CREATE TEMP VIEW ${name} AS ${sql((table) => visibleRows(table, scope))}`;
+  });
+}
+
+/** A view's SQL over the rows that a tenant may see; over all of them without a tenant. */
+export async function viewFor(
+  connection: Connection,
+  name: string,
+  tenant: string | undefined,
+): Promise<string> {
+  const { sql } = VIEWS[name] as View;
+  if (tenant === undefined) return sql((table) => table);
+  const scope = await scopeOf(connection, tenant);
+  return sql((table) => visibleRows(table, scope));
+}
+
+/** What belongs to a tenant now. */
+export async function scopeOf(connection: Connection, tenant: string): Promise<TenantScope> {
+  const rows = await connection.rows(NAMESPACES_OF_TENANT, [tenant]);
+  return { tenant, namespaces: rows.map(([name]) => String(name)) };
+}
+
+/** Namespaces of a tenant: the first to register a key in one owns it. */
+const NAMESPACES_OF_TENANT = `SELECT namespace FROM ${CATALOG}.main.audit_rows
+  WHERE event = 'reporter_key.registered'
+  GROUP BY namespace HAVING arg_min(tenant, position) = $1::VARCHAR ORDER BY 1`;

@@ -1,0 +1,283 @@
+// What the store takes besides outcomes and what it gives besides SQL: decisions drained from the
+// rings, rare events, the decision log read back, whole days as Parquet, and pruning.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import { DROP_BYTES } from "./decisions/ring-layout.ts";
+import { DecisionReader, emptyColumns, readRecords } from "./decisions/ring-reader.ts";
+import type { DecisionColumns } from "./decisions/ring-reader.ts";
+import {
+  appendDecisions,
+  isSpoolTaken,
+  pruneDecisions,
+  readDecisions,
+  takeSpool,
+} from "./decisions/rows.ts";
+import { DecisionSpool } from "./decisions/spool.ts";
+import { insertEvent } from "./rows/events.ts";
+import { inTransaction } from "./rows/outcomes.ts";
+import { checkpoint, type StoreCore } from "./core.ts";
+import type { ExportView, Review, StoreEvents } from "./store.ts";
+import { viewFor } from "./query/views.ts";
+
+/** A drain at least this often while there is something; at every look when it is urgent. */
+const DRAIN_INTERVAL_MS = 1000;
+/** A disk that refuses the spool is not asked again before. */
+const RETRY_INTERVAL_MS = 1000;
+/** A second that brings more than this is a busy one: some 1,000 decisions. */
+const BUSY_BYTES = 512 * 1024;
+/** While busy the spool is left alone, but for a file this old. */
+const SPOOL_AGE_MS_MAX = 5 * 60_000;
+/** Rest after a file of the spool, in times of what it took: a third of a core, busy a tenth. */
+const REST_QUIET = 2;
+const REST_BUSY = 10;
+/** A spool this large takes no more: rings fill, and their own rules hold. */
+const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
+/** What a stop may still turn into rows; the rest waits for the next start. */
+const CLOSING_FILES_MAX = 4;
+const DAY_MS = 86_400_000;
+
+/** The column by which days are told apart. */
+const DAY_COLUMNS: Readonly<Record<ExportView, string>> = {
+  outcomes: "recorded_at",
+  decisions: "evaluated_at",
+};
+
+export interface StoreRecordsOptions {
+  core: StoreCore;
+  rings: readonly SharedArrayBuffer[];
+  /** The only directory that DuckDB may write files to. */
+  exportDirectory: string;
+  /** Where decisions wait to become rows. */
+  spoolDirectory: string;
+  /** Epoch ms of this start. */
+  startMs: number;
+  /** Rows of the decision log are kept this long; daily counts stay. */
+  decisionsKeptDays: number;
+}
+
+export class StoreRecords {
+  private readonly core: StoreCore;
+  private readonly readers: readonly DecisionReader[];
+  private readonly options: StoreRecordsOptions;
+  private readonly spool: DecisionSpool;
+  private drainedAtMs = 0;
+  private retryAtMs = 0;
+  private secondMs = 0;
+  private secondBytes = 0;
+  private busyAtMs = Number.NEGATIVE_INFINITY;
+  private ingestAtMs = 0;
+  private prunedDay = 0;
+  private exportCount = 0;
+
+  constructor(options: StoreRecordsOptions) {
+    this.options = options;
+    this.core = options.core;
+    this.readers = options.rings.map((ring) => new DecisionReader(ring));
+    this.spool = new DecisionSpool(options.spoolDirectory, options.startMs);
+  }
+
+  /** Whether to empty the rings now: something urgent waits, something for long, or much. */
+  isSpoolDue(nowMs: number): boolean {
+    if (nowMs < this.retryAtMs) return false;
+    const used = Math.max(0, ...this.readers.map((reader) => reader.used));
+    if (used > DROP_BYTES / 2) return true;
+    if (used > 0 && nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS) return true;
+    return used > 0 && this.readers.some((reader) => reader.hasUrgent());
+  }
+
+  /**
+   * Empties the rings into the spool; it is on disk when this returns. Waits for no database.
+   * Throws when the disk refuses: then the rings keep what they hold.
+   */
+  emptyRings(nowMs: number): void {
+    this.countBusy(nowMs);
+    const isEmpty = this.readers.every((reader) => reader.used === 0);
+    if (isEmpty || this.spool.bytes >= SPOOL_BYTES_MAX) return;
+    this.drainedAtMs = nowMs;
+    const parts: Uint8Array[] = [];
+    const positions = this.readers.map((reader) => reader.copy(parts));
+    try {
+      this.spool.put(parts, nowMs);
+    } catch (error) {
+      this.retryAtMs = nowMs + RETRY_INTERVAL_MS;
+      throw error;
+    }
+    for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
+  }
+
+  /** Quiet: every second. Busy: only what is old, and then a share of the time. */
+  isIngestDue(nowMs: number): boolean {
+    if (nowMs < this.ingestAtMs) return false;
+    if (this.spool.fileCount === 0) return this.dayOf(nowMs) !== this.prunedDay;
+    const ageMs = nowMs - this.spool.oldestMs;
+    return ageMs >= (this.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
+  }
+
+  /** Turns one file of the spool into rows, and once a day takes away what is past its time. */
+  async ingest(nowMs: number): Promise<void> {
+    try {
+      await this.ingestOne(nowMs);
+      await this.prune(nowMs);
+    } catch (error) {
+      this.ingestAtMs = nowMs + RETRY_INTERVAL_MS;
+      throw error;
+    }
+  }
+
+  /** Turns all that waits now into rows: for whoever reads, who sees all that was decided. */
+  async settle(nowMs: number): Promise<void> {
+    for (let isFull = true; isFull;) {
+      this.emptyRings(nowMs);
+      isFull = this.spool.bytes >= SPOOL_BYTES_MAX;
+      // What comes in meanwhile is for the next.
+      for (let left = this.spool.fileCount; left > 0; left--) await this.ingestOne(nowMs);
+    }
+    await this.prune(nowMs);
+  }
+
+  /** Before a stop: the rings are emptied, a long spool is left for the next start. */
+  async close(nowMs: number): Promise<void> {
+    this.emptyRings(nowMs);
+    for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
+      await this.ingestOne(nowMs);
+    }
+    this.spool.close();
+  }
+
+  private isBusy(nowMs: number): boolean {
+    return nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
+  }
+
+  /** A second with much to take makes the next ones busy. */
+  private countBusy(nowMs: number): void {
+    if (nowMs - this.secondMs >= DRAIN_INTERVAL_MS) {
+      this.secondMs = nowMs;
+      this.secondBytes = 0;
+    }
+    this.secondBytes += this.readers.reduce((sum, reader) => sum + reader.used, 0);
+    if (this.secondBytes > BUSY_BYTES) this.busyAtMs = nowMs;
+  }
+
+  private async ingestOne(nowMs: number): Promise<void> {
+    if (this.spool.fileCount === 0) return;
+    const startedAt = performance.now();
+    await this.core.write(async (writer) => {
+      const file = this.spool.oldest();
+      if (file === undefined) return;
+      const columns: DecisionColumns = emptyColumns();
+      if (!(await isSpoolTaken(writer, file.name))) {
+        readRecords(columns, file.bytes);
+        await inTransaction(writer, async () => {
+          await appendDecisions(writer, columns);
+          await takeSpool(writer, file.name);
+        });
+        // Of an earlier life: some of it may be past its time already.
+        const cutoffMs = this.cutoffMs(nowMs);
+        if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.prunedDay = 0;
+      }
+      this.spool.taken(nowMs);
+    });
+    const tookMs = performance.now() - startedAt;
+    this.ingestAtMs = nowMs + tookMs * (1 + (this.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
+  }
+
+  /** Commits one event. */
+  async note<Table extends keyof StoreEvents>(
+    table: Table,
+    event: StoreEvents[Table],
+  ): Promise<void> {
+    await this.core.write((writer) =>
+      inTransaction(writer, () => insertEvent(writer, table, event)),
+    );
+  }
+
+  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return this.core.askers.read((asker) => readDecisions(asker, filter));
+  }
+
+  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
+    return this.core.askers.read(async (asker) => {
+      const tenant = filter.tenant === undefined ? [] : [filter.tenant];
+      const rows = await asker.rows(
+        `SELECT to_json(r) FROM reviews AS r WHERE true
+         ${filter.tenant === undefined ? "" : "AND tenant = $1::VARCHAR"}
+         ${isOpen ? "AND resolution IS NULL" : ""}
+         ORDER BY evaluated_at DESC LIMIT ${filter.limit}`,
+        tenant,
+      );
+      return rows.map(([text]) => JSON.parse(String(text)) as Review);
+    });
+  }
+
+  /** `tenant`: whose rows; undefined for all. */
+  exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
+    const column = DAY_COLUMNS[view];
+    return this.core.askers.read(async (asker) => {
+      const rows = await asker.rows(
+        `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
+         FROM (${await viewFor(asker, view, tenant)})
+         WHERE ${since(column, sinceMs)} ORDER BY 1`,
+      );
+      return rows.map(([day]) => String(day));
+    });
+  }
+
+  /** `day` must have the form of a date: it goes into SQL as it is. */
+  exportDay(
+    view: ExportView,
+    day: string,
+    sinceMs: number,
+    tenant: string | undefined,
+  ): Promise<Uint8Array> {
+    const column = DAY_COLUMNS[view];
+    const path = join(this.options.exportDirectory, `${this.exportCount++}.parquet`);
+    return this.core.askers.read(async (asker) => {
+      try {
+        await asker.run(
+          `COPY (FROM (${await viewFor(asker, view, tenant)})
+           WHERE CAST(${column} AS DATE) = DATE '${day}'
+           AND ${since(column, sinceMs)} ORDER BY ${column})
+           TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,
+        );
+        return new Uint8Array(fs.readFileSync(path));
+      } finally {
+        fs.rmSync(path, { force: true });
+      }
+    });
+  }
+
+  /**
+   * Prunes at most once a day. Rows go at the old end only, whole days, and the database is
+   * checkpointed at once: a log that deletes is not left for a restart to replay.
+   */
+  private async prune(nowMs: number): Promise<void> {
+    const day = this.dayOf(nowMs);
+    if (day === this.prunedDay) return;
+    await this.core.expire();
+    const cutoffMs = this.cutoffMs(nowMs);
+    await this.core.write(async (writer) => {
+      const [row] = await writer.rows(
+        "SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows",
+      );
+      if (Number(row?.[0]) < cutoffMs) {
+        await inTransaction(writer, () => pruneDecisions(writer, cutoffMs));
+        await checkpoint(writer);
+      }
+      if (this.spool.isGone()) await writer.run("DELETE FROM spool_taken");
+      this.prunedDay = day;
+    });
+  }
+
+  private cutoffMs(nowMs: number): number {
+    return (this.dayOf(nowMs) - this.options.decisionsKeptDays) * DAY_MS;
+  }
+
+  private dayOf(nowMs: number): number {
+    return Math.floor(nowMs / DAY_MS);
+  }
+}
+
+function since(column: string, sinceMs: number): string {
+  return `${column} >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`;
+}

@@ -1,0 +1,131 @@
+// Rare events of other rooms that are not in the journal: provenance told after the fact, reviews,
+// kaizen runs, changes of API keys. Append-only; a view shows the newest row of each.
+import { decisionsOf } from "../decisions/rows.ts";
+import type { Connection } from "../duckdb.ts";
+import type { StoreEvents } from "../store.ts";
+import type { View } from "../view.ts";
+
+type EventTable = keyof StoreEvents;
+type Column = readonly [name: string, type: string, comment: string];
+
+const RECORDED_AT: Column = ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"];
+
+const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
+  provenance: [
+    RECORDED_AT,
+    ["tenant", "VARCHAR", "tenant of the telling key"],
+    ["agent_id", "VARCHAR", "whose content it is"],
+    ["action", "VARCHAR", "what it was made for"],
+    ["content_hash", "VARCHAR", "sha256 of the content"],
+    ["cited_sources", "VARCHAR[]", "what it cites"],
+    ["request_id", "VARCHAR", "the verdict it belongs to, or null"],
+  ],
+  reviews: [
+    RECORDED_AT,
+    ["tenant", "VARCHAR", "tenant of the decision"],
+    ["request_id", "VARCHAR", "the decision looked at"],
+    ["resolution", "VARCHAR", "upheld, overturned or dismissed"],
+    ["note", "VARCHAR", "what the reviewer wrote, or null"],
+    ["key_id", "VARCHAR", "the reviewer's key"],
+  ],
+  audit_events: [
+    RECORDED_AT,
+    ["event", "VARCHAR", "what happened"],
+    ["tenant", "VARCHAR", "whose affair it is"],
+    ["actor", "VARCHAR", "key that did it"],
+    ["detail", "JSON", "all that is known"],
+  ],
+  kaizen_runs: [
+    RECORDED_AT,
+    ["run_id", "VARCHAR", "id of the run"],
+    ["started_at", "TIMESTAMP", "when it began, UTC"],
+    ["finished_at", "TIMESTAMP", "when it ended, UTC; null while it is under way"],
+    ["started_by", "VARCHAR", "schedule, or the key that asked"],
+    ["status", "VARCHAR", "running, kept, promoted, dry_run, failed or rolled_back"],
+    ["promoted", "BOOLEAN", "whether the challenger became the config"],
+    ["reason", "VARCHAR", "why, or why not"],
+    ["config_from", "VARCHAR", "config that was challenged"],
+    ["config_to", "VARCHAR", "config fitted or gone back to, or null"],
+    ["outcome_count", "BIGINT", "outcomes it was fitted on"],
+    ["gates", "JSON", "every gate and its numbers"],
+    ["record", "JSON", "the whole run, with the fit and its figures"],
+  ],
+};
+
+const TABLES: Readonly<Record<EventTable, string>> = {
+  provenance: "provenance_rows",
+  reviews: "review_rows",
+  kaizen_runs: "kaizen_run_rows",
+  audit_events: "audit_note_rows",
+};
+
+/** The tables of this file; `audit_note_rows` is shown by the view `audit_events`. */
+export const EVENT_TABLES: readonly string[] = Object.values(TABLES);
+
+export function eventTables(): string[] {
+  return (Object.keys(TABLES) as EventTable[]).map((table) => {
+    const columns = COLUMNS[table].map(([name, type]) => `${name} ${type}`);
+    return `CREATE TABLE ${TABLES[table]} (${columns.join(", ")})`;
+  });
+}
+
+function commentsOf(table: EventTable): (readonly [string, string])[] {
+  return COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
+}
+
+export const EVENT_VIEWS: Readonly<Record<string, View>> = {
+  provenance: {
+    sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
+    comment: "provenance recorded after the fact",
+    columns: commentsOf("provenance"),
+  },
+  // A decision has one review, however many legs are flagged.
+  reviews: {
+    sql: (from) => `SELECT d.evaluated_at, d.request_id, d.tenant, d.kind, d.subject, d.viewer,
+        d.tool_level, d.stakes, d.verdict, d.decision, d.internal_score, d.tier, d.reason_codes,
+        r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
+      FROM (FROM (${decisionsOf(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
+      LEFT JOIN (FROM ${from("review_rows")} QUALIFY
+        row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
+      USING (tenant, request_id)`,
+    comment: "flagged decisions and what a person made of them",
+    columns: [],
+  },
+  kaizen_runs: {
+    sql: (from) => `FROM ${from("kaizen_run_rows")} QUALIFY
+      row_number() OVER (PARTITION BY run_id ORDER BY recorded_at DESC) = 1`,
+    comment: "every attempt to improve the config; for the operator's keys",
+    columns: commentsOf("kaizen_runs"),
+  },
+};
+
+type EventValue = string | number | boolean | null | undefined | readonly string[] | object;
+
+/** Inserts one event, inside the open transaction. */
+export async function insertEvent<Table extends EventTable>(
+  connection: Connection,
+  table: Table,
+  event: StoreEvents[Table],
+): Promise<void> {
+  const columns = COLUMNS[table];
+  const row = event as unknown as Record<string, EventValue>;
+  const values = columns.map(([name, type]) => textOf(row[name], type));
+  const casts = columns.map(([, type], i) =>
+    type === "TIMESTAMP"
+      ? `epoch_ms(CAST($${i + 1}::VARCHAR AS BIGINT))`
+      : type === "VARCHAR[]"
+        ? `CAST(CAST($${i + 1}::VARCHAR AS JSON) AS VARCHAR[])`
+        : `CAST($${i + 1}::VARCHAR AS ${type})`,
+  );
+  const names = columns.map(([name]) => name).join(", ");
+  await connection.rows(
+    `INSERT INTO ${TABLES[table]} (${names}) VALUES (${casts.join(", ")})`,
+    values,
+  );
+}
+
+function textOf(value: EventValue, type: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (type === "JSON" || typeof value === "object") return JSON.stringify(value);
+  return String(value);
+}

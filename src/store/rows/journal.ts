@@ -1,0 +1,239 @@
+// Records of the journal that are no outcomes, as rows: signed batches, sources of the vault, and
+// what auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
+// and reporters' standings.
+import { bodyDigest } from "../../contract/signed-records.ts";
+import { STANDING_BITS } from "../../contract/standings.ts";
+import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
+import { decodeStandings } from "../../journal/standings.ts";
+import { decodeEvidence } from "../../journal/proof.ts";
+import type { Connection, RowAppender } from "../duckdb.ts";
+import type { View } from "../view.ts";
+
+/** A source of the vault as it is from this record on. */
+export interface SourceRow {
+  tenant: string;
+  visibility: string;
+  sourceId: string;
+  kind: string;
+  title: string;
+  digest: string;
+  bytes: number;
+  status: string;
+  registeredAtMs: number;
+  registeredBy: string;
+}
+
+/** An audit event; `detail` is JSON. */
+export interface AuditRow {
+  event: string;
+  tenant: string | null;
+  agent: string | null;
+  namespace: string | null;
+  kid: string | null;
+  recordedAtMs: number;
+  detail: string;
+}
+
+export interface JournalRows {
+  sources: SourceRow[];
+  audits: AuditRow[];
+}
+
+/**
+ * Says what a record that is no outcome holds, for whoever knows its payload (the vault, the
+ * reporters' registry): rows to add, none for records that are not shown.
+ */
+export type DescribeRecord = (bytes: Buffer, at: number) => Partial<JournalRows>;
+
+interface BatchRow {
+  evidenceId: string;
+  kid: string;
+  jti: string;
+  recordedAtMs: number;
+  bodyDigest: string;
+}
+
+/** What a batch of credibility said of an agent. */
+interface StandingRow {
+  agent: string;
+  /** Null for a stranger. */
+  credibility: number | null;
+  isSeed: boolean;
+  signs: boolean;
+  isDiscounted: boolean;
+  /** Null for none. */
+  cluster: number | null;
+}
+
+type At<Row> = Row & { position: number };
+
+/** Gathers the rows of one transaction. */
+export class JournalRowBatch {
+  private readonly describe: DescribeRecord;
+  private readonly batches: At<BatchRow>[] = [];
+  private readonly sources: At<SourceRow>[] = [];
+  private readonly audits: At<AuditRow>[] = [];
+  private readonly standings: At<StandingRow>[] = [];
+
+  constructor(describe: DescribeRecord) {
+    this.describe = describe;
+  }
+
+  /** Takes a record that is no outcome. */
+  take(bytes: Buffer, at: number, position: number): void {
+    const batch =
+      frameKind(bytes, at) === FRAME_KINDS.evidence ? decodeEvidence(bytes, at) : undefined;
+    if (batch !== undefined) {
+      const { evidenceId, kid, jti, recordedAtMs, body } = batch;
+      const digest = bodyDigest(body);
+      this.batches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest: digest });
+      return;
+    }
+    if (frameKind(bytes, at) === FRAME_KINDS.standings) {
+      for (const row of standingRows(bytes, at)) this.standings.push({ position, ...row });
+      return;
+    }
+    const { sources = [], audits = [] } = this.describe(bytes, at);
+    for (const row of sources) this.sources.push({ position, ...row });
+    for (const row of audits) this.audits.push({ position, ...row });
+  }
+
+  /** Appends what was gathered, inside the open transaction. */
+  async append(connection: Connection): Promise<void> {
+    await appendEach(connection, "batch_rows", this.batches, (appender, row) => {
+      appender.appendBigInt(BigInt(row.position));
+      appender.appendInstant(row.recordedAtMs);
+      for (const text of [row.evidenceId, row.kid, row.jti, row.bodyDigest]) {
+        appender.appendVarchar(text);
+      }
+    });
+    await appendEach(connection, "source_rows", this.sources, (appender, row) => {
+      appender.appendBigInt(BigInt(row.position));
+      appender.appendInstant(row.registeredAtMs);
+      const { sourceId, tenant, visibility, kind, title, digest, status, registeredBy } = row;
+      for (const text of [sourceId, tenant, visibility, kind, title, digest]) {
+        appender.appendVarchar(text);
+      }
+      appender.appendBigInt(BigInt(row.bytes));
+      appender.appendVarchar(status);
+      appender.appendVarchar(registeredBy);
+    });
+    await appendEach(connection, "audit_rows", this.audits, (appender, row) => {
+      appender.appendBigInt(BigInt(row.position));
+      appender.appendInstant(row.recordedAtMs);
+      const { event, tenant, agent, namespace, kid, detail } = row;
+      for (const text of [event, tenant, agent, namespace, kid, detail]) {
+        if (text === null) appender.appendNull();
+        else appender.appendVarchar(text);
+      }
+    });
+    await appendEach(connection, "standing_rows", this.standings, (appender, row) => {
+      appender.appendBigInt(BigInt(row.position));
+      appender.appendVarchar(row.agent);
+      if (row.credibility === null) appender.appendNull();
+      else appender.appendDouble(row.credibility);
+      for (const flag of [row.isSeed, row.signs, row.isDiscounted]) appender.appendBoolean(flag);
+      if (row.cluster === null) appender.appendNull();
+      else appender.appendBigInt(BigInt(row.cluster));
+    });
+  }
+}
+
+function standingRows(bytes: Buffer, at: number): StandingRow[] {
+  return decodeStandings(bytes, at).agents.map(({ agent, flags, credibility, cluster }) => ({
+    agent,
+    credibility: (flags & STANDING_BITS.believed) === 0 ? null : credibility,
+    isSeed: (flags & STANDING_BITS.seed) !== 0,
+    signs: (flags & STANDING_BITS.signs) !== 0,
+    isDiscounted: (flags & STANDING_BITS.discounted) !== 0,
+    cluster: cluster === 0 ? null : cluster,
+  }));
+}
+
+async function appendEach<Row>(
+  connection: Connection,
+  table: string,
+  rows: readonly Row[],
+  write: (appender: RowAppender, row: Row) => void,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await connection.append(table, (appender) => {
+    for (const row of rows) {
+      write(appender, row);
+      appender.endRow();
+    }
+  });
+}
+
+/** In the order in which they are appended. */
+export function journalTables(): string[] {
+  return [
+    `CREATE TABLE batch_rows (position BIGINT NOT NULL, recorded_at TIMESTAMP NOT NULL,
+      evidence_id UUID NOT NULL, kid VARCHAR NOT NULL, jti UUID NOT NULL,
+      body_digest VARCHAR NOT NULL)`,
+    `CREATE TABLE source_rows (position BIGINT NOT NULL, registered_at TIMESTAMP NOT NULL,
+      source_id VARCHAR NOT NULL, tenant VARCHAR NOT NULL, visibility VARCHAR NOT NULL,
+      kind VARCHAR NOT NULL, title VARCHAR NOT NULL, digest VARCHAR NOT NULL,
+      bytes BIGINT NOT NULL, status VARCHAR NOT NULL, registered_by VARCHAR NOT NULL)`,
+    `CREATE TABLE audit_rows (position BIGINT NOT NULL, recorded_at TIMESTAMP NOT NULL,
+      event VARCHAR NOT NULL, tenant VARCHAR, agent VARCHAR, namespace VARCHAR, kid VARCHAR,
+      detail JSON NOT NULL)`,
+    `CREATE TABLE standing_rows (position BIGINT NOT NULL, agent VARCHAR NOT NULL,
+      credibility DOUBLE, is_seed BOOLEAN NOT NULL, signs BOOLEAN NOT NULL,
+      discounted BOOLEAN NOT NULL, cluster BIGINT)`,
+  ];
+}
+
+export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
+  evidence_sources: {
+    sql: (from) => `SELECT source_id, tenant, visibility, kind, nullif(title, '') AS title, digest,
+        bytes, status, registered_at, registered_by, position
+      FROM ${from("source_rows")} QUALIFY
+        row_number() OVER (
+          PARTITION BY if(visibility = 'public', '', tenant), source_id ORDER BY position DESC
+        ) = 1`,
+    comment: "sources that contents may cite, as they stand now",
+    columns: [
+      ["source_id", "id that contents cite"],
+      ["tenant", "whose source it is"],
+      ["visibility", "tenant, or public: every tenant may cite it"],
+      ["kind", "what sort of source"],
+      ["title", "title, or null"],
+      ["digest", "SHA-256 of the text, hex"],
+      ["bytes", "length of the text"],
+      ["status", "active, or why it no longer verifies anything"],
+      ["registered_at", "when it was first registered, UTC"],
+      ["registered_by", "key that registered it"],
+      ["position", "its newest record in the evidence journal"],
+    ],
+  },
+  audit_events: {
+    // What a key signed belongs to the tenant that registered the key.
+    sql: (from) => `SELECT a.recorded_at, a.position, a.event,
+        coalesce(a.tenant, k.tenant) AS tenant, a.detail->>'$.actor' AS actor,
+        coalesce(a.agent, k.agent) AS agent, a.kid, a.detail
+      FROM ${from("audit_rows")} AS a LEFT JOIN (
+        SELECT kid, arg_min(tenant, position) AS tenant, arg_min(agent, position) AS agent
+        FROM ${from("audit_rows")} WHERE event = 'reporter_key.registered' GROUP BY kid
+      ) AS k USING (kid)
+      UNION ALL BY NAME SELECT recorded_at, event, tenant, actor, detail
+      FROM ${from("audit_note_rows")}`,
+    comment:
+      "changes of keys and configs, refused access, damage found in the journal, and reporters " +
+      "that signed two things under one id",
+    columns: [
+      ["recorded_at", "when the bureau recorded it, UTC"],
+      ["position", "position in the evidence journal; null for what is not kept there"],
+      [
+        "event",
+        "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
+          "api_key.created, api_key.revoked, access.denied, journal.damaged, journal.mended",
+      ],
+      ["tenant", "whose affair it is, or null: the bureau's"],
+      ["actor", "API key that did it, where that is known"],
+      ["agent", "the agent whose key it is about, or null"],
+      ["kid", "the reporter's key, or null"],
+      ["detail", "all that is known, as JSON"],
+    ],
+  },
+};

@@ -1,0 +1,144 @@
+// Outcomes in the store: their rows, what is left of rows that have expired, the views over both.
+import type { View } from "../view.ts";
+
+/** Columns of `outcome_rows` in append order, with what analysts read about them. */
+export const OUTCOME_COLUMNS = [
+  ["position", "BIGINT", "position in the evidence journal, from 1"],
+  ["outcome_id", "UUID", "id given on receipt"],
+  ["subject", "VARCHAR", "the agent reported on"],
+  ["subject_namespace", "VARCHAR", "namespace of an agent:// subject, else null"],
+  ["reporter", "VARCHAR", "the agent that reports"],
+  ["reporter_namespace", "VARCHAR", "namespace of an agent:// reporter, else null"],
+  ["outcome", "UTINYINT", "1 success, 0 failure"],
+  ["stakes", "DOUBLE", "value at risk, in the tenant's unit"],
+  ["grade", "VARCHAR", "evidence grade: onchain, escrow, mediator, counterparty, self"],
+  ["signature", "VARCHAR", "how the origin was proved: none, bureau, reporter"],
+  ["settled_at", "TIMESTAMP", "when the outcome settled, UTC"],
+  ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"],
+  ["agent_fault", "BOOLEAN", "false: the tool or network failed; stored, not scored"],
+  ["tenant", "VARCHAR", "tenant of the reporting key"],
+  ["action", "VARCHAR", "what was attempted, or empty"],
+  ["request_id", "VARCHAR", "the verdict it settles, or empty"],
+  ["source", "VARCHAR", "api, import:<file> or ratings:<file>"],
+  ["kid", "VARCHAR", "key that the reporter signed with, else null"],
+  ["jti", "UUID", "id that the reporter signed, else null"],
+  ["evidence_id", "UUID", "the signed batch it came in, else null"],
+  ["evidence_index", "INTEGER", "its place in that batch, from 0"],
+  ["body_digest", "VARCHAR", "signed alone: half the SHA-256 of the body, hex"],
+] as const;
+
+/** Columns that not every outcome has. */
+const NULLABLE: ReadonlySet<string> = new Set([
+  "subject_namespace",
+  "reporter_namespace",
+  "settled_at",
+  "recorded_at",
+  "kid",
+  "jti",
+  "evidence_id",
+  "evidence_index",
+  "body_digest",
+]);
+
+const ROWS = OUTCOME_COLUMNS.map(
+  ([name, type]) => `${name} ${type}${NULLABLE.has(name) ? "" : " NOT NULL"}`,
+).join(", ");
+
+/**
+ * What is left of outcomes whose rows have expired: enough to tell, for any choice of tenants and
+ * namespaces, what `agents_daily` told. Reporters are kept by `hash`, whose values may change with
+ * DuckDB's version.
+ */
+const DAY_ROWS = `day DATE NOT NULL, subject VARCHAR NOT NULL, subject_namespace VARCHAR,
+  reporter_namespace VARCHAR, tenant VARCHAR NOT NULL, outcomes BIGINT NOT NULL,
+  successes BIGINT NOT NULL, stakes_total DOUBLE NOT NULL, stakes_failed DOUBLE NOT NULL,
+  reporter_hashes UBIGINT[] NOT NULL`;
+
+const DAY_COUNTS = `count(*) AS outcomes, count(*) FILTER (outcome = 1) AS successes,
+  sum(stakes) AS stakes_total, coalesce(sum(stakes) FILTER (outcome = 0), 0) AS stakes_failed,
+  list(DISTINCT hash(reporter)) AS reporter_hashes`;
+
+/** Counts of the outcomes in `rows`, in the columns of `agent_day_rows`. */
+export function dayCounts(rows: string): string {
+  return `SELECT CAST(settled_at AS DATE) AS day, subject, subject_namespace, reporter_namespace,
+    tenant, ${DAY_COUNTS} FROM ${rows} WHERE agent_fault GROUP BY ALL`;
+}
+
+const AGENTS_DAILY: View = {
+  sql: (from) => `SELECT subject, day,
+      CAST(sum(outcomes) AS BIGINT) AS outcomes,
+      CAST(sum(successes) AS BIGINT) AS successes,
+      CAST(sum(outcomes) - sum(successes) AS BIGINT) AS failures,
+      (sum(outcomes) - sum(successes)) / sum(outcomes) AS failure_rate,
+      sum(stakes_total) AS stakes_total,
+      sum(stakes_failed) AS stakes_failed,
+      CAST(len(list_distinct(flatten(list(reporter_hashes)))) AS BIGINT) AS reporters
+    FROM (
+      SELECT subject, CAST(settled_at AS DATE) AS day, ${DAY_COUNTS}
+      FROM ${from("outcome_rows")} WHERE agent_fault GROUP BY ALL
+      UNION ALL
+      SELECT subject, day, outcomes, successes, stakes_total, stakes_failed, reporter_hashes
+      FROM ${from("agent_day_rows")})
+    GROUP BY subject, day`,
+  comment: "outcomes that were the agent's doing, by agent and day; kept when rows expire",
+  columns: [
+    ["day", "UTC day of settlement"],
+    ["failure_rate", "failures / outcomes, 0 to 1"],
+    ["stakes_total", "sum of stakes that day"],
+    ["stakes_failed", "sum of stakes of failures that day"],
+    ["reporters", "distinct reporters that day"],
+  ],
+};
+
+const REPORTERS: View = {
+  sql: (from) => `SELECT reporter,
+      count(*) AS outcomes,
+      count(DISTINCT subject) AS subjects,
+      count(*) FILTER (outcome = 0) AS failures,
+      count(*) FILTER (outcome = 0) / count(*) AS failure_rate,
+      sum(stakes) AS stakes_total,
+      avg(CAST(signature <> 'none' AS INTEGER)) AS signed_share,
+      min(settled_at) AS first_settled_at,
+      max(settled_at) AS last_settled_at,
+      any_value(s.credibility) AS credibility,
+      coalesce(any_value(s.is_seed), false) AS is_seed,
+      any_value(s.cluster) AS cluster
+    FROM ${from("outcome_rows")} AS o LEFT JOIN (
+      SELECT agent, credibility, is_seed, cluster FROM ${from("standing_rows")}
+      QUALIFY row_number() OVER (PARTITION BY agent ORDER BY position DESC) = 1
+    ) AS s ON o.reporter = s.agent
+    GROUP BY reporter`,
+  comment: "who reports: volume, breadth, how often a failure; of the outcomes that are kept",
+  columns: [
+    ["subjects", "distinct agents reported on"],
+    ["failure_rate", "share of reported failures, 0 to 1"],
+    ["signed_share", "share of outcomes with a proved origin, 0 to 1"],
+    ["credibility", "what its word counts while credibility is in force, 0 to 1; null: a stranger"],
+    ["is_seed", "whether the operator vouches for it"],
+    ["cluster", "reporters of one number are one voice; null for none"],
+  ],
+};
+
+export const OUTCOME_VIEWS: Readonly<Record<string, View>> = {
+  outcomes: {
+    sql: (from) => `SELECT * FROM ${from("outcome_rows")}`,
+    comment: "every recorded outcome that is kept, one row each",
+    columns: OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment]),
+  },
+  agents_daily: AGENTS_DAILY,
+  reporters: REPORTERS,
+};
+
+/** The tables of this file. */
+export function outcomeTables(): string[] {
+  return [
+    `CREATE TABLE outcome_rows (${ROWS})`,
+    `CREATE TABLE agent_day_rows (${DAY_ROWS})`,
+    // One row per applied batch, in the same transaction as its outcomes: the last row says how
+    // far the journal is in here, how many outcomes that makes, how many of them have expired, and
+    // which record was the last.
+    `CREATE TABLE applied (node VARCHAR NOT NULL, epoch BIGINT NOT NULL, lsn BIGINT NOT NULL,
+      outcome_count BIGINT NOT NULL, expired_count BIGINT NOT NULL, record_crc BIGINT NOT NULL,
+      schema_version BIGINT NOT NULL)`,
+  ];
+}

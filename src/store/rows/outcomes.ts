@@ -1,0 +1,246 @@
+// One journal batch into the outcome store: rows and journal position in one transaction, so that
+// a crash leaves either both or neither. Outcomes that are past their time are counted, not kept:
+// a rebuild brings nothing back that has expired.
+import { bodyDigest } from "../../contract/signed-records.ts";
+import { GRADES } from "../../contract/vocabulary.ts";
+import { FRAME_KINDS, frameChecksum, frameKind } from "../../journal/format.ts";
+import { decodeOutcome, outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import type { JournalReader } from "../../journal/reader.ts";
+import type { Connection, RowAppender } from "../duckdb.ts";
+import { type DescribeRecord, JournalRowBatch } from "./journal.ts";
+import { dayCounts } from "./outcome-views.ts";
+import { SCHEMA_VERSION } from "../schema.ts";
+
+type OutcomeRecord = ReturnType<typeof decodeOutcome>;
+type OutcomeProof = NonNullable<OutcomeRecord["proof"]>;
+
+/** How far the store is: the last row of `applied`. */
+export interface Applied {
+  lsn: number;
+  outcomeCount: number;
+  /** Of those outcomes, how many only the daily counts tell of. */
+  expiredCount: number;
+  /** Checksum of the record at `lsn`: tells this journal from another of the same length. */
+  recordCrc: number;
+  node: string;
+  epoch: number;
+}
+
+export const NOTHING_APPLIED: Applied = {
+  lsn: 0,
+  outcomeCount: 0,
+  expiredCount: 0,
+  recordCrc: 0,
+  node: "",
+  epoch: 0,
+};
+
+/** Where expired outcomes of a batch are counted; of the writer's connection alone. */
+const EXPIRED = "expired_rows";
+
+/** Must run once on the connection that applies, after the schema is there. */
+export async function prepareWriter(connection: Connection): Promise<void> {
+  await connection.run(`CREATE TEMP TABLE ${EXPIRED} AS FROM outcome_rows LIMIT 0`);
+}
+
+export interface ApplyOptions {
+  uptoLsn: number;
+  /** Records of one transaction. */
+  countMax: number;
+  /** Outcomes recorded before (epoch ms) have expired. */
+  cutoffMs: number;
+  describe: DescribeRecord;
+}
+
+/**
+ * Applies up to `countMax` records behind `applied`, none beyond `uptoLsn`.
+ * @returns the new position. On an error the transaction is rolled back and the error thrown.
+ */
+export function applyRecords(
+  connection: Connection,
+  reader: JournalReader,
+  applied: Applied,
+  options: ApplyOptions,
+): Promise<Applied> {
+  return inTransaction(connection, async () => {
+    const next = { ...applied };
+    const others = new JournalRowBatch(options.describe);
+    const expired: [record: OutcomeRecord, lsn: number][] = [];
+    await connection.append("outcome_rows", (appender) => {
+      let lastLsn = 0;
+      const { uptoLsn, countMax, cutoffMs } = options;
+      next.lsn = reader.read(applied.lsn, uptoLsn, countMax, (bytes, at, lsn) => {
+        lastLsn = lsn;
+        next.recordCrc = frameChecksum(bytes, at);
+        if (frameKind(bytes, at) !== FRAME_KINDS.outcome) {
+          others.take(bytes, at, lsn);
+          return;
+        }
+        next.outcomeCount++;
+        const record = decodeOutcome(bytes, at);
+        if (outcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
+        else appendOutcome(appender, record, lsn);
+      });
+      // A position that repair declared lost has no record to tell by.
+      if (lastLsn !== next.lsn) next.recordCrc = 0;
+    });
+    await others.append(connection);
+    if (expired.length > 0) await countExpired(connection, expired);
+    next.expiredCount += expired.length;
+    next.node = reader.header?.nodeId.toString("hex") ?? "";
+    next.epoch = reader.header?.epoch ?? 0;
+    await noteApplied(connection, next);
+    return next;
+  });
+}
+
+async function countExpired(
+  connection: Connection,
+  expired: readonly [record: OutcomeRecord, lsn: number][],
+): Promise<void> {
+  await connection.append(EXPIRED, (appender) => {
+    for (const [record, lsn] of expired) appendOutcome(appender, record, lsn);
+  });
+  await connection.run(`INSERT INTO agent_day_rows ${dayCounts(EXPIRED)}`);
+  await connection.run(`DELETE FROM ${EXPIRED}`);
+}
+
+/**
+ * Turns outcomes recorded before `cutoffMs` (a midnight) into daily counts and takes the rows away;
+ * positions passed long ago are forgotten with them.
+ * @returns the new state, the same object when nothing has expired.
+ */
+export async function expireOutcomes(
+  connection: Connection,
+  applied: Applied,
+  cutoffMs: number,
+): Promise<Applied> {
+  const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
+  const [row] = await connection.rows(`SELECT count(*) FROM outcome_rows WHERE ${before}`);
+  const count = Number(row?.[0]);
+  if (count === 0) return applied;
+  const next = { ...applied, expiredCount: applied.expiredCount + count };
+  await inTransaction(connection, async () => {
+    await connection.run(
+      `INSERT INTO agent_day_rows ${dayCounts(`(FROM outcome_rows WHERE ${before})`)}`,
+    );
+    await connection.run(`DELETE FROM outcome_rows WHERE ${before}`);
+    await connection.run("DELETE FROM applied");
+    await noteApplied(connection, next);
+  });
+  return next;
+}
+
+function noteApplied(connection: Connection, applied: Applied): Promise<void> {
+  const { node, epoch, lsn, outcomeCount, expiredCount, recordCrc } = applied;
+  return connection.run(
+    `INSERT INTO applied VALUES ('${node}', ${epoch}, ${lsn}, ${outcomeCount}, ${expiredCount},
+      ${recordCrc}, ${SCHEMA_VERSION})`,
+  );
+}
+
+/** Runs `run` in a transaction of its own: all of it, or nothing and its error. */
+export async function inTransaction<T>(connection: Connection, run: () => Promise<T>): Promise<T> {
+  await connection.run("BEGIN TRANSACTION");
+  try {
+    const result = await run();
+    await connection.run("COMMIT");
+    return result;
+  } catch (error) {
+    // The first error is the one to tell; a lost rollback only means the instance is gone.
+    await connection.run("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The order of values is that of OUTCOME_COLUMNS. */
+function appendOutcome(appender: RowAppender, record: OutcomeRecord, lsn: number): void {
+  appender.appendBigInt(BigInt(lsn));
+  appender.appendVarchar(record.outcomeId);
+  appendAgent(appender, record.subject);
+  appendAgent(appender, record.reporter);
+  appender.appendUTinyInt(record.outcome);
+  appender.appendDouble(record.stakes);
+  appender.appendVarchar(GRADES[record.gradeIndex] ?? "");
+  appender.appendVarchar(record.signature);
+  appender.appendInstant(record.settledAtMs);
+  appender.appendInstant(record.recordedAtMs);
+  appender.appendBoolean(record.isAgentFault);
+  appender.appendVarchar(record.tenant);
+  appender.appendVarchar(record.action);
+  appender.appendVarchar(record.requestId);
+  appender.appendVarchar(record.source);
+  appendProof(appender, record.proof, record.body);
+  appender.endRow();
+}
+
+function appendProof(
+  appender: RowAppender,
+  proof: OutcomeProof | undefined,
+  body: Uint8Array,
+): void {
+  if (proof === undefined) {
+    for (let column = 0; column < PROOF_COLUMNS; column++) appender.appendNull();
+    return;
+  }
+  appender.appendVarchar(proof.kid);
+  appender.appendVarchar(proof.jti);
+  if (proof.kind === "batch") {
+    appender.appendVarchar(proof.evidenceId);
+    appender.appendInteger(proof.index);
+    appender.appendNull();
+  } else {
+    appender.appendNull();
+    appender.appendNull();
+    appender.appendVarchar(bodyDigest(body));
+  }
+}
+
+/** kid, jti, evidence_id, evidence_index, body_digest. */
+const PROOF_COLUMNS = 5;
+
+const AGENT_PREFIX = "agent://";
+
+function appendAgent(appender: RowAppender, agent: string): void {
+  appender.appendVarchar(agent);
+  const end = agent.indexOf("/", AGENT_PREFIX.length);
+  if (agent.startsWith(AGENT_PREFIX) && end > 0) {
+    appender.appendVarchar(agent.slice(AGENT_PREFIX.length, end));
+  } else {
+    appender.appendNull();
+  }
+}
+
+/** True when the journal's record at the applied position is the one that was applied. */
+export function isSameJournal(reader: JournalReader, applied: Applied): boolean {
+  if (applied.lsn === 0) return true;
+  let crc = 0;
+  reader.read(applied.lsn - 1, applied.lsn, 1, (bytes, at) => {
+    crc = frameChecksum(bytes, at);
+  });
+  return crc === applied.recordCrc && reader.header?.nodeId.toString("hex") === applied.node;
+}
+
+/**
+ * Reads the position and checks that rows and position tell the same story.
+ * @returns undefined when they do not: the database was cut short or is not ours.
+ */
+export async function readApplied(connection: Connection): Promise<Applied | undefined> {
+  const versions = await connection.rows("SELECT DISTINCT schema_version FROM applied");
+  if (versions.some(([version]) => version !== SCHEMA_VERSION)) {
+    throw new Error(`its schema is ${versions.join(", ")}, not ${SCHEMA_VERSION}`);
+  }
+  const [last] = await connection.rows(
+    `SELECT node, epoch, lsn, outcome_count, expired_count, record_crc FROM applied
+     ORDER BY lsn DESC, expired_count DESC LIMIT 1`,
+  );
+  const [rows] = await connection.rows(
+    "SELECT count(*), coalesce(max(position), 0) FROM outcome_rows",
+  );
+  const [count, positionMax] = rows as [number, number];
+  if (last === undefined) return count === 0 ? NOTHING_APPLIED : undefined;
+  const [node, ...numbers] = last as [string, number, number, number, number, number];
+  const [epoch, lsn, outcomeCount, expiredCount, recordCrc] = numbers;
+  const isWhole = count === outcomeCount - expiredCount && positionMax <= lsn;
+  return isWhole ? { node, epoch, lsn, outcomeCount, expiredCount, recordCrc } : undefined;
+}

@@ -1,0 +1,134 @@
+// What crosses between the main thread, which is HTTP thread 0, and the further HTTP threads.
+import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
+import type { FieldError, VerifyContext } from "../../contract/messages.ts";
+import type { RefusalBatch } from "../../http/access/refusals.ts";
+import type { StoredKey } from "../../http/access/key-file.ts";
+import type { RateLimits } from "../../http/access/rate-limits.ts";
+import type { Reply, RequestHead } from "../../http/server/port.ts";
+import type { ThreadCounts } from "../../http/thread-counts.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
+import type { LedgerInvitation } from "../../ledger/join.ts";
+import type { Finding } from "../../vault/assessment/findings.ts";
+import type { VaultMemory } from "../../vault/vault.ts";
+
+/** What a further thread is started with. */
+export interface HttpThreadData {
+  /** 1 for the first beside the main thread. */
+  readonly number: number;
+  readonly host: string;
+  readonly port: number;
+  readonly version: string;
+  readonly engineMemory: WebAssembly.Memory;
+  readonly vaultMemory: VaultMemory;
+  /** Its port is transferred. */
+  readonly ledger: LedgerInvitation;
+  readonly decisionRing: SharedArrayBuffer;
+  readonly decisionsPerSecond: number;
+  readonly keys: readonly StoredKey[];
+  readonly adminKey: string | undefined;
+  readonly rateLimits: RateLimits;
+  readonly bucketMemory: SharedArrayBuffer;
+  readonly isReservedEnabled: boolean;
+  readonly isSignatureRequired: boolean;
+  /** Bodies from which batches go to the pool; undefined: all are scored in place. */
+  readonly poolBytesMin: number | undefined;
+  /** One word, raised after every message that must be heard before the next request. */
+  readonly bell: SharedArrayBuffer;
+}
+
+/** What a further thread asks of the main one. */
+export type Question =
+  | { readonly name: "relay"; readonly head: RequestHead; readonly body: Uint8Array }
+  | { readonly name: "score"; readonly task: VerifyBatchTask }
+  | { readonly name: "assess"; readonly context: VerifyContext; readonly tenant: string };
+
+export interface Answers {
+  readonly relay: Reply;
+  readonly score: VerifyBatchResult;
+  readonly assess: Finding;
+}
+
+/** An answer as data: class instances do not survive the crossing. */
+export type Answer =
+  | { readonly value: unknown }
+  | { readonly fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } }
+  | { readonly failure: string };
+
+export type ToHttpThread =
+  | { readonly kind: "listen" }
+  | { readonly kind: "key"; readonly stored: StoredKey }
+  | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
+  | { readonly kind: "count"; readonly id: number }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }
+  | { readonly kind: "stop" }
+  | { readonly kind: "close"; readonly graceMs: number };
+
+export type FromHttpThread =
+  | { readonly kind: "ready" }
+  | { readonly kind: "listening" }
+  | { readonly kind: "question"; readonly id: number; readonly question: Question }
+  | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts }
+  | {
+      readonly kind: "log";
+      readonly level: "info" | "warn" | "error";
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>> | undefined;
+    }
+  | { readonly kind: "denied"; readonly denials: RefusalBatch }
+  /** The thread can not be trusted with requests any more, or never could. */
+  | { readonly kind: "broken"; readonly detail: string }
+  | { readonly kind: "closed" };
+
+/** Questions that wait for their answers, by number. */
+export class Pending {
+  readonly #waiting = new Map<
+    number,
+    { resolve: (value: never) => void; reject: (error: Error) => void }
+  >();
+  #lastId = 0;
+
+  /** `send` is given the number that the answer will carry. */
+  ask<Value>(send: (id: number) => void): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      this.#lastId += 1;
+      this.#waiting.set(this.#lastId, { resolve, reject });
+      send(this.#lastId);
+    });
+  }
+
+  settle(id: number, answer: Answer): void {
+    const asked = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if ("value" in answer) asked?.resolve(answer.value as never);
+    else if ("fault" in answer) {
+      const { code, detail, errors } = answer.fault;
+      asked?.reject(new ServiceFault(code, detail, errors));
+    } else asked?.reject(new Error(answer.failure));
+  }
+
+  /** Nobody is left to answer. */
+  rejectAll(why: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(why));
+    this.#waiting.clear();
+  }
+}
+
+/** What becomes of a promise, as it crosses. */
+export async function answerOf(work: Promise<unknown>): Promise<Answer> {
+  try {
+    return { value: await work };
+  } catch (error) {
+    if (!(error instanceof ServiceFault)) {
+      return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    }
+    const { code, detail, errors } = error;
+    return { fault: { code, detail, errors } };
+  }
+}
+
+/** Bytes that own their buffer, so that it can move; a piece of a larger one is copied out. */
+export function movable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes;
+  const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes);
+}

@@ -1,0 +1,263 @@
+// A further HTTP thread: its own server on the shared port, its own reader, bureau, decision ring
+// and way to the ledger, all over the shared memory. What needs more than that (keys, SQL, kaizen,
+// sources, signatures) is handed on to the main thread, bytes in and bytes out.
+import { randomFillSync } from "node:crypto";
+import type { MessagePort } from "node:worker_threads";
+import { openBureau } from "../../bureau/open.ts";
+import { openEngineReader } from "../../engine/reader.ts";
+import { openAssessor } from "../texts/records.ts";
+import { RefusalCounts } from "../../http/access/refusals.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { type RunningServer, startHttpServer } from "../../http/start.ts";
+import { Keyring } from "../../http/access/keyring.ts";
+import type { Route } from "../../http/route.ts";
+import { ROUTES } from "../../http/routes/table.ts";
+import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
+import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
+import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
+import { SCORE_ROUTES } from "../../http/routes/score.ts";
+import type { Reply, RequestHead } from "../../http/server/port.ts";
+import type { BatchScorer, HttpLogger } from "../../http/services.ts";
+import { DoorbellListener } from "./doorbell.ts";
+import {
+  type Answers,
+  type FromHttpThread,
+  type HttpThreadData,
+  movable,
+  Pending,
+  type Question,
+  type ToHttpThread,
+} from "./messages.ts";
+import { joinLedger } from "../../ledger/join.ts";
+import { DecisionRing } from "../../store/decisions/ring.ts";
+import type { Store } from "../../store/store.ts";
+import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
+
+/** Answered where they arrive: all they need is the shared memory. */
+const HERE: ReadonlySet<Route> = new Set([...SCORE_ROUTES, ...GATEWAY_ROUTES, ...AUTHZEN_ROUTES]);
+/**
+ * Answered where they arrive unless they are signed: reporters' keys are the main thread's. Of a
+ * batch nobody knows before it is read, which the pool does, so it is handed on.
+ */
+const OUTCOMES: ReadonlySet<Route> = new Set(
+  OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
+);
+
+/** Routes that need the store are handed on; one that were not would fail its first request. */
+const elsewhere: Store = new Proxy({} as Store, {
+  get: (_store, name) => {
+    throw new Error(`\`store.${String(name)}\` is the main thread's`);
+  },
+});
+
+/** Serves until told to close. Returns at once; says `ready` first. `clock` is epoch ms. */
+export function serveHttpThread(port: MessagePort, data: HttpThreadData, clock: () => number) {
+  return new HttpThread(port, data, clock);
+}
+
+/** A keyring that hears of changes before it answers: a revoked key is refused on all threads. */
+class FollowingKeyring extends Keyring {
+  readonly #follow: () => void;
+
+  constructor(data: HttpThreadData, now: () => number, follow: () => void) {
+    // Changes are made by the main thread: this one knows no directory.
+    super({ dataDir: "", now }, data.keys);
+    this.#follow = follow;
+    if (data.adminKey !== undefined) this.installAdminKey(data.adminKey);
+  }
+
+  override authenticate(header: string | undefined) {
+    this.#follow();
+    return super.authenticate(header);
+  }
+}
+
+class HttpThread {
+  readonly #port: MessagePort;
+  readonly #data: HttpThreadData;
+  readonly #clock: () => number;
+  readonly #questions = new Pending();
+  readonly #keyring: FollowingKeyring;
+  readonly #engine;
+  readonly #ledger;
+  readonly #decisions;
+  readonly #denials = new RefusalCounts((denials) => this.#tell({ kind: "denied", denials }));
+  #server: RunningServer | undefined;
+
+  constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
+    this.#port = port;
+    this.#data = data;
+    this.#clock = clock;
+    const take = (message: ToHttpThread) => this.#take(message);
+    const listener = new DoorbellListener<ToHttpThread>(data.bell, port, take);
+    this.#keyring = new FollowingKeyring(data, clock, () => listener.follow());
+    // Slot 0 is the writer's and 1 the main thread's.
+    this.#engine = openEngineReader(data.engineMemory, data.number + 1);
+    this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
+    const letThroughPerSecond = data.decisionsPerSecond;
+    this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#tell({ kind: "ready" });
+  }
+
+  /** Something was thrown that nobody caught: no new work, and the main thread ends the rest. */
+  fail(error: unknown): void {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#tell({ kind: "broken", detail });
+    this.#server?.stopAccepting();
+  }
+
+  #take(message: ToHttpThread): void {
+    if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
+    else if (message.kind === "key") this.#keyring.adopt(message.stored);
+    else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
+    else if (message.kind === "count") this.#count(message.id);
+    else if (message.kind === "stop") this.#server?.stopAccepting();
+    else if (message.kind === "listen") void this.#listen();
+    else void this.#close(message.graceMs);
+  }
+
+  #count(id: number): void {
+    if (this.#server === undefined) return;
+    const gauges = { outcomes_pending: this.#ledger.pendingCount };
+    this.#tell({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port, version, rateLimits, bucketMemory } = this.#data;
+    const keyring = this.#keyring;
+    const scorer = this.#scorer();
+    try {
+      this.#server = await startHttpServer({
+        adapter: "auto",
+        host,
+        port,
+        isPortShared: true,
+        routes: this.#routes(),
+        bureau: this.#bureau(),
+        keyring,
+        store: elsewhere,
+        clock: this.#clock,
+        logger: this.#logger(),
+        health: { isReady: () => ({ ready: true, reasons: [] }) },
+        version,
+        rateLimits,
+        denials: this.#denials,
+        rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
+        ...(scorer === undefined ? {} : { scorer }),
+      });
+      this.#tell({ kind: "listening" });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #bureau() {
+    const { vaultMemory, isReservedEnabled } = this.#data;
+    const inline = openAssessor(vaultMemory, this.#clock);
+    return openBureau({
+      engine: this.#engine,
+      ledger: this.#ledger,
+      provenance: new DeferringAssessor(inline, (context, tenant) =>
+        this.#ask({ name: "assess", context, tenant }),
+      ),
+      clock: this.#clock,
+      environment: {
+        delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        fillRandom: (bytes) => {
+          randomFillSync(bytes);
+        },
+        isReservedEnabled,
+      },
+      decisions: this.#decisions,
+    });
+  }
+
+  /** The service's table, but that handlers of other threads' matters hand on. */
+  #routes(): Route[] {
+    const relay = (exchange: Exchange) => this.#relay(exchange);
+    const { isSignatureRequired } = this.#data;
+    return ROUTES.map((route) => {
+      if (HERE.has(route)) return route;
+      if (!OUTCOMES.has(route)) return { ...route, handle: relay };
+      const handle: Route["handle"] = (exchange) => {
+        // Rows of a batch may be signed each for itself: only who reads them knows.
+        const mayBeSigned = exchange.head.signature !== undefined || route.body?.kind === "batch";
+        const isSigned = mayBeSigned || isSignatureRequired;
+        return isSigned ? relay(exchange) : route.handle(exchange);
+      };
+      return { ...route, handle };
+    });
+  }
+
+  #relay(exchange: Exchange): Promise<Reply> {
+    const body = movable(new Uint8Array(exchange.body));
+    return this.#ask({ name: "relay", head: relayedHead(exchange), body }, [body.buffer]);
+  }
+
+  #scorer(): BatchScorer | undefined {
+    const { poolBytesMin } = this.#data;
+    if (poolBytesMin === undefined) return undefined;
+    return {
+      bytesMin: poolBytesMin,
+      score: (task) => this.#ask({ name: "score", task }, [task.body.buffer as ArrayBuffer]),
+    };
+  }
+
+  #ask<Asked extends Question>(question: Asked, transfer: ArrayBuffer[] = []) {
+    return this.#questions.ask<Answers[Asked["name"]]>((id) => {
+      this.#port.postMessage({ kind: "question", id, question }, transfer);
+    });
+  }
+
+  /** Answers what is in flight, hands the ledger and the log what they are owed, says `closed`. */
+  async #close(graceMs: number): Promise<void> {
+    try {
+      await this.#server?.close(graceMs);
+      await this.#ledger.close();
+      await this.#decisions.flush();
+      this.#denials.flush();
+    } catch (error) {
+      this.#logger().error("http_thread_close", {
+        thread: this.#data.number,
+        error: String(error),
+      });
+    }
+    this.#tell({ kind: "closed" });
+    this.#port.close();
+  }
+
+  #logger(): HttpLogger {
+    const say =
+      (level: "info" | "warn" | "error"): HttpLogger["info"] =>
+      (message, fields) =>
+        this.#tell({ kind: "log", level, message, fields });
+    return { info: say("info"), warn: say("warn"), error: say("error") };
+  }
+
+  #tell(message: FromHttpThread): void {
+    this.#port.postMessage(message);
+  }
+}
+
+/** The head as data, under the id that this thread gave the request; its time is kept here. */
+function relayedHead(exchange: Exchange): RequestHead {
+  const { head, requestId } = exchange;
+  const { forwarded } = head;
+  return {
+    method: head.method,
+    path: head.path,
+    query: head.query,
+    authorization: head.authorization,
+    contentType: head.contentType,
+    accept: head.accept,
+    requestId,
+    traceparent: head.traceparent,
+    deadlineMs: undefined,
+    idempotencyKey: head.idempotencyKey,
+    signature: head.signature,
+    wantsTiming: false,
+    host: head.host,
+    forwarded: forwarded === undefined ? undefined : new Map(forwarded),
+    peerAddress: exchange.peerAddress(),
+  };
+}

@@ -1,0 +1,21 @@
+// Entry of the pool thread of a batch of credibility: reads the journal, walks the graph, answers
+// with the records to write. It writes nothing itself: what it dies of changes no standing.
+import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
+import { standingBatch, standingPolicy } from "../../kaizen/credibility/standings.ts";
+import { encodeStandings } from "../../journal/standings.ts";
+import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import type { CredibilityResult, CredibilityTask } from "../../kaizen/service/task.ts";
+
+/** The task function that the pool calls. */
+export default function run({ journal, uptoLsn, rules, config }: CredibilityTask) {
+  lowerThreadPriority();
+  const { history, isInForce } = readStandingHistory(journal, uptoLsn, config);
+  const batch = standingBatch(history, rules, standingPolicy(config));
+  if (batch === undefined) return { payloads: [] } satisfies CredibilityResult;
+  const { standings, figures } = batch;
+  const before = { isInForce, stakesHigh: history.stakesHigh };
+  const isSame =
+    isInForce && standings.agents.length === 0 && standings.stakesHigh === history.stakesHigh;
+  const payloads = isSame ? [] : encodeStandings({ ...standings, computedFrom: uptoLsn }, before);
+  return { payloads, figures } satisfies CredibilityResult;
+}

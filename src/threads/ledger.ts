@@ -1,0 +1,220 @@
+// Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
+// replays, then serves. Composition only; the work is in ledger/ledger-loop.ts and ledger-core.ts.
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
+import { engineDigest, tableImage } from "../engine/image.ts";
+import { createEngineMemory } from "../engine/memory.ts";
+import type { FoldOutcome, Standings } from "../engine/reading.ts";
+import { startScrubbing } from "./scrub-schedule.ts";
+import { openEngineWriter, resumeEngineWriter, type TableWriter } from "../engine/writer.ts";
+import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { segmentsOf } from "../journal/format.ts";
+import { openLedgerCore } from "../ledger/core.ts";
+import { serveLedger } from "../ledger/loop.ts";
+import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
+import type { FreshTable } from "../ledger/refold.ts";
+import { tableSeed } from "../ledger/snapshot/format.ts";
+import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
+import { SNAPSHOT_PACE, SnapshotTaker } from "../ledger/snapshot/taker.ts";
+
+/**
+ * `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default.
+ */
+export interface EngineSettings {
+  config?: ScoringConfig;
+  seed?: bigint;
+}
+
+interface ThreadData extends LedgerThreadData {
+  engineMemory: WebAssembly.Memory;
+  engineSettings: EngineSettings | undefined;
+  storePort: MessagePort | undefined;
+}
+
+type Tell = (message: FromLedger) => void;
+
+function main(port: MessagePort, data: ThreadData): void {
+  const tell: Tell = (message) => port.postMessage(message);
+  const fail = (error: unknown) => {
+    const exitCode =
+      error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
+    const damage = error instanceof JournalDamaged ? error.damage : undefined;
+    tell({ kind: "failed", exitCode, detail: String(error), damage });
+    end();
+  };
+  let snapshots: SnapshotTaker | undefined;
+  const end = () => {
+    snapshots?.close();
+    data.storePort?.close();
+    port.close();
+  };
+  try {
+    const startedAt = performance.now();
+    const { core, taker, ready, notes, install } = open(data, tell);
+    snapshots = taker;
+    tell({ ...ready, durationMs: performance.now() - startedAt });
+    for (const note of notes) tell({ kind: "note", event: "snapshot_ignored", detail: note });
+    const betweenBatches = (nowMs: number) => taker.turn(nowMs);
+    const { storePort } = data;
+    serveLedger({ port, core, storePort, install, betweenBatches, fail, closed: end });
+    taker.turn(data.nowMs);
+    const { journal, scrubEveryMs: everyMs } = data;
+    startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, tell });
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/**
+ * The table that outcomes are folded into. A fresh one starts from the same config and the same
+ * seed, so that the same log gives the same bytes; readers are told of it when it takes over.
+ */
+class LiveTable {
+  memory: WebAssembly.Memory;
+  /** What the log is folded by, from its first record on, whatever is promoted. */
+  private readonly base: ScoringConfig;
+  private config: ScoringConfig;
+  private readonly seed: bigint;
+  private writer: TableWriter | undefined;
+  private isAnnounced = false;
+
+  constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
+    this.memory = memory;
+    this.base = config;
+    this.config = config;
+    this.seed = seed;
+  }
+
+  /** Takes the writer's role over an empty memory, or over one that a snapshot has filled. */
+  open(isResumed: boolean): void {
+    this.writer = isResumed
+      ? resumeEngineWriter(this.memory, this.seed)
+      : openEngineWriter(this.memory, this.base, this.seed);
+  }
+
+  fold(outcome: FoldOutcome): void {
+    this.writer?.fold(outcome);
+  }
+
+  applyStandings(standings: Standings): void {
+    this.writer?.applyStandings(standings);
+  }
+
+  markKeyRevoked(agent: string, isRevoked: boolean): void {
+    this.writer?.markKeyRevoked(agent, isRevoked);
+  }
+
+  /** A promoted config scores; it plays no part in the fold: the same log, the same table. */
+  install(config: ScoringConfig): void {
+    this.writer?.installConfig(config, this.base);
+    this.config = config;
+  }
+
+  fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
+    const memory = createEngineMemory();
+    const { base } = this;
+    const writer = openEngineWriter(memory, base, this.seed);
+    return {
+      fold: (outcome) => writer.fold(outcome),
+      applyStandings: (standings) => writer.applyStandings(standings),
+      markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
+      publish: () => {
+        if (this.config !== base) writer.installConfig(this.config, base);
+        this.memory = memory;
+        this.writer = writer;
+        if (this.isAnnounced) tell(memory);
+      },
+    };
+  }
+
+  /** The table as replay left it; later ones are told. */
+  announce(): WebAssembly.Memory {
+    this.isAnnounced = true;
+    return this.memory;
+  }
+}
+
+/** Table and journal, from the newest usable snapshot on. */
+function open(data: ThreadData, tell: Tell) {
+  const key = bureauKeyFor(data);
+  const config = data.engineSettings?.config ?? defaultConfig();
+  const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
+  const image = tableImage(data.engineMemory);
+  const { layoutVersion } = image;
+  const identity = { layoutVersion, engineDigest: engineDigest(config), seed };
+  const notes: string[] = [];
+  const source = { files: nodeFiles, directory: data.snapshots, identity, image };
+  const ignored = (why: string) => notes.push(why);
+  const table = new LiveTable(data.engineMemory, config, seed);
+  const { core, start } = startFromSnapshot({ ...source, ignored }, (snapshot) => {
+    table.open(snapshot !== undefined);
+    const opened = openLedgerCore({
+      files: nodeFiles,
+      directory: data.journal,
+      key,
+      epoch: data.epoch,
+      fold: (outcome) => table.fold(outcome),
+      applyStandings: (standings) => table.applyStandings(standings),
+      markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
+      freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
+      nowMs: data.nowMs,
+      reserveBytes: data.reserveBytes,
+      ...(snapshot === undefined ? {} : { start: snapshot }),
+    });
+    return { core: opened, start: snapshot };
+  });
+  const taker = new SnapshotTaker({
+    point: () => core.point(),
+    isRefolding: () => core.isRefolding,
+    guard: core.guard,
+    image: () => tableImage(table.memory),
+    identity,
+    pace: data.snapshotPace ?? SNAPSHOT_PACE,
+    outcomesSaved: start?.outcomes ?? 0,
+    nowMs: data.nowMs,
+    startWriter: (died) => startSnapshotWriter(data, died),
+    log: (event, detail) => tell({ kind: "note", event, detail }),
+  });
+  const ready = {
+    kind: "ready" as const,
+    lsn: core.lsn,
+    outcomes: core.point().outcomes,
+    truncatedBytes: core.truncatedBytes,
+    engineMemory: table.announce(),
+    keyEvents: [...core.keyEvents],
+    sources: core.sources,
+    rememberedSinceMs: core.rememberedSinceMs,
+    ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
+  };
+  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
+  return { core, taker, ready, notes, install };
+}
+
+function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  const worker = new Worker(new URL("./snapshot.ts", import.meta.url), {
+    name: "snapshot",
+    workerData: { port: port2, directory: data.snapshots, spareBytes: data.reserveBytes },
+    transferList: [port2],
+  });
+  worker.once("error", (error) => died(String(error)));
+  return port1;
+}
+
+/** The first start makes the key; later ones must find it (`doctor --repair` makes another). */
+function bureauKeyFor(data: ThreadData): BureauKey {
+  nodeFiles.makeDirectory(data.journal);
+  const [first] = segmentsOf(nodeFiles.list(data.journal));
+  try {
+    return loadBureauKey(data.bureauKey, first === undefined);
+  } catch (error) {
+    if (first === undefined || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const reason = "the bureau key that signed it is missing";
+    throw new JournalDamaged({ segment: first.name, offset: 0, afterLsn: 0, reason });
+  }
+}
+
+if (parentPort !== null) main(parentPort, workerData as ThreadData);

@@ -1,0 +1,66 @@
+// Puts the pool behind the HTTP room's BatchScorer: tasks out, results or faults back.
+import { ServiceFault } from "../../contract/faults.ts";
+import { openPool, PoolBusy } from "../../platform/pool.ts";
+import type { Pool } from "../../platform/pool.ts";
+import type { BatchScorer } from "../../http/services.ts";
+import type { ScoringReply, ScoringTable, ScoringTask, ScoringWorkerData } from "./worker.ts";
+
+/** Where verify is scored: always in place, always on the pool, or each where it is cheaper. */
+export const SCORING_MODES = ["auto", "inline", "pool"] as const;
+export type ScoringMode = (typeof SCORING_MODES)[number];
+
+/**
+ * Body size from which `auto` takes the hop, which costs some 0.2 ms: about 100 items, which in
+ * place would hold up every verdict behind them for 0.4 ms (bench:batch).
+ */
+const AUTO_BYTES_MIN = 12 * 1024;
+/** Slots below belong to the writer and to HTTP threads. */
+const FIRST_SLOT = 16;
+/** Slot 0 is the writer's. */
+export const HTTP_THREADS_MAX = FIRST_SLOT - 1;
+const WORKER = new URL("./worker.ts", import.meta.url).href;
+
+export interface ScoringPool extends BatchScorer {
+  /** Scores by another table from now on; tasks under way end on the old one. */
+  rebind(memory: WebAssembly.Memory): void;
+  close(): Promise<void>;
+}
+
+/** Starts the pool for a mode; undefined for `inline`. */
+export function openScoringPool(
+  mode: ScoringMode,
+  shared: Omit<ScoringWorkerData, "nextSlot">,
+): ScoringPool | undefined {
+  if (mode === "inline") return undefined;
+  const pool = poolOver(shared);
+  let table: ScoringTable | undefined;
+  return {
+    bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
+    score: (task) => score(pool, table === undefined ? task : { ...task, table }),
+    // With the tasks, not by other threads: those would take a second to start, and batches with
+    // a deadline wait for them.
+    rebind(memory) {
+      table = { memory, generation: (table?.generation ?? 0) + 1 };
+    },
+    close: () => pool.close(),
+  };
+}
+
+function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
+  const nextSlot = new Int32Array(new SharedArrayBuffer(4));
+  nextSlot[0] = FIRST_SLOT;
+  const workerData: ScoringWorkerData = { ...shared, nextSlot };
+  return openPool({ filename: WORKER, workerData });
+}
+
+async function score(pool: Pool, task: ScoringTask) {
+  const reply = await pool
+    .run<ScoringTask, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
+    .catch((error: unknown) => {
+      if (!(error instanceof PoolBusy)) throw error;
+      throw new ServiceFault("overloaded", "too many batches are waiting");
+    });
+  if ("result" in reply) return reply.result;
+  const { code, detail, errors } = reply.fault;
+  throw new ServiceFault(code, detail, errors);
+}

@@ -1,0 +1,88 @@
+// Entry of a pool thread: a reader and a bureau of its own over the shared agent table. It scores
+// whole documents; outcomes are none of its business.
+import { randomFillSync } from "node:crypto";
+import { workerData } from "node:worker_threads";
+import { openBureau } from "../../bureau/open.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import type { FaultCode } from "../../contract/faults.ts";
+import type { FieldError } from "../../contract/messages.ts";
+import { openEngineReader } from "../../engine/reader.ts";
+import { openAssessor } from "../texts/records.ts";
+import { RequestIds } from "../../http/codec/request-id.ts";
+import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
+import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
+import { DecisionRing } from "../../store/decisions/ring.ts";
+import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
+import type { VaultMemory } from "../../vault/vault.ts";
+
+/** What the composition root gives each thread. */
+export interface ScoringWorkerData {
+  memory: WebAssembly.Memory;
+  vaultMemory: VaultMemory;
+  /** Scratch slots are handed out from here, one per thread. */
+  nextSlot: Int32Array;
+  isReservedEnabled: boolean;
+  /** One ring of the decision log for each thread. */
+  decisionRings: readonly SharedArrayBuffer[];
+}
+
+/** The table that a re-fold has made; comes with every task from then on. */
+export interface ScoringTable {
+  readonly memory: WebAssembly.Memory;
+  /** Rises with every re-fold: the memory itself is another object in every message. */
+  readonly generation: number;
+}
+
+export type ScoringTask = VerifyBatchTask & { readonly table?: ScoringTable };
+
+/** A result, or a fault as data: class instances do not survive the crossing. */
+export type ScoringReply =
+  | { result: VerifyBatchResult }
+  | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
+
+/** Longest that a denial holds a batch up while the decision log is full. */
+const LOG_WAIT_MS = 2000;
+
+const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings } =
+  workerData as ScoringWorkerData;
+const slot = Atomics.add(nextSlot, 0, 1);
+// A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
+const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
+const engine = openEngineReader(memory, slot);
+/** Of the table that the reader reads; 0 for the one the thread was started with. */
+let generation = 0;
+const bureau = openBureau({
+  engine,
+  ledger: {
+    append: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
+    appendBatch: () => Promise.reject(new Error("a scoring thread takes no outcomes")),
+    pendingCount: 0,
+    close: () => Promise.resolve(),
+  },
+  clock: Date.now,
+  provenance: openAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
+  environment: {
+    delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    fillRandom: (bytes) => {
+      randomFillSync(bytes);
+    },
+    isReservedEnabled,
+  },
+  decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
+});
+const requestIds = new RequestIds(Date.now);
+
+/** The task function that the pool calls. */
+export default async function score(task: ScoringTask): Promise<ScoringReply> {
+  if (task.table !== undefined && task.table.generation !== generation) {
+    engine.rebind(task.table.memory);
+    generation = task.table.generation;
+  }
+  try {
+    return { result: await scoreVerifyBatch(task, bureau, () => requestIds.next()) };
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    const { code, detail, errors } = thrown;
+    return { fault: { code, detail, errors } };
+  }
+}

@@ -1,0 +1,26 @@
+// Many Ed25519 verifications at once: three arrays that move between threads without copying.
+import { type Ed25519Verify, KEY_BYTES, SIGNATURE_BYTES } from "../../platform/ed25519.ts";
+
+export interface SignatureTask {
+  /** 32 bytes each. */
+  keys: Uint8Array<ArrayBuffer>;
+  /** 64 bytes each. */
+  signatures: Uint8Array<ArrayBuffer>;
+  /** Back to back; `ends` says where each ends. */
+  messages: Uint8Array<ArrayBuffer>;
+  ends: Uint32Array<ArrayBuffer>;
+}
+
+/** One byte per signature: 1 when it is valid. Anything malformed is not. */
+export function verifyBatch(isValid: Ed25519Verify, task: SignatureTask): Uint8Array {
+  const results = new Uint8Array(task.ends.length);
+  let start = 0;
+  for (const [index, end] of task.ends.entries()) {
+    const key = task.keys.subarray(index * KEY_BYTES, (index + 1) * KEY_BYTES);
+    const at = index * SIGNATURE_BYTES;
+    const signature = task.signatures.subarray(at, at + SIGNATURE_BYTES);
+    results[index] = Number(isValid(key, signature, task.messages.subarray(start, end)));
+    start = end;
+  }
+  return results;
+}

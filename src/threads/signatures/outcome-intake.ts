@@ -1,0 +1,94 @@
+// Batches of outcomes from the HTTP thread's side: bytes go to a pool thread and come back as
+// journal frames, frames go to the ledger as one commit, receipts come back together. This thread
+// only carries; parsing a thousand rows here would hold up every verdict behind them.
+import type { CallContext, ImportResult } from "../../bureau/bureau.ts";
+import type {
+  BatchDocument,
+  IntakeTask,
+  OutcomeIntake,
+} from "../../bureau/outcomes/batch-reader.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import type { OutcomeReceipt } from "../../contract/messages.ts";
+import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
+import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
+import { receiptOf } from "../../ledger/receipts.ts";
+import { VERDICT_DUPLICATE } from "../../ledger/replay-guard.ts";
+import type { SignaturePool } from "./pool.ts";
+import type { FaultData, IntakeFrames } from "./worker.ts";
+
+export interface IntakeOptions {
+  readonly pool: SignaturePool;
+  readonly ledger: FrameLog;
+  readonly serviceId: string;
+  readonly isSignatureRequired: boolean;
+  readonly rememberedSinceMs: () => number;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+export function openOutcomeIntake(options: IntakeOptions): OutcomeIntake {
+  return { record: (document, call) => record(options, document, call) };
+}
+
+async function record(
+  options: IntakeOptions,
+  document: BatchDocument,
+  { principal }: CallContext,
+): Promise<ImportResult[]> {
+  const { pool, ledger, serviceId, isSignatureRequired } = options;
+  const task: IntakeTask = {
+    ...document,
+    serviceId,
+    isSignatureRequired,
+    tenant: principal.tenant,
+    rememberedSinceMs: options.rememberedSinceMs(),
+    nowMs: options.clock(),
+  };
+  const reply = await pool.takeIn(task);
+  if ("fault" in reply) throw faultOf(reply.fault);
+  if (reply.count === 0) return reply.rows.map((row) => faultOf(row as FaultData));
+  const { frames, count } = reply;
+  const bytes = Buffer.from(frames.buffer, 0, frames.byteLength);
+  return resultsOf(reply, await ledger.appendFrames({ bytes, count }));
+}
+
+/** Throws what cannot be laid to one row: nothing was acknowledged of the batch. */
+function resultsOf(
+  { rows, evidenceId, isSigned }: IntakeFrames,
+  { numbers, duplicateIds }: FrameReceipts,
+): ImportResult[] {
+  let recorded = 0;
+  let duplicate = 0;
+  const next = (outcomeId: string, isSignedRow: boolean): OutcomeReceipt => {
+    const at = recorded++ * NUMBERS_PER_RECEIPT;
+    const verdict = numbers[at]!;
+    const firstId = verdict === VERDICT_DUPLICATE ? (duplicateIds[duplicate++] ?? "") : "";
+    const signature = isSignedRow ? "reporter" : "none";
+    return receiptOf(
+      { outcomeId, signature },
+      verdict,
+      numbers[at + 1]!,
+      numbers[at + 2]!,
+      firstId,
+    );
+  };
+  // A signer who contradicts himself is refused by the batch, not row by row.
+  if (evidenceId !== "") next("", true);
+  return rows.map((row, index) => {
+    if (typeof row !== "string") return faultOf(row);
+    try {
+      const receipt = next(row, isSigned[index] === 1);
+      if (evidenceId === "") return receipt;
+      return { ...receipt, evidence_id: evidenceId, evidence_index: index };
+    } catch (thrown) {
+      if (thrown instanceof ServiceFault && OF_ONE_ROW.has(thrown.code)) return thrown;
+      throw thrown;
+    }
+  });
+}
+
+const OF_ONE_ROW: ReadonlySet<string> = new Set(["idempotency_conflict", "signature_replayed"]);
+
+function faultOf({ code, detail, errors }: FaultData): ServiceFault {
+  return new ServiceFault(code, detail, errors);
+}

@@ -1,0 +1,105 @@
+// Entry of a pool thread that verifies reporters' signatures, alone or with the batch that carries
+// them: a batch comes in as bytes and goes back as journal frames.
+import { randomFillSync } from "node:crypto";
+import {
+  BatchReader,
+  type IntakeTask,
+  type ReadBatch,
+} from "../../bureau/outcomes/batch-reader.ts";
+import { OutcomeIds } from "../../bureau/outcomes/ids.ts";
+import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
+import type { FieldError } from "../../contract/messages.ts";
+import { openEd25519 } from "../../platform/ed25519.ts";
+import { moved } from "../../platform/pool.ts";
+import { FRAME_KINDS } from "../../journal/format.ts";
+import { encodeEvidence, identified } from "../../journal/proof.ts";
+import { FrameBatch } from "../../ledger/frame-batch.ts";
+import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import { type SignatureTask, verifyBatch } from "./batch.ts";
+
+/** A batch, and what happened to the reporters' keys since the pool last told. */
+export interface IntakeWork {
+  readonly task: IntakeTask;
+  /** Key events up to here must be known; `keyEvents` are those from `keysFrom` on. */
+  readonly keyCount: number;
+  readonly keysFrom: number;
+  readonly keyEvents: readonly Uint8Array[];
+}
+
+/** A fault as data: class instances do not survive the crossing. */
+export interface FaultData {
+  code: FaultCode;
+  detail: string;
+  errors: readonly FieldError[];
+}
+
+export interface IntakeFrames {
+  /** Alone in its buffer. */
+  readonly frames: Uint8Array<ArrayBuffer>;
+  /** Records in the frames: the evidence, if there is any, then the rows that are no faults. */
+  readonly count: number;
+  readonly evidenceId: string;
+  /** Per row: the id of what is to be recorded, or why nothing is. */
+  readonly rows: readonly (string | FaultData)[];
+  /** Per row: 1 when its reporter signed. */
+  readonly isSigned: Uint8Array;
+}
+
+/** `knows`: the thread has taken so many key events; it must be told those that follow. */
+export type IntakeReply = IntakeFrames | { fault: FaultData } | { knows: number };
+
+/** Below the threads that answer and sync, above the store's. */
+const NICENESS = 5;
+
+lowerThreadPriority(NICENESS);
+const isValid = openEd25519();
+const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
+const reader = new BatchReader(new OutcomeIds(fillRandom), (key, signature, message) =>
+  Promise.resolve(isValid(key, signature, message)),
+);
+
+/** The task function that the pool calls. */
+export default function work(given: SignatureTask | IntakeWork): Uint8Array | Promise<IntakeReply> {
+  return "task" in given ? takeIn(given) : verifyBatch(isValid, given);
+}
+
+async function takeIn(given: IntakeWork): Promise<IntakeReply> {
+  if (reader.keyEventCount < given.keysFrom) return { knows: reader.keyEventCount };
+  for (const payload of given.keyEvents.slice(reader.keyEventCount - given.keysFrom)) {
+    reader.learn(payload);
+  }
+  if (reader.keyEventCount < given.keyCount) return { knows: reader.keyEventCount };
+  try {
+    return framesOf(await reader.read(given.task));
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    return { fault: dataOf(thrown) };
+  }
+}
+
+function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
+  const batch = new FrameBatch();
+  const whole = evidence === undefined ? undefined : identified(evidence);
+  if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+  const isSigned = new Uint8Array(rows.length);
+  const told = rows.map((row, index) => {
+    if (row instanceof ServiceFault) return dataOf(row);
+    if (whole !== undefined) {
+      const { kid, jti, evidenceId } = whole;
+      row.signature = "reporter";
+      row.proof = { kind: "batch", kid, jti, evidenceId, index };
+      row.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
+    }
+    if (row.signature === "reporter") isSigned[index] = 1;
+    batch.add(row);
+    return row.outcomeId;
+  });
+  const { bytes, count } = batch.take();
+  const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
+  const evidenceId = whole?.evidenceId ?? "";
+  return moved({ frames, count, evidenceId, rows: told, isSigned }, [frames.buffer]);
+}
+
+function dataOf({ code, detail, errors }: ServiceFault): FaultData {
+  return { code, detail, errors };
+}

@@ -1,0 +1,15 @@
+// Entry of the thread that writes one snapshot, started by the ledger thread when one is due.
+import { type MessagePort, workerData } from "node:worker_threads";
+import { nodeFiles } from "../journal/files.ts";
+import { serveSnapshotWriter } from "../ledger/snapshot/writer.ts";
+import { lowerThreadPriority } from "../platform/thread-priority.ts";
+
+interface ThreadData {
+  port: MessagePort;
+  directory: string;
+  spareBytes: number;
+}
+
+lowerThreadPriority();
+const { port, directory, spareBytes } = workerData as ThreadData;
+serveSnapshotWriter(port, nodeFiles, directory, spareBytes);

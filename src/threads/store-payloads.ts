@@ -1,0 +1,104 @@
+// What records of the journal that are no outcomes say, for the store's rows: only the composition
+// knows the payloads of all rooms. A record of a kind or version that is not known here is not
+// shown; it stays in the journal.
+import { createHash } from "node:crypto";
+import { namespaceOf } from "../bureau/reporters/key-registry.ts";
+import { type KeyEvent } from "../contract/key-events.ts";
+import { configName } from "../engine/config.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameTimeUs,
+} from "../journal/format.ts";
+import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
+import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
+
+/** The rows that a record adds; see DescribeRecord. Never throws. */
+export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> {
+  const start = at + FRAME_BYTES;
+  const payload = bytes.subarray(start, start + frameLength(bytes, at));
+  const recordedAtMs = frameTimeUs(bytes, at) / 1000;
+  try {
+    const kind = frameKind(bytes, at);
+    if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
+    if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
+  } catch {
+    // Not one of ours, or of a later version.
+  }
+  return {};
+}
+
+function auditOf(row: AuditRow): Partial<JournalRows> {
+  return { audits: [row] };
+}
+
+function sourceOf(payload: Buffer): Partial<JournalRows> {
+  if (!isSourceEvent(payload)) return {};
+  const event = decodeEvent(payload);
+  return {
+    sources: [
+      {
+        sourceId: event.source_id,
+        tenant: event.tenant,
+        visibility: event.visibility,
+        kind: event.kind,
+        title: event.title,
+        digest: event.sha256,
+        bytes: event.size,
+        status: event.state,
+        registeredAtMs: event.registered_at,
+        registeredBy: event.registrar,
+      },
+    ],
+  };
+}
+
+function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const event = JSON.parse(payload.toString()) as KeyEvent;
+  const agent = event.event === "registered" ? event.agent : null;
+  return {
+    event: `reporter_key.${event.event}`,
+    tenant: event.tenant,
+    agent,
+    namespace: agent === null ? null : namespaceOf(agent),
+    kid: event.kid,
+    recordedAtMs,
+    detail: payload.toString(),
+  };
+}
+
+/** Of some events only a reporter's key is known, of some whose affair they are. */
+function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const { event, kid, tenant } = JSON.parse(payload.toString()) as {
+    event: string;
+    kid?: string;
+    tenant?: string | null;
+  };
+  return {
+    event,
+    tenant: tenant ?? null,
+    agent: null,
+    namespace: null,
+    kid: kid ?? null,
+    recordedAtMs,
+    detail: payload.toString(),
+  };
+}
+
+/** The payload is the config's canonical JSON, whose digest is its version. */
+function configAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const version = configName(createHash("sha256").update(payload).digest());
+  return {
+    event: "config.promoted",
+    tenant: null,
+    agent: null,
+    namespace: null,
+    kid: null,
+    recordedAtMs,
+    detail: JSON.stringify({ config_version: version }),
+  };
+}

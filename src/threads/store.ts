@@ -1,0 +1,59 @@
+// Entry of the store thread: opens the journal for reading and the one database, then serves.
+// Composition only; the work is in store/store-loop.ts and store/store-core.ts.
+import { join } from "node:path";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { nodeFiles } from "../journal/files.ts";
+import { openJournalReader } from "../journal/reader.ts";
+import { recoverJournal } from "../journal/recovery.ts";
+import { lowerThreadPriority } from "../platform/thread-priority.ts";
+import { describeRecord } from "./store-payloads.ts";
+import { StoreCore } from "../store/core.ts";
+import { serveStore } from "../store/loop.ts";
+import type { FromStore, StoreThreadData } from "../store/messages.ts";
+import { StoreRecords } from "../store/records.ts";
+
+interface ThreadData extends StoreThreadData {
+  ledgerPort: MessagePort;
+}
+
+function main(port: MessagePort, data: ThreadData): void {
+  // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
+  lowerThreadPriority();
+  const tell = (message: FromStore) => port.postMessage(message);
+  const core = new StoreCore({
+    directory: data.store,
+    reader: openJournalReader(nodeFiles, data.journal),
+    describe: describeRecord,
+    outcomesKeptDays: data.outcomesKeptDays,
+    clock: Date.now,
+    memoryMegabytes: data.memoryMegabytes,
+    log: (event, detail) => tell({ kind: "log", event, detail }),
+  });
+  const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
+  if (data.isStandalone) data.ledgerPort.close();
+  const records = new StoreRecords({
+    core,
+    rings: data.rings,
+    exportDirectory: core.exportDirectory,
+    spoolDirectory: join(data.store, "spool"),
+    startMs: Date.now(),
+    decisionsKeptDays: data.decisionsKeptDays,
+  });
+  serveStore({
+    port,
+    ledgerPort: data.isStandalone ? undefined : data.ledgerPort,
+    core,
+    records,
+    clock: Date.now,
+    durableLsn,
+  });
+}
+
+/** Without a ledger nobody says how far the journal is whole: verify it, but leave it alone. */
+function endOfJournal(journal: string): number {
+  nodeFiles.makeDirectory(journal);
+  const isReadOnly = true;
+  return recoverJournal(nodeFiles, journal, () => undefined, { isReadOnly }).tail.lsn;
+}
+
+if (parentPort !== null) main(parentPort, workerData as ThreadData);

@@ -1,0 +1,42 @@
+// Entry of a thread that indexes texts of the journal after a start, one after the other, below all
+// that answers. Ends with the last text, or with the one that it is at when told to stop.
+import { workerData } from "node:worker_threads";
+import { recordReader } from "./records.ts";
+import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import { BacklogIndexer } from "../../vault/grounding/backlog-indexer.ts";
+import { EpochGuard } from "../../vault/sources/epochs.ts";
+import type { VaultMemory } from "../../vault/memory.ts";
+
+export interface IndexingWorkerData {
+  vaultMemory: VaultMemory;
+}
+
+/** Texts that have no index, and why the first of them has none. */
+export interface Unindexed {
+  count: number;
+  detail: string;
+}
+
+const { vaultMemory } = workerData as IndexingWorkerData;
+
+/** The task function that the pool calls, once in each thread. */
+export default function work(): Unindexed {
+  lowerThreadPriority();
+  const unindexed: Unindexed = { count: 0, detail: "" };
+  const indexer = BacklogIndexer.open(vaultMemory, recordReader(vaultMemory));
+  if (indexer === undefined) return unindexed;
+  const pin = new EpochGuard(vaultMemory.pins);
+  const { texts } = indexer;
+  for (let range = texts.take(); range !== undefined; range = texts.take()) {
+    for (let number = range.from; number < range.to && !texts.isStopped; number++) {
+      // Held for one text, so that what is replaced meanwhile can be used again.
+      pin.enter();
+      const error = indexer.make(number, true);
+      pin.leave();
+      if (error === undefined) continue;
+      unindexed.count++;
+      unindexed.detail ||= error.message;
+    }
+  }
+  return unindexed;
+}

@@ -1,0 +1,55 @@
+// A thread for texts too large to be assessed or indexed in place, started by the first of them:
+// that one may miss its deadline, and a bureau that never sees such texts never pays for it.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { VerifyContext } from "../../contract/messages.ts";
+import { openPool, PoolBusy } from "../../platform/pool.ts";
+import type { Pool } from "../../platform/pool.ts";
+import type { AssessingTask, AssessingWorkerData } from "./worker.ts";
+import type { LaterAssessment } from "../../vault/assessment/deferring-assessor.ts";
+import type { Finding } from "../../vault/assessment/findings.ts";
+import { inParts } from "../../vault/grounding/indexing.ts";
+import type { IndexLater, ReadyText } from "../../vault/grounding/indexing.ts";
+import type { Measured } from "../../vault/calibration/labels.ts";
+import type { MeasureTexts } from "../../vault/vault.ts";
+import type { VaultMemory } from "../../vault/memory.ts";
+
+const WORKER = new URL("./worker.ts", import.meta.url).href;
+export interface AssessingPool {
+  assess: LaterAssessment;
+  measure: MeasureTexts;
+  index: IndexLater;
+  /** Starts the thread before there is work. */
+  warm(): void;
+  close(): Promise<void>;
+}
+
+/** Opens the pool behind the vault's port; no thread runs until there is work. */
+export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
+  const workerData: AssessingWorkerData = { vaultMemory };
+  let pool: Pool | undefined;
+  const warm = () => (pool ??= openPool({ filename: WORKER, workerData, threads: 1 }));
+  const run = <Result>(task: AssessingTask): Promise<Result> => {
+    return warm().run<AssessingTask, Result>(task).catch(asFault);
+  };
+  return {
+    assess: (context, tenant) => run<Finding>({ kind: "assess", context, tenant }),
+    measure: async (contexts, tenant) => {
+      const measured: (Measured | undefined)[] = [];
+      for (const part of inParts(contexts, unitsOfContext)) {
+        measured.push(...(await run<typeof measured>({ kind: "measure", contexts: part, tenant })));
+      }
+      return measured;
+    },
+    index: (texts) => run<ReadyText[]>({ kind: "index", texts }),
+    warm,
+    close: () => pool?.close() ?? Promise.resolve(),
+  };
+}
+
+function asFault(error: unknown): never {
+  if (!(error instanceof PoolBusy)) throw error;
+  throw new ServiceFault("overloaded", "too many texts wait to be assessed");
+}
+
+const unitsOfContext = ({ content = "", cited_sources = [] }: VerifyContext) =>
+  content.length * Math.max(1, cited_sources.length);

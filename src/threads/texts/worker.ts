@@ -1,0 +1,36 @@
+// Entry of the thread for large texts: the same assessor and index builder over the same shared
+// vault, with room for whatever a request may hold.
+import { workerData } from "node:worker_threads";
+import type { VerifyContext } from "../../contract/messages.ts";
+import { openAssessor } from "./records.ts";
+import type { Finding } from "../../vault/assessment/findings.ts";
+import { IndexBuilder } from "../../vault/grounding/grounding.ts";
+import { makeReady } from "../../vault/grounding/indexing.ts";
+import type { ReadyText, TextToIndex } from "../../vault/grounding/indexing.ts";
+import type { Measured } from "../../vault/calibration/labels.ts";
+import type { VaultMemory } from "../../vault/memory.ts";
+
+export interface AssessingWorkerData {
+  vaultMemory: VaultMemory;
+}
+
+export type AssessingTask =
+  | { kind: "assess"; context: VerifyContext; tenant: string }
+  | { kind: "measure"; contexts: readonly VerifyContext[]; tenant: string }
+  | { kind: "index"; texts: readonly TextToIndex[] };
+
+const { vaultMemory } = workerData as AssessingWorkerData;
+const assessor = openAssessor(vaultMemory, Date.now, Number.POSITIVE_INFINITY);
+let builder: IndexBuilder | undefined;
+
+/** The task function that the pool calls. */
+export default function work(
+  task: AssessingTask,
+): Finding | (Measured | undefined)[] | ReadyText[] {
+  if (task.kind === "assess") return assessor.assess(task.context, task.tenant);
+  if (task.kind === "measure") {
+    return task.contexts.map((context) => assessor.measure(context, task.tenant));
+  }
+  const own = (builder ??= new IndexBuilder(vaultMemory.grounding));
+  return task.texts.map((text) => makeReady(text, (flat, leaves) => own.build(flat, leaves)));
+}

@@ -1,0 +1,247 @@
+// What the vault says of one request's content and citations (provenance.md 4 and 5). Exact
+// findings come first and may be hard failures; the grounding score can only raise doubt. Runs in
+// the callback of the reply: no waiting, bounded work, one finding out.
+import { hash } from "node:crypto";
+
+import type { VerifyContext } from "../../contract/messages.ts";
+import { Catalogue, NOT_FOUND } from "../sources/catalogue.ts";
+import { tenantWord } from "../sources/catalogue-keys.ts";
+import { CitationMemory } from "./citation-memory.ts";
+import { FINDINGS, unknownFinding } from "./findings.ts";
+import type { Finding } from "./findings.ts";
+import { GroundingReader } from "../grounding/grounding.ts";
+import { readNumbers } from "../grounding/tables.ts";
+import { checkIdentifier } from "../sources/publication-ids.ts";
+import type { Measured } from "../calibration/labels.ts";
+import { BacklogIndexer } from "../grounding/backlog-indexer.ts";
+import type { ReadRecord } from "../grounding/backlog-indexer.ts";
+import { TaintedTexts } from "../grounding/minhash.ts";
+import { EpochGuard } from "../sources/epochs.ts";
+import {
+  allUnknown,
+  citationsChanged,
+  sourceFinding,
+  sourceNewer,
+  unsupported,
+  verified,
+} from "./source-findings.ts";
+import { isGrave, UNKNOWN, UNREGISTERED, worstOf } from "../sources/statuses.ts";
+import type { Cited, Status } from "../sources/statuses.ts";
+import { textKindOf } from "../calibration/text-kinds.ts";
+import type { TextKind } from "../calibration/text-kinds.ts";
+import { TextScorer } from "../grounding/text-scorer.ts";
+import type { CitedText } from "../grounding/text-scorer.ts";
+import { TenantThresholds } from "../calibration/thresholds.ts";
+import type { VaultMemory } from "../memory.ts";
+
+/**
+ * Units of text times documents with text that are scored on the spot: 1 to 2 ms at the 12 to 24 ns
+ * per unit that bench:grounding measures. What is larger is reported as not assessed.
+ */
+export const INLINE_WORK_MAX = 65_536;
+/** The same for a thread of a batch, which keeps nobody else waiting. */
+export const BATCH_WORK_MAX = 1_048_576;
+
+/** Assesses in one thread; takes a grounding scratch of its own. */
+export class VaultAssessor {
+  readonly #catalogue: Catalogue;
+  readonly #tainted: TaintedTexts;
+  readonly #scorer: TextScorer;
+  readonly #numbers = readNumbers();
+  readonly #thresholds: TenantThresholds;
+  readonly #clock: () => number;
+  readonly #citations: CitationMemory;
+  readonly #pin: EpochGuard;
+  readonly #workMax: number;
+  readonly #late: BacklogIndexer | undefined;
+
+  /** `readRecord`: where texts are read that are not indexed yet; without, others make them. */
+  constructor(
+    memory: VaultMemory,
+    clock: () => number,
+    workMax = INLINE_WORK_MAX,
+    readRecord?: ReadRecord,
+  ) {
+    this.#catalogue = new Catalogue(memory.catalogue);
+    this.#tainted = new TaintedTexts(memory.tainted);
+    this.#scorer = new TextScorer(new GroundingReader(memory.grounding), this.#numbers.citation);
+    this.#thresholds = new TenantThresholds(memory.thresholds);
+    this.#citations = new CitationMemory(memory.citations);
+    this.#pin = new EpochGuard(memory.pins);
+    this.#clock = clock;
+    this.#workMax = workMax;
+    this.#late = BacklogIndexer.open(memory, readRecord);
+  }
+
+  /** One finding for what the request says of its content and sources, as `tenant` may see it. */
+  assess(context: VerifyContext, tenant: string): Finding {
+    const { content, content_hash, cited_sources } = context;
+    if (content === undefined && content_hash === undefined && cited_sources === undefined) {
+      return FINDINGS.notAssessed;
+    }
+    const own = content === undefined ? undefined : sha256Hex(content);
+    if (own !== undefined && content_hash !== undefined && content_hash !== `sha256:${own}`) {
+      return FINDINGS.hashMismatch;
+    }
+    const isEmpty = this.#catalogue.size === 0;
+    if (isEmpty) {
+      if (cited_sources === undefined || cited_sources.length === 0) return FINDINGS.noSources;
+      const unknown = this.#ofEmptyVault(cited_sources);
+      if (unknown !== undefined) return unknown;
+    }
+    this.#pin.enter();
+    try {
+      return this.#assessPinned(context, tenant, own ?? content_hash?.slice(7));
+    } finally {
+      this.#pin.leave();
+    }
+  }
+
+  /** The score and kind of a text, for labels; undefined when there is nothing to compare. */
+  measure(context: VerifyContext, tenant: string): Measured | undefined {
+    const { cited_sources = [] } = context;
+    this.#pin.enter();
+    try {
+      const cited = cited_sources.map((id) => this.#cite(id, tenant));
+      const scored = this.#score(context, cited, this.#textsOf(cited));
+      return scored && { kind: scored.kind, risk: scored.reading.risk };
+    } finally {
+      this.#pin.leave();
+    }
+  }
+
+  /**
+   * The short way for a bureau that registers nothing: sources whose names are beyond doubt are
+   * unknown, and nothing else can be said. Undefined when one is not: then the long way.
+   */
+  #ofEmptyVault(ids: readonly string[]): Finding | undefined {
+    const sources: { id: string; status: Status }[] = [];
+    for (const id of ids) {
+      if (checkIdentifier(id, this.#clock).standing !== "valid") return undefined;
+      sources.push({ id, status: "SOURCE_UNKNOWN" });
+    }
+    return unknownFinding(sources, false);
+  }
+
+  #assessPinned(context: VerifyContext, tenant: string, digest: string | undefined): Finding {
+    const { content, cited_sources } = context;
+    const tainted = this.#taintOf(digest, content, tenant);
+    if (tainted?.hardFailureCode) return tainted;
+    if (cited_sources === undefined || cited_sources.length === 0) {
+      return tainted ?? FINDINGS.noSources;
+    }
+    const cited = cited_sources.map((id) => this.#cite(id, tenant));
+    const assessed = this.#weigh(context, cited, tenant, digest);
+    return assessed.hardFailureCode !== "" || tainted === undefined ? assessed : tainted;
+  }
+
+  #taintOf(digest: string | undefined, content: string | undefined, tenant: string) {
+    if (digest === undefined || this.#catalogue.size === 0) return undefined;
+    const state = this.#catalogue.stateOfContent(tenant, digest);
+    if (state === "recorded_false") return FINDINGS.contentFalse;
+    if (state === "retracted") return FINDINGS.contentRetracted;
+    if (content !== undefined && this.#tainted.holds(content, tenantWord(tenant))) {
+      return FINDINGS.contentNearFalse;
+    }
+    return undefined;
+  }
+
+  #cite(id: string, tenant: string): Cited {
+    const number = this.#catalogue.find(tenant, id);
+    if (number === NOT_FOUND) {
+      const { standing } = checkIdentifier(id, this.#clock);
+      return { id, status: UNREGISTERED[standing], number, document: -1 };
+    }
+    // Before the state: a source that is revoked loses its state first, its text second.
+    const document = this.#catalogue.documentOf(number);
+    // What someone registered exists, whatever its name looks like.
+    const state = this.#catalogue.stateOf(number);
+    if (state === "active") return { id, status: "SOURCE_VERIFIED", number, document };
+    return { id, status: GONE[state], number: NOT_FOUND, document: -1 };
+  }
+
+  #textsOf(cited: readonly Cited[]): CitedText[] {
+    const texts: CitedText[] = [];
+    for (const each of cited) {
+      if (each.document >= 0) texts.push({ cited: each, document: each.document });
+    }
+    return texts;
+  }
+
+  /** Scores a text against the documents it cites; undefined when there is nothing to compare. */
+  #score(context: VerifyContext, cited: readonly Cited[], texts: readonly CitedText[]) {
+    const { content, question } = context;
+    if (content === undefined || texts.length === 0) return undefined;
+    this.#late?.makeAll(texts);
+    const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
+    const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
+    const ids = cited.map(idOf);
+    const reading = this.#scorer.score(content, question ?? "", texts, ids, top_share);
+    if (reading === undefined) return undefined;
+    return { reading, kind: textKindOf(context, isStructured, reading.sentenceCount === 1) };
+  }
+
+  #weigh(
+    context: VerifyContext,
+    cited: readonly Cited[],
+    tenant: string,
+    digest: string | undefined,
+  ): Finding {
+    const { content } = context;
+    const numbers = cited.map(({ number }) => number);
+    const texts = content === undefined ? [] : this.#textsOf(cited);
+    const late = this.#late?.workFor(texts) ?? 0;
+    const work = (content?.length ?? 0) * texts.length + late;
+    const scored = work > this.#workMax ? undefined : this.#score(context, cited, texts);
+    const worst = worstOf(cited);
+    if (isGrave(worst.status)) return sourceFinding(cited, worst);
+    const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
+    // In a bureau that registers nothing, an unknown source says nothing of the caller.
+    if (isUnknown) return allUnknown(cited, this.#catalogue.size > 0);
+    const seen = this.#seenBefore(tenant, digest, cited);
+    const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
+    if (seen.isChanged) return citationsChanged(cited, worst, newer);
+    const taus = scored && this.#tausOf(tenant, scored.kind);
+    if (scored !== undefined && scored.reading.risk >= taus!.tau_lo) {
+      return unsupported(cited, worst, content!, scored.reading, taus!);
+    }
+    if (worst.status !== "SOURCE_VERIFIED") return sourceFinding(cited, worst);
+    const finding = verified(cited, content, work > this.#workMax, scored?.reading);
+    return newer !== undefined && UNDOUBTED.has(finding.reasonCode)
+      ? sourceNewer(cited, newer)
+      : finding;
+  }
+
+  /** The tenant's own thresholds where its labels allow them, else the shipped ones. */
+  #tausOf(tenant: string, kind: TextKind) {
+    return this.#thresholds.of(tenant, kind) ?? this.#numbers.kinds[kind];
+  }
+
+  #seenBefore(tenant: string, digest: string | undefined, cited: readonly Cited[]) {
+    if (digest === undefined) return { isChanged: false, since: undefined };
+    const now = Math.floor(this.#clock() / 1000);
+    return this.#citations.note(tenant, digest, cited.map(idOf), now);
+  }
+
+  /** H6: whether this version of a source was registered after the content was first seen. */
+  #isNewer(number: number, since: number | undefined): boolean {
+    if (number === NOT_FOUND || since === undefined) return false;
+    return this.#catalogue.registeredAt(number) > since;
+  }
+}
+
+/** Status of a source by its state, where that is not active. */
+const GONE = {
+  revoked: "SOURCE_REVOKED",
+  retracted: "SOURCE_RETRACTED",
+  recorded_false: "SOURCE_RECORDED_FALSE",
+} as const;
+
+/** Findings that leave room for a remark. */
+const UNDOUBTED: ReadonlySet<string> = new Set(["", "GROUNDING_NOT_EVALUATED"]);
+
+const idOf = ({ id }: Cited) => id;
+
+function sha256Hex(text: string): string {
+  return hash("sha256", text, "hex");
+}

@@ -1,0 +1,65 @@
+// Replay of content under other sources (provenance.md 4, H6): which sources a content digest came
+// with last, per tenant, and since when. One table for all threads, of a fixed size, that forgets:
+// a miss proves nothing, a hit is exact enough to ask for a second look. Threads may write the same
+// entry at once; its check word then turns it into a miss.
+import { digestWord, keyOf, keyWords, tenantWord } from "../sources/catalogue-keys.ts";
+
+const ENTRIES = 1 << 16;
+/** Content, its sources, seconds since 1970 it came with them first, check of these three. */
+const ENTRY_WORDS = 4;
+const GOLDEN = 0x9e3779b1;
+
+/** One mebibyte, however much is asked and by how many threads. */
+export function createCitationMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(ENTRIES * ENTRY_WORDS * 4);
+}
+
+/** What is known of a content: whether it last came with other sources, and since when with any. */
+export interface SeenBefore {
+  readonly isChanged: boolean;
+  /** Seconds since 1970; undefined at the first sight. */
+  readonly since: number | undefined;
+}
+
+export class CitationMemory {
+  readonly #table: Uint32Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#table = new Uint32Array(memory);
+  }
+
+  /** Remembers the sources of a content (64 hex digits); `now` in seconds since 1970. */
+  note(tenant: string, digest: string, sources: readonly string[], now: number): SeenBefore {
+    const content = mixed(digestWord(digest, 1), tenantWord(tenant));
+    const cited = citedWord(sources);
+    const at = (digestWord(digest, 0) & (ENTRIES - 1)) * ENTRY_WORDS;
+    const table = this.#table;
+    const since = table[at + 2]!;
+    const before = table[at + 1]!;
+    const isKnown =
+      table[at] === content && since !== 0 && table[at + 3] === checkOf(content, before, since);
+    const isChanged = isKnown && before !== cited;
+    const first = isKnown ? since : now;
+    table[at] = content;
+    table[at + 1] = cited;
+    table[at + 2] = first;
+    table[at + 3] = checkOf(content, cited, first);
+    return { isChanged, since: isKnown ? since : undefined };
+  }
+}
+
+/** Order does not count. */
+function citedWord(sources: readonly string[]): number {
+  let sum = sources.length;
+  for (const id of sources) sum = (sum + mixed(keyWords[keyOf(id) + 1]!, GOLDEN)) | 0;
+  return sum >>> 0;
+}
+
+function mixed(left: number, right: number): number {
+  const product = Math.imul(left ^ right, GOLDEN);
+  return (product ^ (product >>> 15)) >>> 0;
+}
+
+function checkOf(content: number, cited: number, since: number): number {
+  return mixed(mixed(content, cited), since);
+}

@@ -1,0 +1,47 @@
+// Texts too large to be scored in the reply's own callback: the exact findings at once, the score
+// from another thread if it comes in time. What misses the deadline is reported as not assessed,
+// never guessed.
+import type { VerifyContext } from "../../contract/messages.ts";
+import type { VaultAssessor } from "./assessor.ts";
+import type { Finding } from "./findings.ts";
+
+/** The same assessment on another thread. Rejects when it cannot be made. */
+export type LaterAssessment = (context: VerifyContext, tenant: string) => Promise<Finding>;
+
+/** Half of the 100 ms that a gateway waits (SPEC §8.1). */
+export const LATER_DEADLINE_MS = 50;
+
+export class DeferringAssessor {
+  readonly #inline: VaultAssessor;
+  readonly #later: LaterAssessment;
+  readonly #deadlineMs: number;
+
+  constructor(inline: VaultAssessor, later: LaterAssessment, deadlineMs = LATER_DEADLINE_MS) {
+    this.#inline = inline;
+    this.#later = later;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** A promise only for a text that was too large to be scored in place. */
+  assess(context: VerifyContext, tenant: string): Finding | Promise<Finding> {
+    const finding = this.#inline.assess(context, tenant);
+    const isTooLarge =
+      context.content !== undefined && finding.reasonCode === "PROVENANCE_NOT_ASSESSED";
+    return isTooLarge ? this.#inTime(this.#later(context, tenant), finding) : finding;
+  }
+
+  async #inTime(later: Promise<Finding>, otherwise: Finding): Promise<Finding> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Finding>((resolve) => {
+      timer = setTimeout(resolve, this.#deadlineMs, otherwise);
+    });
+    try {
+      return await Promise.race([later, late]);
+    } catch {
+      // A full pool or a thread that died: as good as late.
+      return otherwise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// What an assessment ends in: the shape that the bureau's provenance port asks for, and the
+// findings that are always the same.
+import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
+import type { VerifyResponse } from "../../contract/messages.ts";
+
+export interface Finding {
+  readonly data: VerifyResponse["provenance_data"];
+  /** For `reason_codes`; empty when nothing stands against the content. */
+  readonly reasonCode: string;
+  /** Broken evidence: the code that becomes `log_reason`, or empty. */
+  readonly hardFailureCode: string;
+  /** A doubt that asks for CHALLENGE at L2 and L3: its name for the policy, or empty. */
+  readonly softFailureCode: string;
+  /** 0 to 1: how far the score is to be lowered for unsupported content. */
+  readonly penalty: number;
+}
+
+/** Codes that are hard failures elsewhere: the policy knows the doubt by another name. */
+const DOUBT_NAMES: Readonly<Record<string, string>> = {
+  CITATION_MISMATCH: "CITATION_DOUBTFUL",
+  SOURCE_UNKNOWN: "SOME_SOURCES_UNKNOWN",
+  SOURCE_DOUBTFUL: "SOME_SOURCES_UNKNOWN",
+};
+
+interface FindingParts {
+  code: string;
+  reason: string;
+  isHard: boolean;
+  isDoubtful: boolean;
+  isHallucinated: boolean;
+  isVerified?: boolean;
+  penalty?: number;
+  sources?: { id: string; status: string }[];
+}
+
+const QUOTE_LENGTH_MAX = 64;
+
+/** A piece of the caller's own text for a reason: one line, cut, in backticks. */
+export function quote(text: string): string {
+  const line = text.replaceAll(/[\p{C}`]+/gu, " ").trim();
+  const cut = line.length > QUOTE_LENGTH_MAX ? `${line.slice(0, QUOTE_LENGTH_MAX)}…` : line;
+  return `\`${cut.toWellFormed()}\``;
+}
+
+/** A finding from its parts. */
+export function finding(parts: FindingParts): Finding {
+  const { code, reason, isHard, isDoubtful, isHallucinated, isVerified, sources } = parts;
+  const data: VerifyResponse["provenance_data"] = {
+    is_hallucinated: isHallucinated,
+    source_verified: isVerified === true,
+    reason,
+  };
+  if (sources !== undefined) data.sources = sources;
+  return {
+    data,
+    reasonCode: code,
+    hardFailureCode: isHard ? code : "",
+    softFailureCode: isDoubtful && !isHard ? (DOUBT_NAMES[code] ?? code) : "",
+    penalty: parts.penalty ?? 0,
+  };
+}
+
+function constant(code: string, reason: string, kind: "open" | "soft" | "hard", isFalse = false) {
+  const isHard = kind === "hard";
+  const isDoubtful = kind !== "open";
+  const made = finding({ code, reason, isHard, isDoubtful, isHallucinated: isFalse });
+  Object.freeze(made.data);
+  return Object.freeze(made);
+}
+
+export const FINDINGS = {
+  notAssessed: constant(
+    "PROVENANCE_NOT_ASSESSED",
+    "The request names neither content nor sources, so nothing was assessed.",
+    "open",
+  ),
+  noSources: constant(
+    "NO_SOURCES",
+    "The content cites no sources, so there was nothing to verify it against.",
+    "open",
+  ),
+  // An integrity failure says who altered what, not that a model made it up.
+  hashMismatch: constant("HASH_MISMATCH", "The content does not match its content_hash.", "hard"),
+  contentFalse: constant(
+    "CONTENT_RECORDED_FALSE",
+    "This content is recorded as false.",
+    "hard",
+    true,
+  ),
+  contentRetracted: constant("CONTENT_RETRACTED", "This content was retracted.", "hard"),
+  // A correction differs from the error by a word: nearness alone accuses nobody.
+  contentNearFalse: constant(
+    "CONTENT_NEAR_RECORDED_FALSE",
+    "This content is nearly the same as content recorded as false or retracted.",
+    "soft",
+  ),
+} as const;
+
+/**
+ * Not one source is known. In a bureau that registers nothing that says nothing of the caller; once
+ * the vault is in use it does.
+ */
+const noneRegistered = (count: number): string =>
+  `None of the ${count} cited sources is registered as evidence.`;
+/** By count: the commonest sentence of a bureau that registers nothing is not written each time. */
+const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
+
+export function unknownFinding(
+  sources: { id: string; status: string }[],
+  isVaultInUse: boolean,
+): Finding {
+  const count = sources.length;
+  return finding({
+    code: "SOURCE_UNKNOWN",
+    reason:
+      count === 1
+        ? "The cited source is not registered as evidence."
+        : (NONE_REGISTERED[count] ?? noneRegistered(count)),
+    isHard: isVaultInUse,
+    isDoubtful: false,
+    isHallucinated: isVaultInUse,
+    sources,
+  });
+}

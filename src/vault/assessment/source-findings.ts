@@ -1,0 +1,133 @@
+// Findings that depend on the cited sources and on what the text scored against them.
+import { ONE } from "../../../assembly/grounding/layout.ts";
+import { finding, quote, unknownFinding } from "./findings.ts";
+import type { Finding } from "./findings.ts";
+import type { GroundingReading } from "../grounding/grounding.ts";
+import { isHardMismatch, linesOf } from "../sources/statuses.ts";
+import type { Cited, Status } from "../sources/statuses.ts";
+
+const SOURCE_REASONS: Readonly<Record<Status, string>> = {
+  SOURCE_VERIFIED: "The cited sources are registered and intact.",
+  SOURCE_DOUBTFUL: "The cited source $ is not registered, and its identifier is unusual.",
+  SOURCE_UNKNOWN: "The cited source $ is not registered as evidence.",
+  SOURCE_REVOKED: "The cited source $ was revoked.",
+  SOURCE_RETRACTED: "The cited source $ was retracted.",
+  CITATION_MISMATCH: `The cited source $ does not speak of what it is cited for.`,
+  SOURCE_RECORDED_FALSE: "The cited source $ is recorded as false.",
+  SOURCE_MALFORMED: "The cited source $ cannot exist: its identifier is not valid.",
+};
+
+/** The worst of the cited sources decides. */
+export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
+  const isHard = isHardMismatch(worst);
+  const isMalformed = worst.status === "SOURCE_MALFORMED";
+  const { sentence } = worst;
+  const reason =
+    sentence === undefined
+      ? SOURCE_REASONS[worst.status]
+      : `Sentence ${sentence + 1} cites $, which does not speak of it.`;
+  return finding({
+    code: worst.status,
+    reason: reason.replace("$", () => quote(worst.id)),
+    isHard: isMalformed || isHard || worst.status === "SOURCE_RECORDED_FALSE",
+    isDoubtful: true,
+    isHallucinated: isMalformed || isHard,
+    sources: linesOf(cited),
+  });
+}
+
+export function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
+  return unknownFinding(linesOf(cited), isVaultInUse);
+}
+
+/** H6: the same content under other sources; worse when one of them is younger than the content. */
+export function citationsChanged(
+  cited: readonly Cited[],
+  worst: Cited,
+  newer: Cited | undefined,
+): Finding {
+  const addition =
+    newer === undefined
+      ? ""
+      : ` ${quote(newer.id)} was registered after the content was first seen.`;
+  return finding({
+    code: "CITATIONS_CHANGED",
+    reason: `The same content was sent before with other sources.${addition}`,
+    isHard: false,
+    isDoubtful: true,
+    isHallucinated: false,
+    isVerified: worst.status === "SOURCE_VERIFIED",
+    sources: linesOf(cited),
+  });
+}
+
+/** Where a text of one kind is doubted, and where it is called hallucinated. */
+export interface Taus {
+  readonly tau_lo: number;
+  readonly tau_hi: number;
+}
+
+/** R at or above tau_lo: a doubt, from tau_hi on an accusation, and never a hard failure. */
+export function unsupported(
+  cited: readonly Cited[],
+  worst: Cited,
+  content: string,
+  reading: GroundingReading,
+  { tau_hi }: Taus,
+): Finding {
+  const { unsupportedKind, unsupportedStart, unsupportedEnd, worstNumber } = reading;
+  const what = unsupportedKind === 1 ? "number" : "name";
+  const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
+  const gap = unsupportedKind === 0 ? "" : `; the first ${what} missing there is ${missing}`;
+  return finding({
+    code: "UNSUPPORTED_CONTENT",
+    reason: `Sentence ${worstNumber + 1} is not supported by the cited sources${gap}.`,
+    isHard: false,
+    isDoubtful: true,
+    isHallucinated: reading.risk >= tau_hi,
+    isVerified: worst.status === "SOURCE_VERIFIED",
+    penalty: 1 / (1 + Math.exp(-reading.risk / ONE)),
+    sources: linesOf(cited),
+  });
+}
+
+/** Nothing stands against the sources; what was said of the text is told as far as it goes. */
+export function verified(
+  cited: readonly Cited[],
+  content: string | undefined,
+  isTooLarge: boolean,
+  reading: GroundingReading | undefined,
+): Finding {
+  const sources = linesOf(cited);
+  const base = { isHard: false, isDoubtful: false, isHallucinated: false, isVerified: true };
+  const intact = SOURCE_REASONS.SOURCE_VERIFIED;
+  if (content !== undefined && reading === undefined && isTooLarge) {
+    const reason =
+      "The cited sources are registered; the text was too long to be assessed in time.";
+    return finding({ ...base, code: "PROVENANCE_NOT_ASSESSED", reason, sources });
+  }
+  if (reading === undefined) {
+    const reason = `${intact} The text itself was not compared with them.`;
+    return finding({ ...base, code: "GROUNDING_NOT_EVALUATED", reason, sources });
+  }
+  if (reading.mixedWords > 0) {
+    const reason = `${intact} ${reading.mixedWords} words of the text mix scripts.`;
+    return finding({ ...base, code: "MIXED_SCRIPTS", reason, isDoubtful: true, sources });
+  }
+  const reason = `${intact} No sentence stands out as unsupported, which does not prove it true.`;
+  return finding({ ...base, code: "", reason, sources });
+}
+
+/** The content is older than the version of a source that it cites. */
+export function sourceNewer(cited: readonly Cited[], newer: Cited): Finding {
+  const what = "was registered anew after the content was first seen";
+  return finding({
+    code: "SOURCE_NEWER",
+    reason: `The cited source ${quote(newer.id)} ${what}.`,
+    isHard: false,
+    isDoubtful: false,
+    isHallucinated: false,
+    isVerified: true,
+    sources: linesOf(cited),
+  });
+}

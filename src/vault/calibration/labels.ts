@@ -1,0 +1,162 @@
+// Texts that a tenant's people labelled: a score, a kind and a label of each, from which split
+// conformal makes thresholds of the tenant's own. Kept in the journal beside the sources; the text
+// itself is not.
+import { createHash } from "node:crypto";
+
+import type {
+  KindThreshold,
+  LabelledItem,
+  TextLabel,
+  ThresholdList,
+} from "../../contract/text-labels.ts";
+import { cleanNeeded, conformalThreshold } from "./conformal.ts";
+import { ONE } from "../../../assembly/grounding/layout.ts";
+import type { GroundingNumbers } from "../grounding/tables.ts";
+import { TEXT_KINDS } from "./text-kinds.ts";
+import type { TextKind } from "./text-kinds.ts";
+import type { TenantThresholds } from "./thresholds.ts";
+
+/** Supported texts that may draw a doubt, and that may be called hallucinated. */
+const ALPHA_DOUBT = 0.05;
+/** The finest that the labels allow. */
+const ALPHAS_HALLUCINATED = [0.001, 0.003, 0.01] as const;
+/** Both thresholds are replaced together, so the finer of the coarsest pair decides. */
+export const LABELS_MIN = cleanNeeded(0.01);
+/** Labels of one tenant and kind that count: the newest. */
+export const LABELS_MAX = 10_000;
+
+/** What the score made of a labelled text; undefined when there was nothing to compare. */
+export interface Measured {
+  readonly kind: TextKind;
+  /** In 1/1024. */
+  readonly risk: number;
+}
+
+/** One event of the journal: labels that a tenant gave at once. */
+export interface LabelEvent {
+  tenant: string;
+  registrar: string;
+  /** Epoch milliseconds. */
+  at: number;
+  model: string;
+  labels: { digest: string; kind: TextKind; risk: number; supported: boolean }[];
+}
+
+interface Kept {
+  risk: number;
+  supported: boolean;
+}
+
+/** The event of these labels; what could not be measured is left out. */
+export function labelEventOf(
+  items: readonly TextLabel[],
+  measured: readonly (Measured | undefined)[],
+  by: { tenant: string; registrar: string; at: number; model: string },
+): LabelEvent {
+  const labels = items.flatMap((item, index) => {
+    const found = measured[index];
+    if (found === undefined) return [];
+    const { kind, risk } = found;
+    return [{ digest: digestOf(item), kind, risk, supported: item.label === "supported" }];
+  });
+  return { ...by, labels };
+}
+
+/** A text and what it cites: labelled twice, the later label counts. */
+function digestOf({ content, cited_sources, question }: TextLabel): string {
+  const parts = JSON.stringify([content, question ?? "", cited_sources.toSorted()]);
+  return createHash("sha256").update(parts).digest("hex").slice(0, 24);
+}
+
+const FIELDS = new Intl.NumberFormat("en", { maximumFractionDigits: 3, useGrouping: false });
+const inUnits = (value: number) => Number(FIELDS.format(value / ONE));
+
+/** The items of an answer. */
+export function labelledItems(measured: readonly (Measured | undefined)[]): LabelledItem[] {
+  return measured.map((found) =>
+    found === undefined
+      ? { counted: false }
+      : { counted: true, kind: found.kind, risk: inUnits(found.risk) },
+  );
+}
+
+export class LabelBook {
+  readonly #numbers: GroundingNumbers;
+  readonly #thresholds: TenantThresholds;
+  /** Name of the numbers that scores were made by. */
+  readonly model: string;
+  readonly #tenants = new Map<string, Map<TextKind, Map<string, Kept>>>();
+
+  constructor(numbers: GroundingNumbers, model: string, thresholds: TenantThresholds) {
+    this.#numbers = numbers;
+    this.model = model;
+    this.#thresholds = thresholds;
+  }
+
+  /** Applies an event; labels of another model no longer mean anything. */
+  apply({ tenant, model, labels }: LabelEvent): void {
+    if (model !== this.model) return;
+    for (const { digest, kind, risk, supported } of labels) {
+      const kept = this.#keptOf(tenant, kind);
+      kept.delete(digest);
+      kept.set(digest, { risk, supported });
+      if (kept.size > LABELS_MAX) kept.delete(kept.keys().next().value!);
+    }
+    for (const kind of new Set(labels.map((label) => label.kind))) this.#calibrate(tenant, kind);
+  }
+
+  /** How each kind is judged for this tenant. */
+  list(tenant: string): ThresholdList {
+    return { model: this.model, thresholds: TEXT_KINDS.map((kind) => this.#told(tenant, kind)) };
+  }
+
+  #keptOf(tenant: string, kind: TextKind): Map<string, Kept> {
+    let kinds = this.#tenants.get(tenant);
+    if (kinds === undefined) this.#tenants.set(tenant, (kinds = new Map()));
+    let kept = kinds.get(kind);
+    if (kept === undefined) kinds.set(kind, (kept = new Map()));
+    return kept;
+  }
+
+  #cleanOf(tenant: string, kind: TextKind): number[] {
+    const kept = this.#tenants.get(tenant)?.get(kind) ?? new Map<string, Kept>();
+    return [...kept.values()].filter(({ supported }) => supported).map(({ risk }) => risk);
+  }
+
+  #calibrate(tenant: string, kind: TextKind): void {
+    const found = calibrated(this.#cleanOf(tenant, kind));
+    const taus = found && { tau_lo: found.doubt.at, tau_hi: found.hallucinated.at };
+    this.#thresholds.set(tenant, kind, taus);
+  }
+
+  #told(tenant: string, kind: TextKind): KindThreshold {
+    const total = this.#tenants.get(tenant)?.get(kind)?.size ?? 0;
+    const clean = this.#cleanOf(tenant, kind);
+    const own = this.#thresholds.of(tenant, kind);
+    const found = own && calibrated(clean);
+    const shipped = this.#numbers.kinds[kind];
+    return {
+      kind,
+      doubt_at: inUnits((own ?? shipped).tau_lo),
+      hallucinated_at: inUnits((own ?? shipped).tau_hi),
+      from: own === undefined ? "shipped" : "tenant",
+      alpha_doubt: (found === undefined ? shipped.alpha_lo : found.doubt.alpha) || null,
+      alpha_hallucinated:
+        (found === undefined ? shipped.alpha_hi : found.hallucinated.alpha) || null,
+      supported: clean.length,
+      unsupported: total - clean.length,
+      needed: LABELS_MIN,
+    };
+  }
+}
+
+/** Both thresholds, or none while there are too few. */
+function calibrated(clean: readonly number[]) {
+  if (clean.length < LABELS_MIN) return undefined;
+  const doubt = conformalThreshold(clean, ALPHA_DOUBT)!;
+  for (const alpha of ALPHAS_HALLUCINATED) {
+    const hallucinated = conformalThreshold(clean, alpha);
+    if (hallucinated !== undefined) return { doubt, hallucinated };
+  }
+  return undefined;
+}

@@ -1,0 +1,26 @@
+// Kinds of text, each judged by thresholds of its own: what an honest answer scores against its
+// evidence differs far more between kinds than any one threshold allows for.
+import type { VerifyContext } from "../../contract/messages.ts";
+
+/**
+ * `qa`: answers a question; `summary`: several sentences about a text; `data`: prose made from
+ * JSON; `claim`: one sentence; `dialogue`: a turn of a conversation, never inferred, only named.
+ */
+export const TEXT_KINDS = ["qa", "summary", "data", "claim", "dialogue"] as const;
+export type TextKind = (typeof TEXT_KINDS)[number];
+
+/** A parameter of the media type names the kind: `text/plain; kind=dialogue`. */
+const NAMED = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
+
+/** The kind of a text: as its media type names it, else by what it is compared with. */
+export function textKindOf(
+  { content_type, question }: Pick<VerifyContext, "content_type" | "question">,
+  isStructured: boolean,
+  isOneSentence: boolean,
+): TextKind {
+  const named = content_type === undefined ? undefined : NAMED.exec(content_type)?.[1];
+  if (named !== undefined) return named as TextKind;
+  if (isStructured) return "data";
+  if (question !== undefined && question !== "") return "qa";
+  return isOneSentence ? "claim" : "summary";
+}

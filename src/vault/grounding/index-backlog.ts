@@ -1,0 +1,105 @@
+// Texts whose index is not made yet after a start: where they stand in the journal, by the number
+// of their index. A start names them and goes on; threads of a pool make one index after the other,
+// and whoever needs one before makes it on the spot. Nobody waits, no answer is other than later.
+//
+// INVARIANT: an index is in its place before its text is struck from the list (one
+// compare-and-swap each, so that of two builders one wins). Who builds is pinned (pins.ts): the
+// writer strikes a text once nobody can know its source, and uses the number again once no builder
+// is left from before.
+import { DOCUMENTS_MAX, GROUNDING_DIRECTORY } from "../../../assembly/grounding/layout.ts";
+
+/*
+ * Header: | texts left | next number to make | end of the numbers | stopped |, u32 each.
+ * Of each number: | segment f64 | offset f64 |, and in a table of its own | bytes u32 |: those of
+ * the journal's record, 0 where nothing is to be made.
+ */
+const LEFT_AT = 0;
+const NEXT_AT = 1;
+const END_AT = 2;
+const STOPPED_AT = 3;
+const HEADER_BYTES = 64;
+/** Numbers that a thread takes at once: neighbours in the journal. */
+const STEP = 32;
+
+/** Where a record of the journal stands: its segment, its byte offset in that. */
+export interface TextPlace {
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Zeroed; its pages are touched only as they are used. */
+export function createBacklogMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(HEADER_BYTES + DOCUMENTS_MAX * 20);
+}
+
+/** The list as every thread sees it. */
+export class IndexBacklog {
+  readonly #header: Uint32Array;
+  readonly #places: Float64Array;
+  readonly #bytes: Uint32Array;
+  readonly #directory: Uint32Array;
+
+  constructor(memory: SharedArrayBuffer, grounding: WebAssembly.Memory) {
+    this.#header = new Uint32Array(memory, 0, HEADER_BYTES / 4);
+    this.#places = new Float64Array(memory, HEADER_BYTES, DOCUMENTS_MAX * 2);
+    this.#bytes = new Uint32Array(memory, HEADER_BYTES + DOCUMENTS_MAX * 16, DOCUMENTS_MAX);
+    this.#directory = new Uint32Array(grounding.buffer, GROUNDING_DIRECTORY, DOCUMENTS_MAX);
+  }
+
+  /** Texts that are not indexed yet. */
+  get left(): number {
+    return Atomics.load(this.#header, LEFT_AT);
+  }
+
+  /** Writer, at start: the text of index `number` is made ready later. */
+  add(number: number, { segment, offset }: TextPlace, bytes: number): void {
+    this.#places[number * 2] = segment;
+    this.#places[number * 2 + 1] = offset;
+    Atomics.store(this.#bytes, number, bytes);
+    Atomics.add(this.#header, LEFT_AT, 1);
+    this.#header[END_AT] = Math.max(this.#header[END_AT]!, number + 1);
+  }
+
+  /** Writer, when a source is gone, and whoever has made its index: it is listed no more. */
+  strike(number: number): void {
+    const bytes = Atomics.load(this.#bytes, number);
+    if (bytes === 0) return;
+    const isMine = Atomics.compareExchange(this.#bytes, number, bytes, 0) === bytes;
+    if (isMine) Atomics.sub(this.#header, LEFT_AT, 1);
+  }
+
+  /** Bytes of the record that has to be read for this index; 0 for none. */
+  bytesOf(number: number): number {
+    return Atomics.load(this.#bytes, number);
+  }
+
+  placeOf(number: number): TextPlace {
+    return { segment: this.#places[number * 2]!, offset: this.#places[number * 2 + 1]! };
+  }
+
+  /** Puts an index in its place unless one is there; the loser throws its own away. */
+  publish(number: number, document: number): boolean {
+    return Atomics.compareExchange(this.#directory, number, 0, document) === 0;
+  }
+
+  isIndexed(number: number): boolean {
+    return Atomics.load(this.#directory, number) !== 0;
+  }
+
+  /** The next numbers for a thread that makes them all; undefined at the end, and once stopped. */
+  take(): { from: number; to: number } | undefined {
+    if (Atomics.load(this.#header, STOPPED_AT) !== 0) return undefined;
+    const from = Atomics.add(this.#header, NEXT_AT, STEP);
+    const end = this.#header[END_AT]!;
+    return from >= end ? undefined : { from, to: Math.min(from + STEP, end) };
+  }
+
+  /** Ends the threads that make them, each with the text that it is at. */
+  stop(): void {
+    Atomics.store(this.#header, STOPPED_AT, 1);
+  }
+
+  get isStopped(): boolean {
+    return Atomics.load(this.#header, STOPPED_AT) !== 0;
+  }
+}

@@ -1,0 +1,105 @@
+// Scores one text against the documents it cites: the whole text for support, and each citation for
+// whether its document speaks of it at all. A sentence that carries a marker (`[2]`) is held to the
+// documents it names; a document that no marker names is held to the best sentence of the text.
+import { ONE, ROW_END, ROW_NUMBER, ROW_START } from "../../../assembly/grounding/layout.ts";
+import { NOT_FOUND } from "../sources/catalogue.ts";
+import { GroundingReader } from "./grounding.ts";
+import type { GroundingReading } from "./grounding.ts";
+import { markersOf, sentencesCiting, withoutMarkers } from "./citation-markers.ts";
+import type { Marker, Span } from "./citation-markers.ts";
+import type { Cited } from "../sources/statuses.ts";
+
+/** A cited source with its index. */
+export interface CitedText {
+  readonly cited: Cited;
+  readonly document: number;
+}
+
+export interface CitationLimits {
+  /** Best window below which a citation is doubted, and below which it is false; 1/1024. */
+  readonly soft: number;
+  readonly hard: number;
+}
+
+export class TextScorer {
+  readonly #reader: GroundingReader;
+  readonly #limits: CitationLimits;
+
+  constructor(reader: GroundingReader, limits: CitationLimits) {
+    this.#reader = reader;
+    this.#limits = limits;
+  }
+
+  /**
+   * Scores the content and marks citations whose document does not speak of it. `ids` are all cited
+   * sources in the order of the request. Undefined when the text says nothing to check.
+   */
+  score(
+    content: string,
+    question: string,
+    texts: readonly CitedText[],
+    ids: readonly string[],
+    topShare: number,
+  ): GroundingReading | undefined {
+    const markers = markersOf(content, ids);
+    const blanked = markers.length === 0 ? content : withoutMarkers(content, markers);
+    const documents = texts.map(({ document }) => document);
+    const scored = this.#reader.score(blanked, question, documents, topShare);
+    if (scored === undefined || scored.sentenceCount === 0) return undefined;
+    if (markers.length === 0) {
+      for (const [at, { cited }] of texts.entries()) this.#judge(cited, this.#reader.windowOf(at));
+      return scored;
+    }
+    // The passes over single sentences reuse the reader's result.
+    const reading = { ...scored };
+    const windows = texts.map((_, at) => this.#reader.windowOf(at));
+    const byMarker = this.#judgeMarked(blanked, question, texts, ids, markers, scored);
+    for (const [at, { cited }] of texts.entries()) {
+      this.#judge(cited, byMarker.get(cited) ?? windows[at]!);
+    }
+    return reading;
+  }
+
+  #judge(cited: Cited, window: number): void {
+    if (window < 0 || window >= this.#limits.soft) return;
+    cited.status = "CITATION_MISMATCH";
+    if (window < this.#limits.hard) cited.number = NOT_FOUND;
+  }
+
+  /** Best window of every document among the sentences that cite it by a marker. */
+  #judgeMarked(
+    blanked: string,
+    question: string,
+    texts: readonly CitedText[],
+    ids: readonly string[],
+    markers: readonly Marker[],
+    scored: GroundingReading,
+  ): Map<Cited, number> {
+    const sentences = this.#sentencesOf(scored);
+    const best = new Map<Cited, number>();
+    for (const [at, sources] of sentencesCiting(blanked, sentences, markers)) {
+      const named = texts.filter(({ cited }) => sources.has(ids.indexOf(cited.id)));
+      if (named.length === 0) continue;
+      const { start, end, number } = sentences[at]!;
+      const documents = named.map(({ document }) => document);
+      this.#reader.score(blanked.slice(start, end), question, documents, ONE);
+      const windows = named.map((_, place) => this.#reader.windowOf(place));
+      const top = Math.max(...windows);
+      for (const [place, { cited }] of named.entries()) {
+        best.set(cited, Math.max(best.get(cited) ?? -1, windows[place]!));
+        // One sentence among many is only a doubt: so many tries, so many chances to be wrong.
+        if (top < 0 || top >= this.#limits.hard || cited.sentence !== undefined) continue;
+        cited.status = "CITATION_MISMATCH";
+        cited.sentence = number;
+      }
+    }
+    return best;
+  }
+
+  #sentencesOf(scored: GroundingReading): (Span & { number: number })[] {
+    return Array.from({ length: GroundingReader.rowsKept(scored) }, (_, at) => {
+      const row = this.#reader.rowOf(at);
+      return { start: row[ROW_START]!, end: row[ROW_END]!, number: row[ROW_NUMBER]! };
+    });
+  }
+}

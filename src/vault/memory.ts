@@ -1,0 +1,36 @@
+// Everything that other threads need to assess, in one object to hand over as it is.
+import { createCatalogueMemory } from "./sources/catalogue.ts";
+import type { CatalogueMemory } from "./sources/catalogue.ts";
+import { createCitationMemory } from "./assessment/citation-memory.ts";
+import { createGroundingMemory } from "./grounding/module.ts";
+import { createBacklogMemory } from "./grounding/index-backlog.ts";
+import { createMinHashMemory } from "./grounding/minhash.ts";
+import type { MinHashMemory } from "./grounding/minhash.ts";
+import { createEpochMemory } from "./sources/epochs.ts";
+import { createThresholdMemory } from "./calibration/thresholds.ts";
+
+export interface VaultMemory {
+  readonly grounding: WebAssembly.Memory;
+  readonly catalogue: CatalogueMemory;
+  readonly tainted: MinHashMemory;
+  readonly citations: SharedArrayBuffer;
+  readonly thresholds: SharedArrayBuffer;
+  readonly pins: SharedArrayBuffer;
+  readonly indexBacklog: SharedArrayBuffer;
+  /** Where the records of late texts are read; empty without a journal on disk. */
+  readonly journal: string;
+}
+
+/** New and empty; `journal` is the directory of the journal that fills it. */
+export function createVaultMemory(journal = ""): VaultMemory {
+  return {
+    grounding: createGroundingMemory(),
+    catalogue: createCatalogueMemory(),
+    tainted: createMinHashMemory(),
+    citations: createCitationMemory(),
+    thresholds: createThresholdMemory(),
+    pins: createEpochMemory(),
+    indexBacklog: createBacklogMemory(),
+    journal,
+  };
+}

@@ -1,0 +1,157 @@
+// The writer's side of the shared memory: puts versions of sources on show, takes them off, and
+// uses their place again once no reader can be looking at them.
+import { Catalogue, isTaint } from "./sources/catalogue.ts";
+import { tenantWord } from "./sources/catalogue-keys.ts";
+import type { SourceEvent } from "./sources/events.ts";
+import { GroundingWriter } from "./grounding/grounding.ts";
+import { makeReady } from "./grounding/indexing.ts";
+import type { ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { IndexBacklog } from "./grounding/index-backlog.ts";
+import { TaintedTexts } from "./grounding/minhash.ts";
+import { Retirement } from "./sources/epochs.ts";
+import type { VaultMemory } from "./memory.ts";
+
+/** What the shelf must know of a version that is on it. */
+export interface PublishedVersion {
+  readonly number: number;
+  readonly isSameContent: boolean;
+}
+
+export class SourcePublisher {
+  readonly #writer: GroundingWriter;
+  readonly #catalogue: Catalogue;
+  readonly #tainted: TaintedTexts;
+  readonly #retirement: Retirement;
+  readonly #late: IndexBacklog;
+
+  constructor(memory: VaultMemory) {
+    this.#writer = new GroundingWriter(memory.grounding);
+    this.#writer.install();
+    this.#catalogue = new Catalogue(memory.catalogue);
+    this.#tainted = new TaintedTexts(memory.tainted);
+    this.#retirement = new Retirement(memory.pins);
+    this.#late = new IndexBacklog(memory.indexBacklog, memory.grounding);
+  }
+
+  /** Sources that still fit. */
+  get room(): number {
+    return this.#catalogue.room;
+  }
+
+  /** Bytes of indexes, those included that wait to be used again. */
+  get indexBytes(): number {
+    return this.#writer.indexBytes;
+  }
+
+  /** Texts that are not indexed yet. */
+  get backlogCount(): number {
+    return this.#late.left;
+  }
+
+  /** Makes a text ready in place. */
+  makeReady(text: TextToIndex): ReadyText {
+    return makeReady(text, (flat, leaves) => this.#writer.build(flat, leaves));
+  }
+
+  /** Throws away what was made ready and is not needed. */
+  discard(ready: ReadyText | undefined): void {
+    if (ready === undefined || ready.document === 0) return;
+    this.#retirement.add(() => this.#writer.discard(ready.document));
+  }
+
+  /** Shows an event: a state, or a version whose text is ready. Returns the number of its entry. */
+  put(
+    event: SourceEvent,
+    before: PublishedVersion | undefined,
+    ready: ReadyText | undefined,
+  ): number {
+    this.#retirement.sweep();
+    this.#taint(event, ready);
+    if (before?.isSameContent === true && !this.#isBetter(ready, before.number)) {
+      this.#catalogue.setState(before.number, event.state);
+      if (event.state !== "active") this.#withdraw(before.number);
+      this.discard(ready);
+      return before.number;
+    }
+    const number = this.#catalogue.add({
+      tenant: event.visibility === "public" ? "" : event.tenant,
+      sourceId: event.source_id,
+      sha256: event.sha256,
+      state: event.state,
+      document: this.#publish(ready),
+      isStructured: ready?.isStructured ?? false,
+      registeredAt: Math.floor(event.registered_at / 1000),
+    });
+    // The version before no longer answers for the id, and its text supports nothing.
+    if (before !== undefined) this.#retire(before);
+    return number;
+  }
+
+  /** Whether a text brings an index that the version on show has not. */
+  #isBetter(ready: ReadyText | undefined, number: number): boolean {
+    if (ready === undefined || (ready.document === 0 && ready.late === undefined)) return false;
+    return this.#catalogue.documentOf(number) < 0;
+  }
+
+  #publish(ready: ReadyText | undefined): number {
+    try {
+      if (ready?.late !== undefined) return this.#reserve(ready.late);
+      return ready === undefined || ready.document === 0
+        ? -1
+        : this.#writer.publish(ready.document);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.discard(ready);
+      return -1;
+    }
+  }
+
+  #reserve({ place, bytes }: NonNullable<ReadyText["late"]>): number {
+    const number = this.#writer.reserve();
+    this.#late.add(number, place, bytes);
+    return number;
+  }
+
+  #taint(event: SourceEvent, ready: ReadyText | undefined): void {
+    if (ready?.signature === undefined || !isTaint(event.state)) return;
+    const owner = event.visibility === "public" ? 0 : tenantWord(event.tenant);
+    this.#tainted.add(ready.signature, owner);
+  }
+
+  /**
+   * The version before is named by nothing now. A reader that found it still gives the answer of a
+   * moment ago, text and all: so nothing of it changes until no such reader is left.
+   */
+  #retire({ number, isSameContent }: PublishedVersion): void {
+    // Other content that was recorded as false stays so, whatever its id answers now.
+    const isTaintOver = isSameContent && isTaint(this.#catalogue.stateOf(number));
+    if (isTaintOver) this.#catalogue.setState(number, "revoked");
+    const document = this.#catalogue.documentOf(number);
+    this.#release(document);
+    this.#retirement.add(() => {
+      this.#catalogue.free(number);
+      return true;
+    });
+  }
+
+  /** Of a source that stays: readers read its document before its state. */
+  #withdraw(number: number): void {
+    this.#release(this.#catalogue.dropDocument(number));
+  }
+
+  #release(document: number): void {
+    if (document < 0) return;
+    const release = () => this.#retirement.add(() => this.#writer.release(document));
+    if (this.#late.bytesOf(document) === 0) {
+      release();
+      return;
+    }
+    // Readers of this version may index it yet. Once they are gone nobody begins to any more, and
+    // once those are gone that have begun its number is free.
+    this.#retirement.add(() => {
+      this.#late.strike(document);
+      release();
+      return true;
+    });
+  }
+}

@@ -1,0 +1,261 @@
+// The vault's index in shared memory: what a verify needs of a source, found by (tenant, id) or by
+// tainted content in a few hundred nanoseconds, on any thread. Shared rather than copied into each
+// thread: a registration that was acknowledged is seen by every HTTP and pool thread at once, and
+// nothing has to be replayed into a thread that starts late. One writer.
+//
+// INVARIANT (publication): an entry is complete before a slot names it. State and document are the
+// only words that change while it is named, each by one atomic store. An entry that no slot names
+// any more is used again only once no reader is pinned (pins.ts), so readers look up pinned.
+import { EVIDENCE_STATES } from "../../contract/sources.ts";
+import type { EvidenceState } from "../../contract/sources.ts";
+import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
+
+/*
+ * Entry, 72 bytes:
+ *
+ *   0               16              48      52      56      60      64      68      72
+ *   +---------------+---------------+-------+-------+-------+-------+-------+-------+
+ *   | key (16)      | sha256 (32)   | state |document| flags| tenant (8)    |seconds|
+ *   +---------------+---------------+-------+-------+-------+-------+-------+-------+
+ *
+ * The key is half a SHA-256 of the id, the tenant a quarter of one of its name, zero for a public
+ * source. `document` is the grounding index + 1, 0 for none; `seconds` since 1970 of registration.
+ *
+ * Slot, 8 bytes: | first word of what is looked for | number of the entry + 1, 0 for empty |, so
+ * that a miss reads slots alone.
+ */
+const ENTRY_WORDS = 18;
+const DIGEST_AT = 4;
+const DIGEST_WORDS = 8;
+const STATE_AT = 12;
+const DOCUMENT_AT = 13;
+const FLAGS_AT = 14;
+const TENANT_AT = 15;
+const SECONDS_AT = 17;
+const FLAG_STRUCTURED = 1;
+/** Its content is listed: the entry is never used again. */
+const FLAG_LISTED = 2;
+
+/** Sources that one bureau keeps; their memory is touched only as they are used. */
+export const SOURCES_MAX = 262_144;
+const SLOTS = SOURCES_MAX * 2;
+const SLOT_MASK = SLOTS - 1;
+export const NOT_FOUND = -1;
+
+// Header words.
+const COUNT_AT = 0;
+const LISTED_AT = 1;
+const HEADER_BYTES = 64;
+
+/** The shared part: hand it to other threads as it is. */
+export interface CatalogueMemory {
+  /** Counts, then entries. */
+  entries: SharedArrayBuffer;
+  bySource: SharedArrayBuffer;
+  /** Content that is or was retracted or recorded as false: all that anyone asks for. */
+  byContent: SharedArrayBuffer;
+}
+
+export function createCatalogueMemory(): CatalogueMemory {
+  return {
+    entries: new SharedArrayBuffer(HEADER_BYTES + SOURCES_MAX * ENTRY_WORDS * 4),
+    bySource: new SharedArrayBuffer(SLOTS * 8),
+    byContent: new SharedArrayBuffer(SLOTS * 8),
+  };
+}
+
+/** What is stored of a source. */
+export interface CatalogueEntry {
+  /** Empty for a public source. */
+  tenant: string;
+  sourceId: string;
+  /** 64 hex digits. */
+  sha256: string;
+  state: EvidenceState;
+  /** Number of the grounding index, -1 without text. */
+  document: number;
+  isStructured: boolean;
+  /** Seconds since 1970. */
+  registeredAt: number;
+}
+
+/** States that taint equal content. */
+export function isTaint(state: EvidenceState): boolean {
+  return state === "retracted" || state === "recorded_false";
+}
+
+export class Catalogue {
+  readonly #header: Uint32Array;
+  readonly #entries: Uint32Array;
+  readonly #bySource: Uint32Array;
+  readonly #byContent: Uint32Array;
+  /** Writer: entries that may be used again. */
+  readonly #free: number[] = [];
+
+  constructor(memory: CatalogueMemory) {
+    this.#header = new Uint32Array(memory.entries, 0, HEADER_BYTES / 4);
+    this.#entries = new Uint32Array(memory.entries, HEADER_BYTES);
+    this.#bySource = new Uint32Array(memory.bySource);
+    this.#byContent = new Uint32Array(memory.byContent);
+  }
+
+  /** Entries ever used: zero in a bureau that registers nothing. */
+  get size(): number {
+    return Atomics.load(this.#header, COUNT_AT);
+  }
+
+  /** Writer: entries that are left. */
+  get room(): number {
+    return SOURCES_MAX - this.size + this.#free.length;
+  }
+
+  /** Writer: adds a source, or the next version of one. Returns its number; -1 when full. */
+  add(entry: CatalogueEntry): number {
+    const number = this.#free.pop() ?? this.size;
+    if (number >= SOURCES_MAX) return NOT_FOUND;
+    const at = number * ENTRY_WORDS;
+    const key = keyOf(entry.sourceId);
+    const [low, high] = ownerOf(entry.tenant);
+    for (let word = 0; word < KEY_WORDS; word++) this.#entries[at + word] = keyWords[key + word]!;
+    for (let word = 0; word < DIGEST_WORDS; word++) {
+      this.#entries[at + DIGEST_AT + word] = digestWord(entry.sha256, word);
+    }
+    this.#entries[at + STATE_AT] = EVIDENCE_STATES.indexOf(entry.state);
+    this.#entries[at + DOCUMENT_AT] = entry.document + 1;
+    this.#entries[at + FLAGS_AT] = entry.isStructured ? FLAG_STRUCTURED : 0;
+    this.#entries[at + TENANT_AT] = low;
+    this.#entries[at + TENANT_AT + 1] = high;
+    this.#entries[at + SECONDS_AT] = entry.registeredAt;
+    if (number === this.size) Atomics.store(this.#header, COUNT_AT, number + 1);
+    // A later version takes the slot of the earlier.
+    this.#nameSource(key, low, high, number);
+    if (isTaint(entry.state)) this.#listContent(number);
+    return number;
+  }
+
+  /** The source as this tenant sees it: its own first, else the public one. -1 when unknown. */
+  find(tenant: string, sourceId: string): number {
+    if (this.size === 0) return NOT_FOUND;
+    const key = keyOf(sourceId);
+    const [low, high] = ownerOf(tenant);
+    let open = NOT_FOUND;
+    const first = keyWords[key]!;
+    for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
+      const number = Atomics.load(this.#bySource, slot * 2 + 1) - 1;
+      if (number < 0) return open;
+      if (this.#bySource[slot * 2] !== first) continue;
+      const at = number * ENTRY_WORDS;
+      if (!this.#isKey(at, key)) continue;
+      const owner = this.#entries[at + TENANT_AT];
+      const ownerHigh = this.#entries[at + TENANT_AT + 1];
+      if (owner === low && ownerHigh === high) return number;
+      if (owner === 0 && ownerHigh === 0) open = number;
+    }
+  }
+
+  /**
+   * The most suspect state of any source with this content that was ever tainted and that the
+   * tenant may see; undefined when there is none. `sha256` is 64 hex digits.
+   */
+  stateOfContent(tenant: string, sha256: string): EvidenceState | undefined {
+    if (Atomics.load(this.#header, LISTED_AT) === 0) return undefined;
+    const first = digestWord(sha256, 0);
+    let worst = -1;
+    for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
+      const number = Atomics.load(this.#byContent, slot * 2 + 1) - 1;
+      if (number < 0) return worst < 0 ? undefined : EVIDENCE_STATES[worst];
+      if (this.#byContent[slot * 2] !== first) continue;
+      const at = number * ENTRY_WORDS;
+      if (!this.#isVisible(at, tenant) || !this.#isContent(at, sha256)) continue;
+      worst = Math.max(worst, Atomics.load(this.#entries, at + STATE_AT));
+    }
+  }
+
+  stateOf(number: number): EvidenceState {
+    const state = Atomics.load(this.#entries, number * ENTRY_WORDS + STATE_AT);
+    return EVIDENCE_STATES[state]!;
+  }
+
+  /** Number of the grounding index, -1 without text. */
+  documentOf(number: number): number {
+    return Atomics.load(this.#entries, number * ENTRY_WORDS + DOCUMENT_AT) - 1;
+  }
+
+  isStructured(number: number): boolean {
+    return (this.#entries[number * ENTRY_WORDS + FLAGS_AT]! & FLAG_STRUCTURED) !== 0;
+  }
+
+  /** When this version was registered, in seconds since 1970. */
+  registeredAt(number: number): number {
+    return this.#entries[number * ENTRY_WORDS + SECONDS_AT]!;
+  }
+
+  /** Writer. */
+  setState(number: number, state: EvidenceState): void {
+    const at = number * ENTRY_WORDS + STATE_AT;
+    Atomics.store(this.#entries, at, EVIDENCE_STATES.indexOf(state));
+    if (isTaint(state)) this.#listContent(number);
+  }
+
+  /** Writer: no text supports anything any more. Returns the index that it named, -1 for none. */
+  dropDocument(number: number): number {
+    return Atomics.exchange(this.#entries, number * ENTRY_WORDS + DOCUMENT_AT, 0) - 1;
+  }
+
+  /** Writer: an entry that no slot names and no reader can hold is used again. */
+  free(number: number): void {
+    const flags = this.#entries[number * ENTRY_WORDS + FLAGS_AT]!;
+    if ((flags & FLAG_LISTED) === 0) this.#free.push(number);
+  }
+
+  #nameSource(key: number, low: number, high: number, number: number): void {
+    const first = keyWords[key]!;
+    for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
+      const named = this.#bySource[slot * 2 + 1]! - 1;
+      const at = named * ENTRY_WORDS;
+      const isSame =
+        named >= 0 &&
+        this.#isKey(at, key) &&
+        this.#entries[at + TENANT_AT] === low &&
+        this.#entries[at + TENANT_AT + 1] === high;
+      if (named >= 0 && !isSame) continue;
+      this.#bySource[slot * 2] = first;
+      Atomics.store(this.#bySource, slot * 2 + 1, number + 1);
+      return;
+    }
+  }
+
+  #listContent(number: number): void {
+    const at = number * ENTRY_WORDS;
+    if ((this.#entries[at + FLAGS_AT]! & FLAG_LISTED) !== 0) return;
+    this.#entries[at + FLAGS_AT]! |= FLAG_LISTED;
+    const first = this.#entries[at + DIGEST_AT]!;
+    let slot = first & SLOT_MASK;
+    while (this.#byContent[slot * 2 + 1] !== 0) slot = (slot + 1) & SLOT_MASK;
+    this.#byContent[slot * 2] = first;
+    Atomics.store(this.#byContent, slot * 2 + 1, number + 1);
+    Atomics.add(this.#header, LISTED_AT, 1);
+  }
+
+  #isKey(at: number, key: number): boolean {
+    for (let word = 0; word < KEY_WORDS; word++) {
+      if (this.#entries[at + word] !== keyWords[key + word]) return false;
+    }
+    return true;
+  }
+
+  #isVisible(at: number, tenant: string): boolean {
+    const low = this.#entries[at + TENANT_AT];
+    const high = this.#entries[at + TENANT_AT + 1];
+    if (low === 0 && high === 0) return true;
+    const owner = ownerOf(tenant);
+    return owner[0] === low && owner[1] === high;
+  }
+
+  #isContent(at: number, sha256: string): boolean {
+    for (let word = 0; word < DIGEST_WORDS; word++) {
+      if (this.#entries[at + DIGEST_AT + word] !== digestWord(sha256, word)) return false;
+    }
+    return true;
+  }
+}

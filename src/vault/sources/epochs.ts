@@ -1,0 +1,90 @@
+// When what a reader may still be looking at can be used again. A reader pins the epoch for the
+// length of one assessment; what was taken out of sight in an epoch is free once nobody holds that
+// epoch or an earlier one. Two atomic stores per assessment, no locks.
+//
+// INVARIANT: a reader pins before it looks anything up, the writer takes out of sight before it
+// asks. All of it is sequentially consistent, so one of the two sees the other.
+
+/** Threads that may assess in one process; each takes one cache line. */
+const READERS_MAX = 1024;
+const LINE_WORDS = 16;
+const EPOCH_AT = 0;
+const COUNT_AT = 1;
+
+export function createEpochMemory(): SharedArrayBuffer {
+  const memory = new SharedArrayBuffer((READERS_MAX + 1) * LINE_WORDS * 4);
+  new Uint32Array(memory)[EPOCH_AT] = 1;
+  return memory;
+}
+
+/** One reader's pin: made once per thread. */
+export class EpochGuard {
+  readonly #words: Uint32Array;
+  readonly #at: number;
+
+  /** Throws RangeError when 1,024 readers are there already. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Uint32Array(memory);
+    const number = Atomics.add(this.#words, COUNT_AT, 1);
+    if (number >= READERS_MAX) throw new RangeError(`the vault takes ${READERS_MAX} readers`);
+    this.#at = (number + 1) * LINE_WORDS;
+  }
+
+  enter(): void {
+    Atomics.store(this.#words, this.#at, Atomics.load(this.#words, EPOCH_AT));
+  }
+
+  leave(): void {
+    Atomics.store(this.#words, this.#at, 0);
+  }
+}
+
+interface Retired {
+  epoch: number;
+  release: () => boolean;
+}
+
+/** The writer's side: what waits until no reader can see it. */
+export class Retirement {
+  readonly #words: Uint32Array;
+  #waiting: Retired[] = [];
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Uint32Array(memory);
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * `release` runs once no reader can hold what was just taken out of sight, at the earliest now;
+   * it answers false to be asked again later.
+   */
+  add(release: () => boolean): void {
+    const epoch = Atomics.add(this.#words, EPOCH_AT, 1) + 1;
+    this.#waiting.push({ epoch, release });
+    this.sweep();
+  }
+
+  /** Releases what has become free. */
+  sweep(): void {
+    if (this.#waiting.length === 0) return;
+    const oldest = this.#oldestPin();
+    const waiting = this.#waiting;
+    // A release may add what has to wait in its turn.
+    this.#waiting = [];
+    const left = waiting.filter(({ epoch, release }) => oldest < epoch || !release());
+    this.#waiting = [...left, ...this.#waiting];
+  }
+
+  #oldestPin(): number {
+    const readers = Math.min(Atomics.load(this.#words, COUNT_AT), READERS_MAX);
+    let oldest = Number.POSITIVE_INFINITY;
+    for (let reader = 1; reader <= readers; reader++) {
+      const epoch = Atomics.load(this.#words, reader * LINE_WORDS);
+      if (epoch !== 0 && epoch < oldest) oldest = epoch;
+    }
+    return oldest;
+  }
+}

@@ -1,0 +1,112 @@
+// What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, a
+// source's text included, so that a replay rebuilds records, chain, indexes and thresholds.
+// Canonical bytes of a record leave the text out: the digest stands for it.
+import { hash } from "node:crypto";
+
+import { EVIDENCE_STATES, VISIBILITIES } from "../../contract/sources.ts";
+import type { EvidenceState, Visibility } from "../../contract/sources.ts";
+import type { LabelEvent } from "../calibration/labels.ts";
+
+/** One event: a source as it is from now on. A change of state repeats the record without text. */
+export interface SourceEvent {
+  source_id: string;
+  /** 64 hex digits. */
+  sha256: string;
+  size: number;
+  kind: string;
+  title: string;
+  tenant: string;
+  visibility: Visibility;
+  state: EvidenceState;
+  /** Epoch milliseconds. */
+  registered_at: number;
+  registrar: string;
+  text?: string;
+}
+
+const VERSION = 1;
+/** First byte of a payload of kind `evidence`: what it is. 1 is a signed batch of outcomes. */
+const TYPE_SOURCE = 2;
+const TYPE_LABELS = 3;
+
+/** Payload of the journal's frame for a source. */
+export function encodeEvent(event: SourceEvent): Buffer {
+  return encoded(TYPE_SOURCE, event);
+}
+
+/** Payload of the journal's frame for labels. */
+export function encodeLabels(event: LabelEvent): Buffer {
+  return encoded(TYPE_LABELS, event);
+}
+
+function encoded(type: number, event: object): Buffer {
+  return Buffer.from(`${String.fromCharCode(type)}${JSON.stringify({ v: VERSION, ...event })}`);
+}
+
+/** Whether a payload of kind `evidence` is a source. */
+export function isSourceEvent(payload: Uint8Array): boolean {
+  return payload[0] === TYPE_SOURCE;
+}
+
+/** Whether it is any event of the vault: a source, or labels. */
+export function isVaultEvent(payload: Uint8Array): boolean {
+  return isSourceEvent(payload) || payload[0] === TYPE_LABELS;
+}
+
+/** The labels of a frame's payload; undefined when it is something else. */
+export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
+  if (payload[0] !== TYPE_LABELS) return undefined;
+  const event = JSON.parse(Buffer.from(payload.subarray(1)).toString("utf8")) as LabelEvent & {
+    v: number;
+  };
+  if (event.v !== VERSION) throw unknownVersion();
+  return event;
+}
+
+/** The event of a frame's payload. Throws when the version or a value set is not known. */
+export function decodeEvent(payload: Uint8Array): SourceEvent {
+  const text = Buffer.from(payload.subarray(1)).toString("utf8");
+  const event = JSON.parse(text) as SourceEvent & { v: number };
+  if (!isKnown(event)) throw unknownVersion();
+  return event;
+}
+
+function isKnown({ v, state, visibility }: SourceEvent & { v: number }): boolean {
+  return v === VERSION && EVIDENCE_STATES.includes(state) && VISIBILITIES.includes(visibility);
+}
+
+const TEXT_KEY = Buffer.from(',"text":"');
+
+/**
+ * The event of a payload with a text, but for that: an empty one stands in its place. Undefined
+ * where the whole has to be read.
+ */
+export function decodeWithoutText(payload: Uint8Array): SourceEvent | undefined {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  // A quote within a string is escaped: these bytes stand where the member begins, nowhere else.
+  const at = bytes.indexOf(TEXT_KEY);
+  if (bytes[0] !== TYPE_SOURCE || at < 0) return undefined;
+  const event = JSON.parse(`${bytes.toString("utf8", 1, at)}}`) as SourceEvent & { v: number };
+  const isWhole = isKnown(event) && "registrar" in event;
+  return isWhole ? { ...event, text: "" } : undefined;
+}
+
+function unknownVersion(): Error {
+  return new Error("an evidence record of the journal is not known to this version");
+}
+
+/** The bytes that chain and tree commit to: members in fixed order, text by its digest. */
+export function canonicalBytes(event: SourceEvent, previousHash: string): Buffer {
+  const { source_id, sha256, size, kind, title, tenant, visibility, state } = event;
+  const { registered_at, registrar } = event;
+  const members = [source_id, sha256, size, kind, title, tenant, visibility, state];
+  return Buffer.from(JSON.stringify([...members, registered_at, registrar, previousHash]));
+}
+
+/** chain_i = SHA-256(chain_{i-1} || canonical(record_i)), hex. */
+export function chainHash(previousHash: string, canonical: Buffer): string {
+  return hash("sha256", Buffer.concat([Buffer.from(previousHash, "hex"), canonical]), "hex");
+}
+
+/** The chain before the first record. */
+export const CHAIN_START = "0".repeat(64);

@@ -1,0 +1,61 @@
+// The tree head as the bureau signs it: a compact JWS (RFC 7515, Ed25519) that anybody can check
+// with the bureau's public key, long after the bureau is gone. Signed once per head and hour.
+import { createHash } from "node:crypto";
+
+import type { SignedRoot } from "../../contract/sources.ts";
+
+/** The bureau's key, as far as the vault needs it. */
+export interface RootSigner {
+  /** Raw 32 bytes. */
+  readonly publicKey: Uint8Array;
+  /** Ed25519, 64 bytes. */
+  sign(message: Uint8Array): Uint8Array;
+}
+
+export interface RootHead {
+  readonly root: string;
+  readonly tree_size: number;
+  readonly chain_hash: string;
+}
+
+/** `typ` of a signed root: nothing else that the bureau signs can pass for one. */
+const ROOT_TYPE = "vault-root+jws";
+/** A head is signed again after this long, so that an old one can be told from a live one. */
+const SEAL_SECONDS = 3600;
+
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+export class RootSeal {
+  readonly #signer: RootSigner;
+  readonly #clock: () => number;
+  readonly #jwk: SignedRoot["jwk"];
+  readonly #header: string;
+  #newest: SignedRoot | undefined;
+  #signedAt = 0;
+
+  constructor(signer: RootSigner, clock: () => number) {
+    this.#signer = signer;
+    this.#clock = clock;
+    const x = Buffer.from(signer.publicKey).toString("base64url");
+    // RFC 7638: required members in lexical order.
+    const thumbprint = JSON.stringify({ crv: "Ed25519", kty: "OKP", x });
+    const kid = createHash("sha256").update(thumbprint).digest("base64url");
+    this.#jwk = { kty: "OKP", crv: "Ed25519", x, kid, alg: "EdDSA", use: "sig" };
+    this.#header = encoded({ alg: "EdDSA", kid, typ: ROOT_TYPE });
+  }
+
+  /** The head with its signature; the same until the tree grows or an hour has passed. */
+  seal(head: RootHead): SignedRoot {
+    const newest = this.#newest;
+    const seconds = Math.floor(this.#clock() / 1000);
+    const isSame = newest?.tree_size === head.tree_size && newest.root === head.root;
+    if (isSame && seconds - this.#signedAt < SEAL_SECONDS) return newest;
+    this.#signedAt = seconds;
+    const { root, tree_size, chain_hash } = head;
+    const input = `${this.#header}.${encoded({ root, tree_size, chain_hash, iat: seconds })}`;
+    const signature = Buffer.from(this.#signer.sign(Buffer.from(input))).toString("base64url");
+    const signed_at = new Date(seconds * 1000).toISOString();
+    this.#newest = { ...head, signed_at, jws: `${input}.${signature}`, jwk: this.#jwk };
+    return this.#newest;
+  }
+}

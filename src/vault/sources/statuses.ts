@@ -1,0 +1,54 @@
+// What a cited source is found to be, from harmless to grave.
+import { NOT_FOUND } from "./catalogue.ts";
+import type { IdentifierStanding } from "./publication-ids.ts";
+
+/** The order is the order of reasons. */
+const STATUSES = [
+  "SOURCE_VERIFIED",
+  "SOURCE_UNKNOWN",
+  "SOURCE_DOUBTFUL",
+  "SOURCE_REVOKED",
+  "SOURCE_RETRACTED",
+  "CITATION_MISMATCH",
+  "SOURCE_RECORDED_FALSE",
+  "SOURCE_MALFORMED",
+] as const;
+export type Status = (typeof STATUSES)[number];
+
+export interface Cited {
+  id: string;
+  status: Status;
+  /** In the catalogue; -1 when it is not there or does not count. */
+  number: number;
+  /** Number of its index, -1 without text. */
+  document: number;
+  /** The sentence, from 0, that cites it by a marker and that it does not speak of. */
+  sentence?: number;
+}
+
+/** Status of a source that nobody registered, by what its identifier says of itself. */
+export const UNREGISTERED: Readonly<Record<IdentifierStanding, Status>> = {
+  valid: "SOURCE_UNKNOWN",
+  doubtful: "SOURCE_DOUBTFUL",
+  malformed: "SOURCE_MALFORMED",
+};
+export const UNKNOWN: ReadonlySet<Status> = new Set(["SOURCE_UNKNOWN", "SOURCE_DOUBTFUL"]);
+
+/** Statuses that outweigh whatever the text says. */
+export function isGrave(status: Status): boolean {
+  return STATUSES.indexOf(status) >= STATUSES.indexOf("CITATION_MISMATCH");
+}
+
+/** Whether a mismatch is beyond doubt: then the source does not count. */
+export function isHardMismatch({ status, number }: Cited): boolean {
+  return status === "CITATION_MISMATCH" && number === NOT_FOUND;
+}
+
+/** The gravest; of mismatches a hard one first. */
+export function worstOf(cited: readonly Cited[]): Cited {
+  const rank = (each: Cited) => STATUSES.indexOf(each.status) + (isHardMismatch(each) ? 0.5 : 0);
+  return cited.reduce((worst, each) => (rank(each) > rank(worst) ? each : worst));
+}
+
+/** One line for each source of an answer. */
+export const linesOf = (cited: readonly Cited[]) => cited.map(({ id, status }) => ({ id, status }));

@@ -1,0 +1,63 @@
+// What readiness and metrics say of the ledger.
+import { expect, test } from "vitest";
+import { ledgerGauges, readiness } from "../../src/service/health.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
+
+function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
+  const ledger = {
+    disk: { freeBytes: 5e9, ballastBytes: 1024, isLow: false },
+    pendingCount: 7,
+    isHealthy: () => true,
+    position: () => 42,
+    journal: { damages: [], verifiedMs: undefined },
+    ...changes,
+  };
+  return ledger as OpenLedger;
+}
+
+test("a reason for everything that keeps outcomes out", () => {
+  expect(readiness(ledgerLike(), "")).toEqual({ ready: true, reasons: [], warnings: [] });
+  const low = { freeBytes: 1, ballastBytes: 0, isLow: true };
+  const isHealthy = () => false;
+  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes), "").reasons;
+  expect(reasons({ disk: low, isHealthy })).toEqual(["disk nearly full"]);
+  expect(reasons({ isHealthy })).toEqual(["journal not writable"]);
+  expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
+});
+
+test("gauges of journal and disk; free space once it is known", () => {
+  expect(ledgerGauges(ledgerLike())).toEqual({
+    journal_position: 42,
+    outcomes_pending: 7,
+    disk_low: 0,
+    disk_ballast_bytes: 1024,
+    disk_free_bytes: 5e9,
+    journal_damages: 0,
+  });
+  const disk = { freeBytes: Infinity, ballastBytes: 0, isLow: true };
+  const gauges = ledgerGauges(ledgerLike({ disk }));
+  expect(gauges).toMatchObject({ disk_low: 1 });
+  expect(gauges).not.toHaveProperty("disk_free_bytes");
+});
+
+test("damage in the journal is a warning with its place and what to do, and a number", () => {
+  const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
+  const ledger = ledgerLike({ journal: { damages: [damage], verifiedMs: 1_700_000_000_500 } });
+  const { ready, reasons, warnings } = readiness(ledger, "");
+  expect({ ready, reasons }).toEqual({ ready: true, reasons: [] });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
+  ]);
+  expect(ledgerGauges(ledger)).toMatchObject({
+    journal_damages: 1,
+    journal_verified_seconds: 1_700_000_000.5,
+  });
+});
+
+test("a store that does not follow the journal is a warning", () => {
+  const { ready, warnings } = readiness(ledgerLike(), "disk full");
+  expect({ ready, warnings }).toEqual({
+    ready: true,
+    warnings: ["store does not follow the journal: disk full"],
+  });
+});
