@@ -49,51 +49,51 @@ export function buildRequest(
 class Lane {
   readonly socket: Socket;
   onReply: () => void = () => undefined;
-  private readonly tally: Tally;
-  private readonly pending: Pending[] = [];
-  private rest: Buffer = Buffer.alloc(0);
+  readonly #tally: Tally;
+  readonly #pending: Pending[] = [];
+  #rest: Buffer = Buffer.alloc(0);
 
   constructor(url: URL, tally: Tally) {
-    this.tally = tally;
+    this.#tally = tally;
     this.socket = connect(Number(url.port), url.hostname);
     this.socket.setNoDelay(true);
-    this.socket.on("data", (bytes: Buffer) => this.take(bytes));
+    this.socket.on("data", (bytes: Buffer) => this.#take(bytes));
   }
 
   get depth(): number {
-    return this.pending.length;
+    return this.#pending.length;
   }
 
   send(request: BuiltRequest, startedAt = performance.now()): void {
-    this.pending.push({ outcomes: request.outcomes, startedAt, sentAt: performance.now() });
+    this.#pending.push({ outcomes: request.outcomes, startedAt, sentAt: performance.now() });
     this.socket.write(request.bytes);
   }
 
-  private take(bytes: Buffer): void {
-    this.rest = this.rest.byteLength === 0 ? bytes : Buffer.concat([this.rest, bytes]);
+  #take(bytes: Buffer): void {
+    this.#rest = this.#rest.byteLength === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     for (;;) {
-      const headEnd = this.rest.indexOf("\r\n\r\n");
+      const headEnd = this.#rest.indexOf("\r\n\r\n");
       if (headEnd < 0) return;
-      const head = this.rest.toString("latin1", 0, headEnd).toLowerCase();
+      const head = this.#rest.toString("latin1", 0, headEnd).toLowerCase();
       const length = Number(/content-length: (\d+)/.exec(head)?.[1] ?? 0);
       const end = headEnd + 4 + length;
-      if (this.rest.byteLength < end) return;
-      this.settle(head, this.rest.subarray(headEnd + 4, end));
-      this.rest = this.rest.subarray(end);
+      if (this.#rest.byteLength < end) return;
+      this.#settle(head, this.#rest.subarray(headEnd + 4, end));
+      this.#rest = this.#rest.subarray(end);
       this.onReply();
     }
   }
 
-  private settle(head: string, body: Buffer): void {
-    const { outcomes, startedAt, sentAt } = this.pending.shift() as Pending;
+  #settle(head: string, body: Buffer): void {
+    const { outcomes, startedAt, sentAt } = this.#pending.shift() as Pending;
     const now = performance.now();
-    this.tally.latencies.push(now - startedAt);
-    this.tally.services.push(now - sentAt);
+    this.#tally.latencies.push(now - startedAt);
+    this.#tally.services.push(now - sentAt);
     const isOk = head.startsWith("http/1.1 2");
     // A batch answers per item; single outcomes by the status line.
     const accepted = !isOk ? 0 : outcomes > 1 ? countOf(body, '"status":201') : 1;
-    this.tally.accepted += accepted;
-    this.tally.refused += outcomes - accepted;
+    this.#tally.accepted += accepted;
+    this.#tally.refused += outcomes - accepted;
   }
 }
 

@@ -37,123 +37,123 @@ export function openJournalReader(files: FileLayer, directory: string): JournalR
 
 class TailReader implements JournalReader {
   header: SegmentHeader | undefined;
-  private readonly files: FileLayer;
-  private readonly directory: string;
-  private descriptor = -1;
-  private segment = "";
+  readonly #files: FileLayer;
+  readonly #directory: string;
+  #descriptor = -1;
+  #segment = "";
   /** Position of the last record passed. */
-  private lsn = -1;
+  #lsn = -1;
   /** File offset of the window's first byte, and the cursor inside the window. */
-  private windowOffset = 0;
-  private window = Buffer.alloc(0);
-  private storage = Buffer.alloc(WINDOW_BYTES);
-  private cursor = 0;
+  #windowOffset = 0;
+  #window = Buffer.alloc(0);
+  #storage = Buffer.alloc(WINDOW_BYTES);
+  #cursor = 0;
 
   constructor(files: FileLayer, directory: string) {
-    this.files = files;
-    this.directory = directory;
+    this.#files = files;
+    this.#directory = directory;
   }
 
   read(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number {
     if (uptoLsn <= afterLsn) return afterLsn;
-    if (this.lsn !== afterLsn) this.seek(afterLsn);
+    if (this.#lsn !== afterLsn) this.#seek(afterLsn);
     let count = 0;
-    while (this.lsn < uptoLsn && count < countMax) {
-      const at = this.nextFrame();
-      const kind = frameKind(this.window, at);
-      const lsn = frameLsn(this.window, at);
+    while (this.#lsn < uptoLsn && count < countMax) {
+      const at = this.#nextFrame();
+      const kind = frameKind(this.#window, at);
+      const lsn = frameLsn(this.#window, at);
       if (isRecordKind(kind)) {
-        this.assertNext(lsn);
-        this.lsn = lsn;
+        this.#assertNext(lsn);
+        this.#lsn = lsn;
         if (lsn > afterLsn) {
-          visit(this.window, at, lsn);
+          visit(this.#window, at, lsn);
           count++;
         }
       } else if (kind === FRAME_KINDS.gap) {
-        this.lsn = lsn;
+        this.#lsn = lsn;
       }
     }
-    return Math.max(this.lsn, afterLsn);
+    return Math.max(this.#lsn, afterLsn);
   }
 
   close(): void {
-    if (this.descriptor >= 0) this.files.close(this.descriptor);
-    this.descriptor = -1;
-    this.lsn = -1;
+    if (this.#descriptor >= 0) this.#files.close(this.#descriptor);
+    this.#descriptor = -1;
+    this.#lsn = -1;
   }
 
   /** Goes to the segment that holds the record behind `lsn`; `read` skips up to it. */
-  private seek(lsn: number): void {
-    const segments = segmentsOf(this.files.list(this.directory));
+  #seek(lsn: number): void {
+    const segments = segmentsOf(this.#files.list(this.#directory));
     const segment = segments.findLast((candidate) => candidate.firstLsn <= lsn + 1);
-    if (segment === undefined) throw this.damage("no segment holds the next position");
-    this.enter(segment);
+    if (segment === undefined) throw this.#damage("no segment holds the next position");
+    this.#enter(segment);
   }
 
-  private enter(segment: { name: string; firstLsn: number }): void {
+  #enter(segment: { name: string; firstLsn: number }): void {
     this.close();
-    this.descriptor = this.files.open(`${this.directory}/${segment.name}`, "read");
-    this.segment = segment.name;
-    const taken = this.files.read(this.descriptor, this.storage, 0, HEADER_BYTES, 0);
-    this.header = decodeHeader(this.storage.subarray(0, taken));
-    if (this.header === undefined) throw this.damage("the segment header does not verify");
-    this.lsn = segment.firstLsn - 1;
-    this.windowOffset = HEADER_BYTES;
-    this.window = this.storage.subarray(0, 0);
-    this.cursor = 0;
+    this.#descriptor = this.#files.open(`${this.#directory}/${segment.name}`, "read");
+    this.#segment = segment.name;
+    const taken = this.#files.read(this.#descriptor, this.#storage, 0, HEADER_BYTES, 0);
+    this.header = decodeHeader(this.#storage.subarray(0, taken));
+    if (this.header === undefined) throw this.#damage("the segment header does not verify");
+    this.#lsn = segment.firstLsn - 1;
+    this.#windowOffset = HEADER_BYTES;
+    this.#window = this.#storage.subarray(0, 0);
+    this.#cursor = 0;
   }
 
   /** Offset in the window of the next intact frame; the cursor is left behind it. */
-  private nextFrame(): number {
+  #nextFrame(): number {
     for (;;) {
-      const at = this.cursor;
-      const total = intactFrameBytes(this.window, at, this.window.byteLength);
+      const at = this.#cursor;
+      const total = intactFrameBytes(this.#window, at, this.#window.byteLength);
       if (total > 0) {
-        this.cursor = at + total;
+        this.#cursor = at + total;
         return at;
       }
-      if (!this.fill()) this.enterNext();
+      if (!this.#fill()) this.#enterNext();
     }
   }
 
   /** Moves the window so that it starts at the cursor. False when no byte came in. */
-  private fill(): boolean {
-    const kept = this.window.byteLength - this.cursor;
-    const needed = kept >= FRAME_BYTES ? frameLength(this.window, this.cursor) + FRAME_BYTES : 0;
-    if (kept === this.storage.byteLength || needed > this.storage.byteLength) {
+  #fill(): boolean {
+    const kept = this.#window.byteLength - this.#cursor;
+    const needed = kept >= FRAME_BYTES ? frameLength(this.#window, this.#cursor) + FRAME_BYTES : 0;
+    if (kept === this.#storage.byteLength || needed > this.#storage.byteLength) {
       const larger = Buffer.alloc(Math.min(Math.max(needed, kept * 2), WINDOW_BYTES * 8));
       if (larger.byteLength <= kept) return false;
-      this.window.copy(larger, 0, this.cursor);
-      this.storage = larger;
+      this.#window.copy(larger, 0, this.#cursor);
+      this.#storage = larger;
     } else {
-      this.storage.copyWithin(0, this.cursor, this.window.byteLength);
+      this.#storage.copyWithin(0, this.#cursor, this.#window.byteLength);
     }
-    this.windowOffset += this.cursor;
-    this.cursor = 0;
-    const room = this.storage.byteLength - kept;
-    const from = this.windowOffset + kept;
-    const taken = this.files.read(this.descriptor, this.storage, kept, room, from);
-    this.window = this.storage.subarray(0, kept + taken);
+    this.#windowOffset += this.#cursor;
+    this.#cursor = 0;
+    const room = this.#storage.byteLength - kept;
+    const from = this.#windowOffset + kept;
+    const taken = this.#files.read(this.#descriptor, this.#storage, kept, room, from);
+    this.#window = this.#storage.subarray(0, kept + taken);
     return taken > 0;
   }
 
   /** At the end of a segment: the record we still owe must be first in the next one. */
-  private enterNext(): void {
-    const segments = segmentsOf(this.files.list(this.directory));
-    const next = segments.find((candidate) => candidate.firstLsn === this.lsn + 1);
-    const isAtEnd = this.cursor === this.window.byteLength;
-    if (next === undefined || next.name === this.segment || !isAtEnd) {
-      throw this.damage("a durable record does not verify or is missing");
+  #enterNext(): void {
+    const segments = segmentsOf(this.#files.list(this.#directory));
+    const next = segments.find((candidate) => candidate.firstLsn === this.#lsn + 1);
+    const isAtEnd = this.#cursor === this.#window.byteLength;
+    if (next === undefined || next.name === this.#segment || !isAtEnd) {
+      throw this.#damage("a durable record does not verify or is missing");
     }
-    this.enter(next);
+    this.#enter(next);
   }
 
-  private assertNext(lsn: number): void {
-    if (lsn !== this.lsn + 1) throw this.damage(`found position ${lsn} out of order`);
+  #assertNext(lsn: number): void {
+    if (lsn !== this.#lsn + 1) throw this.#damage(`found position ${lsn} out of order`);
   }
 
-  private damage(reason: string): JournalDamaged {
-    const offset = this.windowOffset + this.cursor;
-    return new JournalDamaged({ segment: this.segment, offset, afterLsn: this.lsn, reason });
+  #damage(reason: string): JournalDamaged {
+    const offset = this.#windowOffset + this.#cursor;
+    return new JournalDamaged({ segment: this.#segment, offset, afterLsn: this.#lsn, reason });
   }
 }

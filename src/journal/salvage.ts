@@ -65,23 +65,23 @@ class Output {
   bytesLost = 0;
   readonly parts: Uint8Array[];
   readonly lost: LostRange[] = [];
-  private chain: Buffer;
-  private readonly key: BureauKey;
-  private readonly timeUs: number;
+  #chain: Buffer;
+  readonly #key: BureauKey;
+  readonly #timeUs: number;
 
   constructor(input: SalvageInput) {
     this.lsn = input.lsn;
-    this.key = input.key;
-    this.timeUs = input.timeUs;
+    this.#key = input.key;
+    this.#timeUs = input.timeUs;
     this.parts = [input.bytes.subarray(0, HEADER_BYTES)];
-    this.chain = chainBefore(input.bytes, HEADER_BYTES);
+    this.#chain = chainBefore(input.bytes, HEADER_BYTES);
   }
 
   /** Batches that verify as they are. */
   copy(batches: Buffer, lsn: number, chain: Buffer): void {
     this.parts.push(batches);
     this.lsn = lsn;
-    this.chain = chain;
+    this.#chain = chain;
   }
 
   /** Records that stand alone: runs without holes become commits, holes become gaps. */
@@ -91,40 +91,43 @@ class Output {
       const expected = this.lsn + run.length + 1;
       if (frame.lsn < expected) continue;
       if (frame.lsn > expected) {
-        this.commit(bytes, run);
+        this.#commit(bytes, run);
         run = [];
         // The chain goes on through the gap's own statement.
-        this.gap(frame.lsn - 1, undefined);
+        this.#gap(frame.lsn - 1, undefined);
       }
       run.push(frame);
     }
-    this.commit(bytes, run);
+    this.#commit(bytes, run);
   }
 
   /** Makes the next byte continue `chain` behind position `lsn`. */
   leadOn(lsn: number, chain: Buffer): void {
-    if (lsn > this.lsn || !chain.equals(this.chain)) this.gap(Math.max(lsn, this.lsn), chain);
+    if (lsn > this.lsn || !chain.equals(this.#chain)) this.#gap(Math.max(lsn, this.lsn), chain);
   }
 
-  private commit(bytes: Buffer, run: readonly IntactFrame[]): void {
+  #commit(bytes: Buffer, run: readonly IntactFrame[]): void {
     if (run.length === 0) return;
     const frames = run.map((frame) => bytes.subarray(frame.at, frame.end));
-    const digest = createHash("sha256").update(this.chain);
+    const digest = createHash("sha256").update(this.#chain);
     for (const frame of frames) digest.update(frame);
-    this.chain = digest.digest();
+    this.#chain = digest.digest();
     this.lsn += run.length;
-    const { lsn, timeUs, chain } = this;
-    const signature = this.key.sign(chain);
+    const { lsn } = this;
+    const timeUs = this.#timeUs;
+    const chain = this.#chain;
+    const signature = this.#key.sign(chain);
     this.parts.push(...frames, encodeCommit({ lsn, timeUs, count: run.length, chain, signature }));
   }
 
-  private gap(lastLost: number, resumeAt: Buffer | undefined): void {
+  #gap(lastLost: number, resumeAt: Buffer | undefined): void {
     const gap = { firstLost: this.lsn + 1, lastLost, bytesLost: this.bytesLost };
-    const resume = resumeAt ?? hash("sha256", gapStatement(this.chain, gap, this.chain), "buffer");
-    const signature = this.key.sign(gapStatement(this.chain, gap, resume));
-    this.parts.push(encodeGap(gap, this.timeUs, signature, resume));
+    const resume =
+      resumeAt ?? hash("sha256", gapStatement(this.#chain, gap, this.#chain), "buffer");
+    const signature = this.#key.sign(gapStatement(this.#chain, gap, resume));
+    this.parts.push(encodeGap(gap, this.#timeUs, signature, resume));
     if (lastLost > this.lsn) this.lost.push({ firstLost: gap.firstLost, lastLost });
     this.lsn = lastLost;
-    this.chain = resume;
+    this.#chain = resume;
   }
 }

@@ -67,35 +67,35 @@ export function openJournalWriter(options: JournalWriterOptions): JournalWriter 
 class SegmentWriter implements JournalWriter {
   lsn: number;
   syncCount = 0;
-  private readonly options: JournalWriterOptions;
-  private readonly segmentBytesMax: number;
-  private descriptor = -1;
-  private offset: number;
+  readonly #options: JournalWriterOptions;
+  readonly #segmentBytesMax: number;
+  #descriptor = -1;
+  #offset: number;
   chain: Buffer;
   batchPlace: FramePlace = { segment: 0, offset: 0 };
-  private segment: number;
-  private broken: JournalBroken | undefined;
+  #segment: number;
+  #broken: JournalBroken | undefined;
 
   constructor(options: JournalWriterOptions) {
     const { tail, files, directory } = options;
-    this.options = options;
-    this.segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
+    this.#options = options;
+    this.#segmentBytesMax = options.segmentBytesMax ?? SEGMENT_BYTES_MAX;
     this.lsn = tail.lsn;
-    this.offset = tail.offset;
+    this.#offset = tail.offset;
     this.chain = tail.chain;
-    this.segment = tail.header?.firstLsn ?? 0;
+    this.#segment = tail.header?.firstLsn ?? 0;
     // A segment names the one key that signs it: another key begins another segment.
     const isOurs = tail.header?.publicKey.equals(options.key.publicKey) ?? false;
     if (tail.segment !== undefined && isOurs) {
-      this.descriptor = files.open(`${directory}/${tail.segment}`, "write");
+      this.#descriptor = files.open(`${directory}/${tail.segment}`, "write");
     }
   }
 
   append(runs: readonly FrameRun[], timeUs: number): number {
-    if (this.broken !== undefined) throw this.broken;
+    if (this.#broken !== undefined) throw this.#broken;
     let bytes = COMMIT_FRAME_BYTES;
     for (const run of runs) bytes += run.bytes.byteLength;
-    if (this.descriptor < 0 || this.isOverfull(bytes)) this.beginSegment();
+    if (this.#descriptor < 0 || this.#isOverfull(bytes)) this.#beginSegment();
     const parts: Uint8Array[] = [];
     const digest = createHash("sha256").update(this.chain);
     let lsn = this.lsn;
@@ -105,83 +105,83 @@ class SegmentWriter implements JournalWriter {
       parts.push(run.bytes);
     }
     const chain = digest.digest();
-    const signature = this.options.key.sign(chain);
+    const signature = this.#options.key.sign(chain);
     parts.push(encodeCommit({ lsn, timeUs, count: lsn - this.lsn, chain, signature }));
-    this.writeAndSync(parts);
-    this.batchPlace = { segment: this.segment, offset: this.offset };
-    this.offset += bytes;
+    this.#writeAndSync(parts);
+    this.batchPlace = { segment: this.#segment, offset: this.#offset };
+    this.#offset += bytes;
     this.chain = chain;
     this.lsn = lsn;
     return lsn;
   }
 
   probe(): void {
-    if (this.broken !== undefined) throw this.broken;
+    if (this.#broken !== undefined) throw this.#broken;
     // Zeros behind the last commit read as a torn end, should we die right here.
-    if (this.descriptor < 0) this.beginSegment();
-    const { files } = this.options;
-    this.guarded("probe", () => {
-      writeFully(files, this.descriptor, [Buffer.alloc(PROBE_BYTES)], this.offset);
-      files.truncate(this.descriptor, this.offset);
+    if (this.#descriptor < 0) this.#beginSegment();
+    const { files } = this.#options;
+    this.#guarded("probe", () => {
+      writeFully(files, this.#descriptor, [Buffer.alloc(PROBE_BYTES)], this.#offset);
+      files.truncate(this.#descriptor, this.#offset);
     });
   }
 
   close(): void {
-    if (this.descriptor < 0) return;
-    const { descriptor } = this;
-    this.descriptor = -1;
-    this.broken ??= new JournalBroken("the journal is closed");
-    this.options.files.close(descriptor);
+    if (this.#descriptor < 0) return;
+    const descriptor = this.#descriptor;
+    this.#descriptor = -1;
+    this.#broken ??= new JournalBroken("the journal is closed");
+    this.#options.files.close(descriptor);
   }
 
-  private isOverfull(bytes: number): boolean {
-    return this.offset > HEADER_BYTES && this.offset + bytes > this.segmentBytesMax;
+  #isOverfull(bytes: number): boolean {
+    return this.#offset > HEADER_BYTES && this.#offset + bytes > this.#segmentBytesMax;
   }
 
-  private writeAndSync(parts: readonly Uint8Array[]): void {
-    const { files } = this.options;
-    this.guarded("write", () => {
-      writeFully(files, this.descriptor, parts, this.offset);
+  #writeAndSync(parts: readonly Uint8Array[]): void {
+    const { files } = this.#options;
+    this.#guarded("write", () => {
+      writeFully(files, this.#descriptor, parts, this.#offset);
     });
-    this.sync(() => files.syncData(this.descriptor));
+    this.#sync(() => files.syncData(this.#descriptor));
   }
 
   /** Runs a write; on a full disk goes back to the last commit, on any other error gives up. */
-  private guarded(name: string, act: () => void): void {
+  #guarded(name: string, act: () => void): void {
     try {
       act();
     } catch (cause) {
-      if (!isFull(cause)) throw this.fail(`${name} failed (${errnoOf(cause)})`, cause);
-      this.backToCommit();
+      if (!isFull(cause)) throw this.#fail(`${name} failed (${errnoOf(cause)})`, cause);
+      this.#backToCommit();
       throw new JournalFull(`no room to ${name}`, { cause });
     }
   }
 
-  private backToCommit(): void {
+  #backToCommit(): void {
     try {
-      this.options.files.truncate(this.descriptor, this.offset);
+      this.#options.files.truncate(this.#descriptor, this.#offset);
     } catch (cause) {
-      throw this.fail(`cannot cut an unfinished write (${errnoOf(cause)})`, cause);
+      throw this.#fail(`cannot cut an unfinished write (${errnoOf(cause)})`, cause);
     }
   }
 
-  private sync(act: () => void): void {
+  #sync(act: () => void): void {
     try {
       act();
       this.syncCount++;
     } catch (cause) {
-      throw this.fail(`sync failed (${errnoOf(cause)})`, cause);
+      throw this.#fail(`sync failed (${errnoOf(cause)})`, cause);
     }
   }
 
-  private fail(detail: string, cause: unknown): JournalBroken {
-    this.broken = new JournalBroken(detail, { cause });
-    return this.broken;
+  #fail(detail: string, cause: unknown): JournalBroken {
+    this.#broken = new JournalBroken(detail, { cause });
+    return this.#broken;
   }
 
   /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
-  private beginSegment(): void {
-    const { files, directory, key, nodeId, epoch } = this.options;
+  #beginSegment(): void {
+    const { files, directory, key, nodeId, epoch } = this.#options;
     const firstLsn = this.lsn + 1;
     const name = segmentName(firstLsn);
     const path = `${directory}/${name}`;
@@ -194,54 +194,54 @@ class SegmentWriter implements JournalWriter {
     });
     let descriptor = -1;
     try {
-      this.dropEmptyNamesake(name);
+      this.#dropEmptyNamesake(name);
       descriptor = files.open(path, "create");
       writeFully(files, descriptor, [header], 0);
     } catch (cause) {
-      if (!isFull(cause)) throw this.fail(`cannot begin a segment (${errnoOf(cause)})`, cause);
-      this.removePartial(descriptor, path);
+      if (!isFull(cause)) throw this.#fail(`cannot begin a segment (${errnoOf(cause)})`, cause);
+      this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
-    this.sync(() => files.syncData(descriptor));
-    this.sync(() => files.syncDirectory(directory));
-    this.nameNewest(name, descriptor, path);
-    if (this.descriptor >= 0) files.close(this.descriptor);
-    this.descriptor = descriptor;
-    this.segment = firstLsn;
-    this.offset = HEADER_BYTES;
+    this.#sync(() => files.syncData(descriptor));
+    this.#sync(() => files.syncDirectory(directory));
+    this.#nameNewest(name, descriptor, path);
+    if (this.#descriptor >= 0) files.close(this.#descriptor);
+    this.#descriptor = descriptor;
+    this.#segment = firstLsn;
+    this.#offset = HEADER_BYTES;
   }
 
   /**
    * With another key and an empty newest segment, the new one has the same first position. An
    * empty segment holds no evidence, so it makes way.
    */
-  private dropEmptyNamesake(name: string): void {
-    const { files, directory, tail } = this.options;
-    if (this.descriptor < 0 && tail.segment === name && tail.offset === HEADER_BYTES) {
+  #dropEmptyNamesake(name: string): void {
+    const { files, directory, tail } = this.#options;
+    if (this.#descriptor < 0 && tail.segment === name && tail.offset === HEADER_BYTES) {
       files.remove(`${directory}/${name}`);
     }
   }
 
-  private nameNewest(name: string, descriptor: number, path: string): void {
-    const { files, directory } = this.options;
+  #nameNewest(name: string, descriptor: number, path: string): void {
+    const { files, directory } = this.#options;
     try {
       replaceFile(files, directory, NEWEST_FILE, Buffer.from(name, "latin1"));
     } catch (cause) {
-      if (!isFull(cause)) throw this.fail(`cannot name a segment (${errnoOf(cause)})`, cause);
-      this.removePartial(descriptor, path);
+      if (!isFull(cause)) throw this.#fail(`cannot name a segment (${errnoOf(cause)})`, cause);
+      this.#removePartial(descriptor, path);
       throw new JournalFull("no room to begin a segment", { cause });
     }
   }
 
-  private removePartial(descriptor: number, path: string): void {
-    const { files } = this.options;
+  #removePartial(descriptor: number, path: string): void {
+    const { files } = this.#options;
     try {
       if (descriptor >= 0) {
         files.close(descriptor);
         files.remove(path);
       }
     } catch (cause) {
-      throw this.fail(`cannot remove an unused segment (${errnoOf(cause)})`, cause);
+      throw this.#fail(`cannot remove an unused segment (${errnoOf(cause)})`, cause);
     }
   }
 }

@@ -54,20 +54,20 @@ export class LedgerClient implements OpenLedger {
   readonly keyEvents: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
   rememberedSinceMs: number;
-  private readonly onTable: (engineMemory: WebAssembly.Memory) => void;
-  private readonly log: (event: string, detail: string) => void;
+  readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
+  readonly #log: (event: string, detail: string) => void;
   readonly journal: DamageWatch;
-  private readonly thread: LedgerThread;
-  private readonly claim: DataDirectoryClaim | undefined;
-  private readonly onFatal: (exitCode: number) => void;
-  private lsn: number;
-  private hasRoom = true;
+  readonly #thread: LedgerThread;
+  readonly #claim: DataDirectoryClaim | undefined;
+  readonly #onFatal: (exitCode: number) => void;
+  #lsn: number;
+  #hasRoom = true;
   disk: DiskRoom = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
   /** Set once nothing can be appended any more. */
-  private ended: "closed" | "dead" | undefined;
-  private installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  private readonly queue: AppendQueue;
-  private whenExited: Promise<void>;
+  #ended: "closed" | "dead" | undefined;
+  #installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  readonly #queue: AppendQueue;
+  #whenExited: Promise<void>;
 
   constructor(
     thread: LedgerThread,
@@ -75,79 +75,81 @@ export class LedgerClient implements OpenLedger {
     claim: DataDirectoryClaim | undefined,
     options: Omit<LedgerOptions, "dataDir">,
   ) {
-    this.thread = thread;
-    this.claim = claim;
-    this.onFatal = options.onFatal;
-    this.lsn = ready.lsn;
+    this.#thread = thread;
+    this.#claim = claim;
+    this.#onFatal = options.onFatal;
+    this.#lsn = ready.lsn;
     this.engineMemory = ready.engineMemory ?? options.engineMemory;
     this.keyEvents = ready.keyEvents;
     this.sources = ready.sources ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
-    this.onTable = options.onTable ?? (() => undefined);
-    this.log = options.log ?? (() => undefined);
-    const { log, appendAudit: append } = this;
+    this.#onTable = options.onTable ?? (() => undefined);
+    this.#log = options.log ?? (() => undefined);
+    const { appendAudit: append } = this;
+    const log = this.#log;
     this.journal = new DamageWatch({ log, append, clock: options.clock });
     const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
     this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
     const post = (message: ToLedger & { kind: "append" }) =>
-      this.thread.postMessage(message, [message.frames]);
-    this.queue = new AppendQueue(post, () => this.whyEnded(), options.clock);
-    thread.onMessage((message) => this.receive(message));
-    thread.onError(() => this.die(70));
-    this.whenExited = new Promise((resolve) => {
+      this.#thread.postMessage(message, [message.frames]);
+    this.#queue = new AppendQueue(post, () => this.#whyEnded(), options.clock);
+    thread.onMessage((message) => this.#receive(message));
+    thread.onError(() => this.#die(70));
+    this.#whenExited = new Promise((resolve) => {
       thread.onExit(() => {
-        if (this.ended !== "closed") this.die(70);
+        if (this.#ended !== "closed") this.#die(70);
         resolve();
       });
     });
   }
 
   get pendingCount(): number {
-    return this.queue.count;
+    return this.#queue.count;
   }
 
   position(): number {
-    return this.lsn;
+    return this.#lsn;
   }
 
   isHealthy(): boolean {
-    return this.hasRoom && this.ended === undefined;
+    return this.#hasRoom && this.#ended === undefined;
   }
 
   append(record: OutcomeRecord): Promise<OutcomeReceipt> {
-    return this.queue.add(record, (batch) => batch.add(record));
+    return this.#queue.add(record, (batch) => batch.add(record));
   }
 
   appendFrames(frames: EncodedFrames): Promise<FrameReceipts> {
-    return this.queue.addFrames(frames);
+    return this.#queue.addFrames(frames);
   }
 
   async appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string> {
     const whole = identified(evidence);
-    await this.appendEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
+    await this.#appendEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
     return whole.evidenceId;
   }
 
-  readonly appendKeyEvent = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.key, bytes);
-  readonly appendSource = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.evidence, bytes);
-  readonly appendAudit = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.audit, bytes);
-  readonly appendConfig = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.config, bytes);
-  readonly appendStandings = (bytes: Uint8Array) => this.appendEvent(FRAME_KINDS.standings, bytes);
+  readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.key, bytes);
+  readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
+  readonly appendAudit = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.audit, bytes);
+  readonly appendConfig = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.config, bytes);
+  readonly appendStandings = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.standings, bytes);
 
   installConfig(config: unknown): Promise<void> {
-    if (this.ended !== undefined) return Promise.reject(journalUnavailable("the ledger is closed"));
+    if (this.#ended !== undefined)
+      return Promise.reject(journalUnavailable("the ledger is closed"));
     return new Promise((resolve, reject) => {
-      this.installing.push({ resolve, reject });
-      this.thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
+      this.#installing.push({ resolve, reject });
+      this.#thread.postMessage({ kind: "install", config } satisfies ToLedger, []);
     });
   }
 
   join(port: MessagePort): void {
-    this.thread.postMessage({ kind: "join", port } satisfies ToLedger, [port]);
+    this.#thread.postMessage({ kind: "join", port } satisfies ToLedger, [port]);
   }
 
-  private async appendEvent(kind: number, payload: Uint8Array): Promise<number> {
-    return (await this.queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
+  async #appendEvent(kind: number, payload: Uint8Array): Promise<number> {
+    return (await this.#queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
   }
 
   /** Waits for room instead of refusing: an import is as fast as the disk, not faster. */
@@ -162,58 +164,58 @@ export class LedgerClient implements OpenLedger {
   }
 
   async close(): Promise<void> {
-    if (this.ended === undefined) {
-      this.queue.flush();
-      this.ended = "closed";
+    if (this.#ended === undefined) {
+      this.#queue.flush();
+      this.#ended = "closed";
       const message: ToLedger = { kind: "close" };
-      this.thread.postMessage(message, []);
+      this.#thread.postMessage(message, []);
     }
-    await this.whenExited;
-    this.rejectAll("the ledger is closed");
-    await this.claim?.release();
+    await this.#whenExited;
+    this.#rejectAll("the ledger is closed");
+    await this.#claim?.release();
   }
 
-  private whyEnded(): ServiceFault | undefined {
-    if (this.ended === "closed") return journalUnavailable("the ledger is closed");
-    return this.ended === "dead" ? journalUnavailable("the ledger has failed") : undefined;
+  #whyEnded(): ServiceFault | undefined {
+    if (this.#ended === "closed") return journalUnavailable("the ledger is closed");
+    return this.#ended === "dead" ? journalUnavailable("the ledger has failed") : undefined;
   }
 
-  private receive(message: FromLedger): void {
-    if (message.kind === "receipts") this.answer(message);
-    else if (message.kind === "installed") this.installed(message.refusal);
-    else if (message.kind === "table") this.onTable(message.engineMemory);
-    else if (message.kind === "health") this.lookAt(message);
-    else if (message.kind === "note") this.log(message.event, message.detail);
+  #receive(message: FromLedger): void {
+    if (message.kind === "receipts") this.#answer(message);
+    else if (message.kind === "installed") this.#installed(message.refusal);
+    else if (message.kind === "table") this.#onTable(message.engineMemory);
+    else if (message.kind === "health") this.#lookAt(message);
+    else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.take(message);
-    else if (message.kind === "failed") this.die(message.exitCode);
+    else if (message.kind === "failed") this.#die(message.exitCode);
   }
 
-  private lookAt({ isHealthy, room }: DiskNews): void {
-    this.hasRoom = isHealthy;
+  #lookAt({ isHealthy, room }: DiskNews): void {
+    this.#hasRoom = isHealthy;
     this.disk = room;
   }
 
-  private installed(refusal: string | undefined): void {
-    const asked = this.installing.shift();
+  #installed(refusal: string | undefined): void {
+    const asked = this.#installing.shift();
     if (refusal !== undefined) asked?.reject(new RangeError(refusal));
     asked?.resolve();
   }
 
-  private answer(message: ReceiptsMessage): void {
-    this.lsn = message.lsn;
+  #answer(message: ReceiptsMessage): void {
+    this.#lsn = message.lsn;
     this.rememberedSinceMs = message.rememberedSinceMs;
-    this.queue.answer(message);
+    this.#queue.answer(message);
   }
 
-  private die(exitCode: number): void {
-    if (this.ended === "dead") return;
-    this.ended = "dead";
-    this.rejectAll("the ledger has failed");
-    this.onFatal(exitCode);
+  #die(exitCode: number): void {
+    if (this.#ended === "dead") return;
+    this.#ended = "dead";
+    this.#rejectAll("the ledger has failed");
+    this.#onFatal(exitCode);
   }
 
-  private rejectAll(why: string): void {
-    this.queue.rejectAll(journalUnavailable(why));
-    for (const entry of this.installing.splice(0)) entry.reject(journalUnavailable(why));
+  #rejectAll(why: string): void {
+    this.#queue.rejectAll(journalUnavailable(why));
+    for (const entry of this.#installing.splice(0)) entry.reject(journalUnavailable(why));
   }
 }

@@ -98,30 +98,30 @@ export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
 
 class Core implements LedgerCore {
   readonly truncatedBytes: number;
-  private readonly options: LedgerCoreOptions;
-  private readonly journal: JournalWriter;
-  private readonly state: LedgerState;
-  private readonly reserve: DiskReserve;
-  private refolding: Refold | undefined;
+  readonly #options: LedgerCoreOptions;
+  readonly #journal: JournalWriter;
+  readonly #state: LedgerState;
+  readonly #reserve: DiskReserve;
+  #refolding: Refold | undefined;
   /** False after the disk was full, until it has taken something again. */
-  private hasRoom = true;
+  #hasRoom = true;
 
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
-    this.options = options;
-    this.state = new LedgerState(options, options.nowMs, options.replayEntriesMax);
+    this.#options = options;
+    this.#state = new LedgerState(options, options.nowMs, options.replayEntriesMax);
     files.makeDirectory(directory);
-    if (start !== undefined) this.state.resume(start);
+    if (start !== undefined) this.#state.resume(start);
     const recovery = recoverJournal(
       files,
       directory,
-      (bytes, at, lsn, segment) => this.state.replay(bytes, at, lsn, segment),
+      (bytes, at, lsn, segment) => this.#state.replay(bytes, at, lsn, segment),
       start === undefined ? {} : { from: start },
     );
     this.truncatedBytes = recovery.truncatedBytes;
     // One key per node: its first bytes name the node.
     const nodeId = key.publicKey.subarray(0, 16);
-    this.journal = openJournalWriter({
+    this.#journal = openJournalWriter({
       files,
       directory,
       key,
@@ -130,130 +130,130 @@ class Core implements LedgerCore {
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
-    this.reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
+    this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
     // What came before its key's revocation was folded by now: nobody has read it yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
   }
 
   get lsn(): number {
-    return this.journal.lsn;
+    return this.#journal.lsn;
   }
 
   get syncCount(): number {
-    return this.journal.syncCount;
+    return this.#journal.syncCount;
   }
 
   get isHealthy(): boolean {
-    return this.hasRoom && !this.reserve.room.isLow;
+    return this.#hasRoom && !this.#reserve.room.isLow;
   }
 
   get room(): DiskRoom {
-    return this.reserve.room;
+    return this.#reserve.room;
   }
 
   get isRefolding(): boolean {
-    return this.state.isRefoldDue || this.refolding !== undefined;
+    return this.#state.isRefoldDue || this.#refolding !== undefined;
   }
 
   get guard(): ReplayTable {
-    return this.state.guard;
+    return this.#state.guard;
   }
 
   get rememberedSinceMs(): number {
-    return this.state.guard.rememberedSinceMs;
+    return this.#state.guard.rememberedSinceMs;
   }
 
   get keyEvents(): readonly Buffer[] {
-    return this.state.keyEvents;
+    return this.#state.keyEvents;
   }
 
   get sources(): readonly FramePlace[] {
-    return this.state.sources;
+    return this.#state.sources;
   }
 
   get replayedOutcomes(): number {
-    return this.state.replayedOutcomes;
+    return this.#state.replayedOutcomes;
   }
 
   point(): SnapshotPoint {
-    const { lsn, chain } = this.journal;
-    const { outcomes, keyEvents, sources } = this.state;
+    const { lsn, chain } = this.#journal;
+    const { outcomes, keyEvents, sources } = this.#state;
     return { lsn, chain, outcomes, keyEvents, sources };
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
     const records = runs.flatMap(splitRun);
-    guardCommit(records, (identity) => this.state.guard.find(identity));
-    this.reserve.look();
-    if (this.reserve.room.isLow) refuseBulk(records);
+    guardCommit(records, (identity) => this.#state.guard.find(identity));
+    this.#reserve.look();
+    if (this.#reserve.room.isLow) refuseBulk(records);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = auditOf(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
       const toWrite = fresh.length === records.length ? runs : fresh.map(runOf);
-      this.record(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
+      this.#record(fresh, audit.count === 0 ? toWrite : [...toWrite, audit], nowMs);
     }
     for (const record of records) settleRepeat(record);
     return records.map((record) => record.result);
   }
 
   refold(countMax: number): boolean {
-    const { files, directory, freshTable } = this.options;
-    if (this.state.isRefoldDue) {
-      this.state.isRefoldDue = false;
-      this.refolding?.close();
+    const { files, directory, freshTable } = this.#options;
+    if (this.#state.isRefoldDue) {
+      this.#state.isRefoldDue = false;
+      this.#refolding?.close();
       if (freshTable === undefined) return false;
       const reader = openJournalReader(files, directory);
-      this.refolding = new Refold(reader, freshTable(), this.state.exclusions);
+      this.#refolding = new Refold(reader, freshTable(), this.#state.exclusions);
     }
-    if (this.refolding?.step(this.lsn, countMax) === true) this.refolding = undefined;
+    if (this.#refolding?.step(this.lsn, countMax) === true) this.#refolding = undefined;
     return this.isRefolding;
   }
 
   probe(): boolean {
     try {
-      if (!this.hasRoom) this.journal.probe();
-      this.hasRoom = true;
+      if (!this.#hasRoom) this.#journal.probe();
+      this.#hasRoom = true;
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
     }
-    this.reserve.look();
-    return this.reserve.restore();
+    this.#reserve.look();
+    return this.#reserve.restore();
   }
 
   close(): void {
     // What closes after the journal has files of its own to bring to an end.
-    if (!this.isHealthy) this.reserve.release();
-    this.refolding?.close();
-    this.journal.close();
+    if (!this.isHealthy) this.#reserve.release();
+    this.#refolding?.close();
+    this.#journal.close();
   }
 
-  private record(fresh: readonly Pending[], runs: readonly FrameRun[], nowMs: number): void {
-    const firstLsn = this.journal.lsn + 1;
+  #record(fresh: readonly Pending[], runs: readonly FrameRun[], nowMs: number): void {
+    const firstLsn = this.#journal.lsn + 1;
     try {
-      this.append(runs, nowMs);
-      this.hasRoom = true;
+      this.#append(runs, nowMs);
+      this.#hasRoom = true;
     } catch (error) {
-      this.hasRoom = false;
+      this.#hasRoom = false;
       if (!(error instanceof JournalFull)) throw error;
       for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
       return;
     }
-    const { segment, offset } = this.journal.batchPlace;
+    const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
     for (const [index, record] of fresh.entries()) {
-      this.state.record(record, firstLsn + index, { segment, offset: at });
+      this.#state.record(record, firstLsn + index, { segment, offset: at });
       at += record.end - record.at;
     }
   }
 
   /** What was accepted before the disk turned out to be full has the ballast's room to finish. */
-  private append(runs: readonly FrameRun[], nowMs: number): void {
+  #append(runs: readonly FrameRun[], nowMs: number): void {
     try {
-      this.journal.append(runs, nowMs * 1000);
+      this.#journal.append(runs, nowMs * 1000);
     } catch (error) {
-      if (!(error instanceof JournalFull) || !this.reserve.release()) throw error;
-      this.journal.append(runs, nowMs * 1000);
-      this.reserve.look();
+      if (!(error instanceof JournalFull) || !this.#reserve.release()) throw error;
+      this.#journal.append(runs, nowMs * 1000);
+      this.#reserve.look();
     }
   }
 }

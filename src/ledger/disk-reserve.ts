@@ -38,19 +38,19 @@ export function diskRoom(files: FileLayer, directory: string, bytes: number): Di
 /** One per journal that is written. With 0 bytes it does nothing and is never low. */
 export class DiskReserve {
   readonly room: DiskRoom;
-  private readonly files: FileLayer;
-  private readonly directory: string;
-  private readonly bytes: number;
-  private readonly slice: Buffer;
-  private pause = 0;
+  readonly #files: FileLayer;
+  readonly #directory: string;
+  readonly #bytes: number;
+  readonly #slice: Buffer;
+  #pause = 0;
 
   /** Takes over the ballast of an earlier process. The directory must exist. */
   constructor(files: FileLayer, directory: string, bytes: number) {
-    this.files = files;
-    this.directory = directory;
-    this.bytes = bytes;
+    this.#files = files;
+    this.#directory = directory;
+    this.#bytes = bytes;
     // What cannot be compressed is what a file system cannot save itself the room for.
-    this.slice = randomFillSync(Buffer.alloc(Math.min(SLICE_BYTES, bytes)));
+    this.#slice = randomFillSync(Buffer.alloc(Math.min(SLICE_BYTES, bytes)));
     this.room = diskRoom(files, directory, bytes);
     if (this.room.ballastBytes > bytes) this.release();
     this.look();
@@ -59,12 +59,12 @@ export class DiskReserve {
   /** Asks the disk; call before every batch. Gives the ballast up when others run out of room. */
   look(): void {
     const { room } = this;
-    room.freeBytes = this.files.freeBytes(this.directory);
-    if (this.bytes === 0) return;
+    room.freeBytes = this.#files.freeBytes(this.#directory);
+    if (this.#bytes === 0) return;
     // Reckoned as if the ballast were whole, so that giving it up heals nothing.
-    const spare = room.freeBytes - this.missing();
-    room.isLow = spare < (room.isLow ? this.bytes * HEALED : this.bytes);
-    if (room.ballastBytes > 0 && room.freeBytes < this.bytes * URGENT) this.release();
+    const spare = room.freeBytes - this.#missing();
+    room.isLow = spare < (room.isLow ? this.#bytes * HEALED : this.#bytes);
+    if (room.ballastBytes > 0 && room.freeBytes < this.#bytes * URGENT) this.release();
   }
 
   /**
@@ -72,16 +72,17 @@ export class DiskReserve {
    * @returns whether there is more to do now.
    */
   restore(): boolean {
-    const { files, room } = this;
-    if (room.isLow || this.missing() <= 0) return false;
-    if (this.pause > 0) {
-      this.pause--;
+    const { room } = this;
+    const files = this.#files;
+    if (room.isLow || this.#missing() <= 0) return false;
+    if (this.#pause > 0) {
+      this.#pause--;
       return false;
     }
-    const path = `${this.directory}/${BALLAST_FILE}`;
-    const slice = this.slice.subarray(0, this.missing());
+    const path = `${this.#directory}/${BALLAST_FILE}`;
+    const slice = this.#slice.subarray(0, this.#missing());
     try {
-      const isThere = files.list(this.directory).includes(BALLAST_FILE);
+      const isThere = files.list(this.#directory).includes(BALLAST_FILE);
       const descriptor = files.open(path, isThere ? "write" : "create");
       try {
         writeFully(files, descriptor, [slice], room.ballastBytes);
@@ -93,19 +94,20 @@ export class DiskReserve {
       if (errnoOf(cause) === "") throw cause;
       // Somebody else took the room: the journal itself is not touched by that.
       this.release();
-      this.pause = PAUSE_CALLS;
+      this.#pause = PAUSE_CALLS;
       return false;
     }
     room.ballastBytes += slice.byteLength;
-    return this.missing() > 0;
+    return this.#missing() > 0;
   }
 
   /** Gives the ballast's room to whoever needs it. Returns whether there was any. */
   release(): boolean {
-    const { files, room } = this;
-    if (!files.list(this.directory).includes(BALLAST_FILE)) return false;
+    const { room } = this;
+    const files = this.#files;
+    if (!files.list(this.#directory).includes(BALLAST_FILE)) return false;
     try {
-      files.remove(`${this.directory}/${BALLAST_FILE}`);
+      files.remove(`${this.#directory}/${BALLAST_FILE}`);
     } catch (cause) {
       if (errnoOf(cause) === "") throw cause;
       return false;
@@ -114,8 +116,8 @@ export class DiskReserve {
     return true;
   }
 
-  private missing(): number {
-    return this.bytes - this.room.ballastBytes;
+  #missing(): number {
+    return this.#bytes - this.room.ballastBytes;
   }
 }
 

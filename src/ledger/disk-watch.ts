@@ -22,29 +22,29 @@ export interface DiskNews {
 }
 
 export class DiskWatch {
-  private readonly disk: WatchedDisk;
-  private readonly tell: (news: DiskNews) => void;
-  private readonly fail: (error: unknown) => void;
-  private timer: NodeJS.Timeout;
-  private told: DiskNews;
+  readonly #disk: WatchedDisk;
+  readonly #tell: (news: DiskNews) => void;
+  readonly #fail: (error: unknown) => void;
+  #timer: NodeJS.Timeout;
+  #told: DiskNews;
 
   /** `fail` is told when the journal can no longer vouch for the disk; the watch ends then. */
   constructor(disk: WatchedDisk, tell: (news: DiskNews) => void, fail: (error: unknown) => void) {
-    this.disk = disk;
-    this.tell = tell;
-    this.fail = fail;
-    this.told = { isHealthy: true, room: { freeBytes: 0, ballastBytes: 0, isLow: false } };
+    this.#disk = disk;
+    this.#tell = tell;
+    this.#fail = fail;
+    this.#told = { isHealthy: true, room: { freeBytes: 0, ballastBytes: 0, isLow: false } };
     // Not at once: a start has better things to do than to make a ballast.
-    this.timer = setTimeout(() => {
+    this.#timer = setTimeout(() => {
       this.tellNews();
-      this.timer = setTimeout(() => this.look(), LOOK_INTERVAL_MS);
+      this.#timer = setTimeout(() => this.#look(), LOOK_INTERVAL_MS);
     }, 0);
   }
 
   /** Call after a commit: what it found out is told at once. */
   tellNews(): void {
-    const { isHealthy, room } = this.disk;
-    const { told } = this;
+    const { isHealthy, room } = this.#disk;
+    const told = this.#told;
     const moved = Math.abs(room.freeBytes - told.room.freeBytes);
     const isSame =
       isHealthy === told.isHealthy &&
@@ -52,23 +52,23 @@ export class DiskWatch {
       room.ballastBytes === told.room.ballastBytes &&
       (moved < NEWS_BYTES || room.freeBytes === told.room.freeBytes);
     if (isSame) return;
-    this.told = { isHealthy, room: { ...room } };
-    this.tell(this.told);
+    this.#told = { isHealthy, room: { ...room } };
+    this.#tell(this.#told);
   }
 
   stop(): void {
-    clearTimeout(this.timer);
+    clearTimeout(this.#timer);
   }
 
   // A server that says it is not ready gets no outcomes: it must find out by itself.
-  private look(): void {
+  #look(): void {
     try {
-      const isGrowing = this.disk.probe();
+      const isGrowing = this.#disk.probe();
       this.tellNews();
       const waitMs = isGrowing ? SLICE_INTERVAL_MS : LOOK_INTERVAL_MS;
-      this.timer = setTimeout(() => this.look(), waitMs);
+      this.#timer = setTimeout(() => this.#look(), waitMs);
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
   }
 }

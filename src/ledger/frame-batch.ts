@@ -13,52 +13,52 @@ const BUFFER_BYTES_MIN = 4096;
 
 /** Collects outcomes; `take` hands over what was collected and starts anew. */
 export class FrameBatch {
-  private bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
-  private used = 0;
-  private size = 0;
+  #bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
+  #used = 0;
+  #size = 0;
 
   get count(): number {
-    return this.size;
+    return this.#size;
   }
 
   get byteCount(): number {
-    return this.used;
+    return this.#used;
   }
 
   get isFull(): boolean {
-    return this.size >= COMMIT_RECORDS_MAX || this.used >= COMMIT_BYTES_MAX;
+    return this.#size >= COMMIT_RECORDS_MAX || this.#used >= COMMIT_BYTES_MAX;
   }
 
   add(record: OutcomeRecord): void {
-    this.makeRoom(outcomeFrameBytesMax(record));
-    this.used = encodeOutcomeFrame(record, this.bytes, this.used);
-    this.size++;
+    this.#makeRoom(outcomeFrameBytesMax(record));
+    this.#used = encodeOutcomeFrame(record, this.#bytes, this.#used);
+    this.#size++;
   }
 
   /** Any other record: its payload is taken as it is. */
   addEvent(kind: number, payload: Uint8Array): void {
-    this.makeRoom(FRAME_BYTES + payload.byteLength);
-    openFrame(this.bytes, this.used, kind, payload.byteLength);
-    this.bytes.set(payload, this.used + FRAME_BYTES);
-    this.used += FRAME_BYTES + payload.byteLength;
-    this.size++;
+    this.#makeRoom(FRAME_BYTES + payload.byteLength);
+    openFrame(this.#bytes, this.#used, kind, payload.byteLength);
+    this.#bytes.set(payload, this.#used + FRAME_BYTES);
+    this.#used += FRAME_BYTES + payload.byteLength;
+    this.#size++;
   }
 
-  private makeRoom(byteCount: number): void {
-    const needed = this.used + byteCount;
-    if (needed > this.bytes.byteLength) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.byteLength * 2));
-      this.bytes.copy(larger, 0, 0, this.used);
-      this.bytes = larger;
+  #makeRoom(byteCount: number): void {
+    const needed = this.#used + byteCount;
+    if (needed > this.#bytes.byteLength) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.byteLength * 2));
+      this.#bytes.copy(larger, 0, 0, this.#used);
+      this.#bytes = larger;
     }
   }
 
   /** The frames so far. Their buffer is not shared with anything else: it may be transferred. */
   take(): FrameRun {
-    const run = { bytes: this.bytes.subarray(0, this.used), count: this.size };
-    this.bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
-    this.used = 0;
-    this.size = 0;
+    const run = { bytes: this.#bytes.subarray(0, this.#used), count: this.#size };
+    this.#bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
+    this.#used = 0;
+    this.#size = 0;
     return run;
   }
 }

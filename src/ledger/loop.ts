@@ -33,72 +33,72 @@ export function serveLedger(options: LedgerLoopOptions): void {
 }
 
 class Loop {
-  private readonly options: LedgerLoopOptions;
-  private readonly ports: LedgerPorts;
-  private readonly disk: DiskWatch;
-  private isOver = false;
-  private isRefolding = false;
+  readonly #options: LedgerLoopOptions;
+  readonly #ports: LedgerPorts;
+  readonly #disk: DiskWatch;
+  #isOver = false;
+  #isRefolding = false;
 
   constructor(options: LedgerLoopOptions) {
-    this.options = options;
-    this.ports = new LedgerPorts(options.port, (arrived) => this.take(arrived));
-    const tell = (news: DiskNews) => this.ports.tellAll({ kind: "health", ...news });
-    this.disk = new DiskWatch(options.core, tell, (error) => this.fail(error));
+    this.#options = options;
+    this.#ports = new LedgerPorts(options.port, (arrived) => this.#take(arrived));
+    const tell = (news: DiskNews) => this.#ports.tellAll({ kind: "health", ...news });
+    this.#disk = new DiskWatch(options.core, tell, (error) => this.#fail(error));
   }
 
-  private take(first: Arrived): void {
+  #take(first: Arrived): void {
     let next: Arrived | undefined = first;
     try {
-      while (next !== undefined && !this.isOver) {
+      while (next !== undefined && !this.#isOver) {
         const { port, message }: Arrived = next;
         if (message.kind === "append") {
-          next = this.commitFrom({ port, message });
+          next = this.#commitFrom({ port, message });
           continue;
         }
-        if (message.kind === "close") this.close(port);
-        else if (message.kind === "join") this.ports.join(message.port);
-        else this.install(message.config);
-        next = this.isOver ? undefined : this.ports.receive();
+        if (message.kind === "close") this.#close(port);
+        else if (message.kind === "join") this.#ports.join(message.port);
+        else this.#install(message.config);
+        next = this.#isOver ? undefined : this.#ports.receive();
       }
     } catch (error) {
-      this.fail(error);
+      this.#fail(error);
     }
   }
 
   announce(): void {
-    this.options.storePort?.postMessage(this.options.core.lsn);
+    this.#options.storePort?.postMessage(this.#options.core.lsn);
   }
 
   /** Commits `first` and what else fits under the caps; returns the message that did not fit. */
-  private commitFrom(first: Append): Arrived | undefined {
+  #commitFrom(first: Append): Arrived | undefined {
     const appends = [first];
     let records = first.message.recordCount;
     let bytes = first.message.byteCount;
-    let next = this.ports.receive();
+    let next = this.#ports.receive();
     while (next !== undefined && isAppend(next)) {
       records += next.message.recordCount;
       bytes += next.message.byteCount;
       if (records > COMMIT_RECORDS_MAX || bytes > COMMIT_BYTES_MAX) break;
       appends.push(next);
-      next = this.ports.receive();
+      next = this.#ports.receive();
     }
-    this.commit(appends);
-    return next ?? this.ports.receive();
+    this.#commit(appends);
+    return next ?? this.#ports.receive();
   }
 
   /** Between two batches: the single writer swaps configs as it folds, in order. */
-  private install(config: unknown): void {
+  #install(config: unknown): void {
     const answer: FromLedger = { kind: "installed" };
     try {
-      this.options.install?.(config);
+      this.#options.install?.(config);
     } catch (error) {
       answer.refusal = (error as Error).message;
     }
-    this.options.port.postMessage(answer);
+    this.#options.port.postMessage(answer);
   }
 
-  private commit(appends: readonly Append[]): void {
-    const { core } = this.options;
+  #commit(appends: readonly Append[]): void {
+    const { core } = this.#options;
     // Threads read one clock, but their messages may have crossed on the way.
     const nowMs = Math.max(...appends.map(({ message }) => message.nowMs));
     const runs = appends.map(({ message }) => runOf(message));
@@ -111,46 +111,46 @@ class Loop {
       port.postMessage(answer, [answer.numbers.buffer]);
       from = to;
     }
-    this.disk.tellNews();
-    if (core.isRefolding) this.refoldSoon();
-    else this.options.betweenBatches?.(nowMs);
+    this.#disk.tellNews();
+    if (core.isRefolding) this.#refoldSoon();
+    else this.#options.betweenBatches?.(nowMs);
   }
 
   /** In slices between commits: evidence is taken and acknowledged all the while. */
-  private refoldSoon(): void {
-    if (this.isRefolding) return;
-    this.isRefolding = true;
+  #refoldSoon(): void {
+    if (this.#isRefolding) return;
+    this.#isRefolding = true;
     setImmediate(() => {
-      this.isRefolding = false;
-      if (this.isOver) return;
+      this.#isRefolding = false;
+      if (this.#isOver) return;
       try {
-        if (this.options.core.refold(REFOLD_RECORDS)) this.refoldSoon();
+        if (this.#options.core.refold(REFOLD_RECORDS)) this.#refoldSoon();
       } catch (error) {
-        this.fail(error);
+        this.#fail(error);
       }
     });
   }
 
   /** A port that joined has its answers by now: they come in order. */
-  private close(port: MessagePort): void {
-    if (!this.ports.isOwn(port)) {
+  #close(port: MessagePort): void {
+    if (!this.#ports.isOwn(port)) {
       port.close();
       return;
     }
-    this.stop();
-    this.options.core.close();
-    this.options.closed();
+    this.#stop();
+    this.#options.core.close();
+    this.#options.closed();
   }
 
-  private fail(error: unknown): void {
-    this.stop();
-    this.options.fail(error);
+  #fail(error: unknown): void {
+    this.#stop();
+    this.#options.fail(error);
   }
 
-  private stop(): void {
-    this.isOver = true;
-    this.ports.closeJoined();
-    this.disk.stop();
+  #stop(): void {
+    this.#isOver = true;
+    this.#ports.closeJoined();
+    this.#disk.stop();
   }
 }
 

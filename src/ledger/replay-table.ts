@@ -91,40 +91,40 @@ function isAt(chunk: Buffer, offset: number, hashed: string): boolean {
 
 /** The table. Positions must be given in ascending order. */
 export class ReplayTable {
-  private readonly entriesMax: number;
-  private readonly windowMs: number;
+  readonly #entriesMax: number;
+  readonly #windowMs: number;
   /** By chunk of the ring; where nothing is remembered there is none. */
-  private readonly chunks: (Buffer | undefined)[] = [];
-  private readonly spare: Buffer[] = [];
+  readonly #chunks: (Buffer | undefined)[] = [];
+  readonly #spare: Buffer[] = [];
   /**
    * Open addressing over ring slots; 0 is free, else slot + 1. A power of 2, at least twice the
    * entries there can ever be: to hash them all anew would hold up every outcome for as long.
    */
-  private readonly index: Uint32Array;
-  private oldest = 0;
-  private count = 0;
-  private forgottenMs = 0;
+  readonly #index: Uint32Array;
+  #oldest = 0;
+  #count = 0;
+  #forgottenMs = 0;
 
   constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
-    this.entriesMax = Math.max(entriesMax, ENTRIES_MIN);
-    this.windowMs = windowMs;
-    this.index = new Uint32Array(2 ** Math.ceil(Math.log2(this.entriesMax * 2)));
+    this.#entriesMax = Math.max(entriesMax, ENTRIES_MIN);
+    this.#windowMs = windowMs;
+    this.#index = new Uint32Array(2 ** Math.ceil(Math.log2(this.#entriesMax * 2)));
   }
 
   /** Whatever was recorded since is remembered; 0 while nothing was forgotten. */
   get rememberedSinceMs(): number {
-    return this.forgottenMs;
+    return this.#forgottenMs;
   }
 
   get size(): number {
-    return this.count;
+    return this.#count;
   }
 
   /** The receipt of the first outcome with this identity, if it is remembered. */
   find(identity: ReplayIdentity): FirstReceipt | undefined {
-    const slot = this.slotOf(identity.identity);
+    const slot = this.#slotOf(identity.identity);
     if (slot < 0) return undefined;
-    const chunk = this.chunkOf(slot);
+    const chunk = this.#chunkOf(slot);
     const at = offsetOf(slot);
     return {
       lsn: chunk.readDoubleLE(at + LSN_AT),
@@ -136,33 +136,33 @@ export class ReplayTable {
 
   /** Remembers an outcome that is durable. Evicts what is too old, and the oldest when full. */
   add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
-    this.evictBefore(recordedAtMs - this.windowMs);
-    if (this.count === this.entriesMax) this.evictOldest();
-    const slot = (this.oldest + this.count) % this.entriesMax;
-    const chunk = this.roomFor(slot);
+    this.#evictBefore(recordedAtMs - this.#windowMs);
+    if (this.#count === this.#entriesMax) this.#evictOldest();
+    const slot = (this.#oldest + this.#count) % this.#entriesMax;
+    const chunk = this.#roomFor(slot);
     const at = offsetOf(slot);
     chunk.write(identity.identity, at, "latin1");
     chunk.write(identity.content, at + CONTENT_AT, "latin1");
     chunk.set(outcomeId, at + ID_AT);
     chunk.writeDoubleLE(lsn, at + LSN_AT);
     chunk.writeDoubleLE(recordedAtMs, at + RECORDED_AT);
-    this.count++;
-    this.link(slot);
+    this.#count++;
+    this.#link(slot);
   }
 
   /** Bytes that `copyEntries` gives now. */
   get byteCount(): number {
-    return this.count * ENTRY_BYTES;
+    return this.#count * ENTRY_BYTES;
   }
 
   /** Writes the entries, oldest first, to the front of `target`. */
   copyEntries(target: Uint8Array): void {
     let to = 0;
-    for (let done = 0; done < this.count;) {
-      const slot = (this.oldest + done) % this.entriesMax;
-      const count = Math.min(this.count - done, this.slotsFrom(slot));
+    for (let done = 0; done < this.#count;) {
+      const slot = (this.#oldest + done) % this.#entriesMax;
+      const count = Math.min(this.#count - done, this.#slotsFrom(slot));
       const at = offsetOf(slot);
-      target.set(this.chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
+      target.set(this.#chunkOf(slot).subarray(at, at + count * ENTRY_BYTES), to);
       to += count * ENTRY_BYTES;
       done += count;
     }
@@ -171,104 +171,104 @@ export class ReplayTable {
   /** Fills an empty table with copied entries, the newest that fit. */
   restore(entries: Buffer): void {
     const all = Math.floor(entries.byteLength / ENTRY_BYTES);
-    const count = Math.min(all, this.entriesMax);
+    const count = Math.min(all, this.#entriesMax);
     let from = (all - count) * ENTRY_BYTES;
     for (let slot = 0; slot < count; slot += CHUNK_ENTRIES) {
-      from += entries.copy(this.roomFor(slot), 0, from, from + CHUNK_BYTES);
+      from += entries.copy(this.#roomFor(slot), 0, from, from + CHUNK_BYTES);
     }
-    this.oldest = 0;
-    this.count = count;
-    for (let slot = 0; slot < count; slot++) this.link(slot);
+    this.#oldest = 0;
+    this.#count = count;
+    for (let slot = 0; slot < count; slot++) this.#link(slot);
     // A full table has forgotten, and up to where is not among the copied entries.
-    if (count === this.entriesMax) this.forgottenMs = this.chunkOf(0).readDoubleLE(RECORDED_AT);
+    if (count === this.#entriesMax) this.#forgottenMs = this.#chunkOf(0).readDoubleLE(RECORDED_AT);
   }
 
   /** The chunk of a slot in use. */
-  private chunkOf(slot: number): Buffer {
-    return this.chunks[slot >>> CHUNK_LOG2]!;
+  #chunkOf(slot: number): Buffer {
+    return this.#chunks[slot >>> CHUNK_LOG2]!;
   }
 
   /** The chunk of a slot about to be used. */
-  private roomFor(slot: number): Buffer {
+  #roomFor(slot: number): Buffer {
     const number = slot >>> CHUNK_LOG2;
-    return (this.chunks[number] ??= this.spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
+    return (this.#chunks[number] ??= this.#spare.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES));
   }
 
   /** Slots from here to the end of the chunk or of the ring. */
-  private slotsFrom(slot: number): number {
+  #slotsFrom(slot: number): number {
     const end = ((slot >>> CHUNK_LOG2) + 1) << CHUNK_LOG2;
-    return Math.min(end, this.entriesMax) - slot;
+    return Math.min(end, this.#entriesMax) - slot;
   }
 
-  private evictBefore(recordedAtMs: number): void {
-    while (this.count > 0) {
-      if (this.oldestMs() >= recordedAtMs) return;
-      this.evictOldest();
+  #evictBefore(recordedAtMs: number): void {
+    while (this.#count > 0) {
+      if (this.#oldestMs() >= recordedAtMs) return;
+      this.#evictOldest();
     }
   }
 
-  private oldestMs(): number {
-    return this.chunkOf(this.oldest).readDoubleLE(offsetOf(this.oldest) + RECORDED_AT);
+  #oldestMs(): number {
+    return this.#chunkOf(this.#oldest).readDoubleLE(offsetOf(this.#oldest) + RECORDED_AT);
   }
 
-  private evictOldest(): void {
-    this.forgottenMs = Math.max(this.forgottenMs, this.oldestMs() + 1);
-    this.unlink(this.oldest);
-    const left = this.oldest >>> CHUNK_LOG2;
-    this.oldest = (this.oldest + 1) % this.entriesMax;
-    this.count--;
-    const newest = (this.oldest + this.count - 1) % this.entriesMax;
-    const isLeft = this.oldest >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
-    if (isLeft || this.count === 0) this.release(left);
+  #evictOldest(): void {
+    this.#forgottenMs = Math.max(this.#forgottenMs, this.#oldestMs() + 1);
+    this.#unlink(this.#oldest);
+    const left = this.#oldest >>> CHUNK_LOG2;
+    this.#oldest = (this.#oldest + 1) % this.#entriesMax;
+    this.#count--;
+    const newest = (this.#oldest + this.#count - 1) % this.#entriesMax;
+    const isLeft = this.#oldest >>> CHUNK_LOG2 !== left && newest >>> CHUNK_LOG2 !== left;
+    if (isLeft || this.#count === 0) this.#release(left);
   }
 
   /** Keeps one for the next: the ring goes round at a steady size. */
-  private release(number: number): void {
-    const chunk = this.chunks[number]!;
-    this.chunks[number] = undefined;
-    if (this.spare.length === 0) this.spare.push(chunk);
+  #release(number: number): void {
+    const chunk = this.#chunks[number]!;
+    this.#chunks[number] = undefined;
+    if (this.#spare.length === 0) this.#spare.push(chunk);
   }
 
   /** The hash is SHA-256: its first word is as good an address as any. */
-  private homeOf(slot: number): number {
-    return this.chunkOf(slot).readUInt32LE(offsetOf(slot)) & (this.index.length - 1);
+  #homeOf(slot: number): number {
+    return this.#chunkOf(slot).readUInt32LE(offsetOf(slot)) & (this.#index.length - 1);
   }
 
-  private slotOf(identity: string): number {
-    const mask = this.index.length - 1;
+  #slotOf(identity: string): number {
+    const mask = this.#index.length - 1;
     let place = homeWord(identity) & mask;
     for (;;) {
-      const slot = (this.index[place] as number) - 1;
+      const slot = (this.#index[place] as number) - 1;
       if (slot < 0) return -1;
-      if (isAt(this.chunkOf(slot), offsetOf(slot), identity)) return slot;
+      if (isAt(this.#chunkOf(slot), offsetOf(slot), identity)) return slot;
       place = (place + 1) & mask;
     }
   }
 
-  private link(slot: number): void {
-    const mask = this.index.length - 1;
-    let place = this.homeOf(slot);
-    while (this.index[place] !== 0) place = (place + 1) & mask;
-    this.index[place] = slot + 1;
+  #link(slot: number): void {
+    const mask = this.#index.length - 1;
+    let place = this.#homeOf(slot);
+    while (this.#index[place] !== 0) place = (place + 1) & mask;
+    this.#index[place] = slot + 1;
   }
 
   /** Removes a slot's place and closes the hole, so that no probe sequence is cut (Knuth 6.4 R). */
-  private unlink(slot: number): void {
-    const mask = this.index.length - 1;
-    let hole = this.homeOf(slot);
-    while (this.index[hole] !== slot + 1) hole = (hole + 1) & mask;
+  #unlink(slot: number): void {
+    const mask = this.#index.length - 1;
+    let hole = this.#homeOf(slot);
+    while (this.#index[hole] !== slot + 1) hole = (hole + 1) & mask;
     let place = hole;
     for (;;) {
       place = (place + 1) & mask;
-      const other = this.index[place] as number;
+      const other = this.#index[place] as number;
       if (other === 0) break;
-      const home = this.homeOf(other - 1);
+      const home = this.#homeOf(other - 1);
       // Moving `other` into the hole is right unless its home lies behind the hole.
       if (((place - home) & mask) >= ((place - hole) & mask)) {
-        this.index[hole] = other;
+        this.#index[hole] = other;
         hole = place;
       }
     }
-    this.index[hole] = 0;
+    this.#index[hole] = 0;
   }
 }

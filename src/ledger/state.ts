@@ -44,16 +44,16 @@ export class LedgerState {
   replayedOutcomes = 0;
   /** What was folded no longer stands: see `Refold`. */
   isRefoldDue = false;
-  private readonly target: FoldTarget;
-  private readonly rememberFromMs: number;
-  private readonly standings = new RevokedAgents();
-  private readonly folded = emptyFold();
+  readonly #target: FoldTarget;
+  readonly #rememberFromMs: number;
+  readonly #standings = new RevokedAgents();
+  readonly #folded = emptyFold();
 
   /** `nowMs` decides which replayed identities are still worth remembering. */
   constructor(target: FoldTarget, nowMs: number, replayEntriesMax?: number) {
-    this.target = target;
+    this.#target = target;
     this.guard = new ReplayTable(replayEntriesMax);
-    this.rememberFromMs = nowMs - REPLAY_WINDOW_MS;
+    this.#rememberFromMs = nowMs - REPLAY_WINDOW_MS;
   }
 
   /** Takes over what the snapshot's table and guard have seen. */
@@ -64,18 +64,18 @@ export class LedgerState {
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
       this.exclusions.apply(payload);
-      this.standings.apply(payload);
+      this.#standings.apply(payload);
     }
   }
 
   /** A record of the journal, at start; `at` is its offset in the segment. */
   replay(bytes: Buffer, at: number, lsn: number, segment: number): void {
     if (frameKind(bytes, at) === FRAME_KINDS.outcome) this.replayedOutcomes++;
-    this.take(bytes, at, { segment, offset: at });
+    this.#take(bytes, at, { segment, offset: at });
     const id = recordIdBytes(bytes, at);
     if (id === undefined) return;
     const recordedAtMs = recordedMs(bytes, at);
-    if (recordedAtMs < this.rememberFromMs) return;
+    if (recordedAtMs < this.#rememberFromMs) return;
     for (const identity of identitiesOf(bytes, at)) this.guard.add(identity, lsn, recordedAtMs, id);
   }
 
@@ -91,32 +91,32 @@ export class LedgerState {
         this.guard.add(identity, lsn, result.recordedAtMs, id);
       }
     }
-    this.take(bytes, at, place);
+    this.#take(bytes, at, place);
   }
 
-  private take(bytes: Buffer, at: number, place: FramePlace): void {
+  #take(bytes: Buffer, at: number, place: FramePlace): void {
     const kind = frameKind(bytes, at);
-    if (kind === FRAME_KINDS.outcome) this.count(bytes, at);
-    else if (kind === FRAME_KINDS.key) this.takeKeyEvent(bytes, at);
+    if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
+    else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.standings) {
-      this.target.applyStandings?.(decodeStandings(bytes, at));
+      this.#target.applyStandings?.(decodeStandings(bytes, at));
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {
       this.sources.push(place);
     }
   }
 
-  private count(bytes: Buffer, at: number): void {
+  #count(bytes: Buffer, at: number): void {
     this.outcomes++;
     if (this.exclusions.excludes(bytes, at)) return;
-    if (decodeFold(bytes, at, this.folded)) this.target.fold(this.folded);
+    if (decodeFold(bytes, at, this.#folded)) this.#target.fold(this.#folded);
   }
 
-  private takeKeyEvent(bytes: Buffer, at: number): void {
+  #takeKeyEvent(bytes: Buffer, at: number): void {
     const payload = payloadOf(bytes, at);
     this.keyEvents.push(payload);
     if (this.exclusions.apply(payload)) this.isRefoldDue = true;
-    const changed = this.standings.apply(payload);
-    if (changed !== undefined) this.target.markKeyRevoked?.(changed.agent, changed.isRevoked);
+    const changed = this.#standings.apply(payload);
+    if (changed !== undefined) this.#target.markKeyRevoked?.(changed.agent, changed.isRevoked);
   }
 }
 

@@ -98,19 +98,19 @@ const STATE_START: StoreState = {
 
 class StoreClient implements OpenStore {
   readonly ledgerPort: MessagePort;
-  private readonly worker: Worker;
-  private readonly claim: DataDirectoryClaim;
-  private readonly log: (event: string, detail: string) => void;
-  private state = STATE_START;
-  private asked = new Map<number, Asked>();
-  private waiting: Waiting[] = [];
-  private heard: Waiting[] = [];
-  private nextId = 1;
-  private askedCount = 0;
-  private findCount = 0;
-  private noteCount = 0;
-  private isOver = false;
-  private whenExited: Promise<void>;
+  readonly #worker: Worker;
+  readonly #claim: DataDirectoryClaim;
+  readonly #log: (event: string, detail: string) => void;
+  #state = STATE_START;
+  #asked = new Map<number, Asked>();
+  #waiting: Waiting[] = [];
+  #heard: Waiting[] = [];
+  #nextId = 1;
+  #askedCount = 0;
+  #findCount = 0;
+  #noteCount = 0;
+  #isOver = false;
+  #whenExited: Promise<void>;
 
   constructor(
     worker: Worker,
@@ -118,145 +118,145 @@ class StoreClient implements OpenStore {
     ledgerPort: MessagePort,
     log: (event: string, detail: string) => void,
   ) {
-    this.worker = worker;
-    this.claim = claim;
+    this.#worker = worker;
+    this.#claim = claim;
     this.ledgerPort = ledgerPort;
-    this.log = log;
-    worker.on("message", (message: FromStore) => this.receive(message));
-    worker.on("error", (error) => this.log("store_thread_failed", String(error)));
-    this.whenExited = new Promise((resolve) => {
+    this.#log = log;
+    worker.on("message", (message: FromStore) => this.#receive(message));
+    worker.on("error", (error) => this.#log("store_thread_failed", String(error)));
+    this.#whenExited = new Promise((resolve) => {
       worker.once("exit", () => {
-        this.end();
+        this.#end();
         resolve();
       });
     });
   }
 
   status(): StoreState {
-    return this.state;
+    return this.#state;
   }
 
   notify(position: number): void {
-    if (!this.isOver) this.send({ kind: "notify", lsn: position });
+    if (!this.#isOver) this.#send({ kind: "notify", lsn: position });
   }
 
   query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
-    return this.ask({ name: "query", sql, limits, tenant });
+    return this.#ask({ name: "query", sql, limits, tenant });
   }
 
   async findSigned(id: SignedId): Promise<SignedRecords> {
-    if (this.findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
-    this.findCount++;
+    if (this.#findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
+    this.#findCount++;
     try {
-      return await this.call({ name: "findSigned", id });
+      return await this.#call({ name: "findSigned", id });
     } finally {
-      this.findCount--;
+      this.#findCount--;
     }
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.ask({ name: "decisions", filter });
+    return this.#ask({ name: "decisions", filter });
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.ask({ name: "reviews", filter, isOpen });
+    return this.#ask({ name: "reviews", filter, isOpen });
   }
 
   exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
-    return this.ask({ name: "exportDays", view, sinceMs, tenant });
+    return this.#ask({ name: "exportDays", view, sinceMs, tenant });
   }
 
   exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
-    return this.ask({ name: "exportDay", view, day, sinceMs, tenant });
+    return this.#ask({ name: "exportDay", view, day, sinceMs, tenant });
   }
 
   async note<Table extends keyof StoreEvents>(
     table: Table,
     event: StoreEvents[Table],
   ): Promise<void> {
-    if (this.noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
-    this.noteCount++;
+    if (this.#noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
+    this.#noteCount++;
     try {
-      await this.call({ name: "note", table, event });
+      await this.#call({ name: "note", table, event });
     } finally {
-      this.noteCount--;
+      this.#noteCount--;
     }
   }
 
   /** Whatever is read waits in one line: more would only time out. */
-  private async ask<T>(call: StoreCall): Promise<T> {
-    if (this.askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.askedCount++;
+  async #ask<T>(call: StoreCall): Promise<T> {
+    if (this.#askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.#askedCount++;
     try {
-      return await this.call<T>(call);
+      return await this.#call<T>(call);
     } finally {
-      this.askedCount--;
+      this.#askedCount--;
     }
   }
 
-  private call<T>(call: StoreCall): Promise<T> {
-    if (this.isOver) return Promise.reject(unavailable());
+  #call<T>(call: StoreCall): Promise<T> {
+    if (this.#isOver) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
-      const id = this.nextId++;
-      this.asked.set(id, { resolve, reject });
-      this.send({ kind: "call", id, call });
+      const id = this.#nextId++;
+      this.#asked.set(id, { resolve, reject });
+      this.#send({ kind: "call", id, call });
     });
   }
 
   appliedUpTo(position: number): Promise<void> {
-    if (this.state.appliedLsn >= position) return Promise.resolve();
-    if (this.isOver) return Promise.reject(unavailable());
+    if (this.#state.appliedLsn >= position) return Promise.resolve();
+    if (this.#isOver) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
-      this.waiting.push({ lsn: position, resolve, reject });
+      this.#waiting.push({ lsn: position, resolve, reject });
     });
   }
 
   /** Resolves with the first state told after the start. */
   firstState(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.heard.push({ lsn: 0, resolve, reject });
+      this.#heard.push({ lsn: 0, resolve, reject });
     });
   }
 
   async close(): Promise<void> {
-    if (!this.isOver) this.send({ kind: "close" });
-    await this.whenExited;
+    if (!this.#isOver) this.#send({ kind: "close" });
+    await this.#whenExited;
     this.ledgerPort.close();
-    await this.claim.release();
+    await this.#claim.release();
   }
 
-  private send(message: ToStore): void {
-    this.worker.postMessage(message, []);
+  #send(message: ToStore): void {
+    this.#worker.postMessage(message, []);
   }
 
-  private receive(message: FromStore): void {
+  #receive(message: FromStore): void {
     if (message.kind === "state") {
-      this.hearState(message.state);
+      this.#hearState(message.state);
     } else if (message.kind === "log") {
-      this.log(message.event, message.detail);
+      this.#log(message.event, message.detail);
     } else {
-      const asked = this.asked.get(message.id);
-      this.asked.delete(message.id);
+      const asked = this.#asked.get(message.id);
+      this.#asked.delete(message.id);
       if (message.kind === "answer") asked?.resolve(message.result as never);
       else asked?.reject(new ServiceFault(message.code, message.detail));
     }
   }
 
-  private hearState(state: StoreState): void {
-    this.state = state;
-    for (const entry of this.heard.splice(0)) entry.resolve();
-    const reached = this.waiting.filter((entry) => entry.lsn <= state.appliedLsn);
-    this.waiting = this.waiting.filter((entry) => entry.lsn > state.appliedLsn);
+  #hearState(state: StoreState): void {
+    this.#state = state;
+    for (const entry of this.#heard.splice(0)) entry.resolve();
+    const reached = this.#waiting.filter((entry) => entry.lsn <= state.appliedLsn);
+    this.#waiting = this.#waiting.filter((entry) => entry.lsn > state.appliedLsn);
     for (const entry of reached) entry.resolve();
   }
 
-  private end(): void {
-    this.isOver = true;
-    for (const asked of this.asked.values()) asked.reject(unavailable());
-    for (const entry of [...this.waiting, ...this.heard]) entry.reject(unavailable());
-    this.asked.clear();
-    this.waiting = [];
-    this.heard = [];
+  #end(): void {
+    this.#isOver = true;
+    for (const asked of this.#asked.values()) asked.reject(unavailable());
+    for (const entry of [...this.#waiting, ...this.#heard]) entry.reject(unavailable());
+    this.#asked.clear();
+    this.#waiting = [];
+    this.#heard = [];
   }
 }
 

@@ -6,10 +6,10 @@ export class Connections {
   readonly writer: Connection;
   readonly asker: Connection;
   readonly finder: Connection;
-  private readonly database: Database;
+  readonly #database: Database;
 
   private constructor(database: Database, connections: readonly Connection[]) {
-    this.database = database;
+    this.#database = database;
     [this.writer, this.asker, this.finder] = connections as [Connection, Connection, Connection];
   }
 
@@ -27,12 +27,12 @@ export class Connections {
 
   /** Another one, to be closed by whoever asked for it. */
   another(): Promise<Connection> {
-    return this.database.connect();
+    return this.#database.connect();
   }
 
   /** Connections before instance, or the file stays locked. */
   close(): void {
     for (const connection of [this.finder, this.asker, this.writer]) connection.close();
-    this.database.close();
+    this.#database.close();
   }
 }

@@ -49,21 +49,21 @@ export class StoreCore {
   readonly askers: ReadQueue;
   /** How many times the database was set aside. */
   rebuildCount = 0;
-  private readonly options: StoreCoreOptions;
-  private connections: Connections | undefined;
-  private opening: Promise<void> | undefined;
-  private hasCheckedJournal = false;
+  readonly #options: StoreCoreOptions;
+  #connections: Connections | undefined;
+  #opening: Promise<void> | undefined;
+  #hasCheckedJournal = false;
   /** What a query met that speaks against the database; `follow` looks into it. */
-  private suspicion: Error | undefined;
-  private writing: Promise<unknown> = Promise.resolve();
+  #suspicion: Error | undefined;
+  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(options: StoreCoreOptions) {
-    this.options = options;
+    this.#options = options;
     const opened = async () => {
       await this.open();
-      return this.connections as Connections;
+      return this.#connections as Connections;
     };
-    this.askers = new ReadQueue(opened, (error) => (this.suspicion ??= error));
+    this.askers = new ReadQueue(opened, (error) => (this.#suspicion ??= error));
     // Whatever lies in there was left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
@@ -72,21 +72,21 @@ export class StoreCore {
 
   /** The one directory in which the database may write files. */
   get exportDirectory(): string {
-    return `${this.options.directory}-export`;
+    return `${this.#options.directory}-export`;
   }
 
   /** True when a query met trouble that the next `follow` must look into. */
   get isSuspect(): boolean {
-    return this.suspicion !== undefined;
+    return this.#suspicion !== undefined;
   }
 
   /** Opens the database, rebuilding it when it does not open or does not add up. */
   open(): Promise<void> {
-    this.opening ??= this.openOnce().catch((error: unknown) => {
-      this.opening = undefined;
+    this.#opening ??= this.#openOnce().catch((error: unknown) => {
+      this.#opening = undefined;
       throw error;
     });
-    return this.opening;
+    return this.#opening;
   }
 
   /**
@@ -95,43 +95,43 @@ export class StoreCore {
    * @returns whether there is more. Throws when it cannot go on now; trying again is safe.
    */
   follow(durableLsn: number): Promise<boolean> {
-    return this.inTurn(() => this.followOnce(durableLsn));
+    return this.#inTurn(() => this.#followOnce(durableLsn));
   }
 
-  private async followOnce(durableLsn: number): Promise<boolean> {
+  async #followOnce(durableLsn: number): Promise<boolean> {
     await this.open();
-    if (!this.hasCheckedJournal) await this.checkJournal(durableLsn);
-    if (this.suspicion !== undefined) {
-      const { suspicion } = this;
-      this.suspicion = undefined;
-      if (await this.isBroken()) await this.rebuildBeside(suspicion.message);
-      else this.options.log("store_error", suspicion.message);
+    if (!this.#hasCheckedJournal) await this.#checkJournal(durableLsn);
+    if (this.#suspicion !== undefined) {
+      const suspicion = this.#suspicion;
+      this.#suspicion = undefined;
+      if (await this.#isBroken()) await this.#rebuildBeside(suspicion.message);
+      else this.#options.log("store_error", suspicion.message);
     }
     const backlog = durableLsn - this.applied.lsn;
     if (backlog <= 0) return false;
     const countMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
-    const { reader, describe } = this.options;
-    const options = { uptoLsn: durableLsn, countMax, cutoffMs: this.cutoffMs(), describe };
+    const { reader, describe } = this.#options;
+    const options = { uptoLsn: durableLsn, countMax, cutoffMs: this.#cutoffMs(), describe };
     try {
-      this.applied = await applyRecords(this.writer, reader, this.applied, options);
+      this.applied = await applyRecords(this.#writer, reader, this.applied, options);
     } catch (error) {
       // Damage in the journal is not the database's fault and no rebuild mends it; a database
       // that is whole (a full disk, say) is kept too.
-      if (error instanceof JournalDamaged || !(await this.isBroken())) throw error;
-      await this.rebuildBeside(String(error));
+      if (error instanceof JournalDamaged || !(await this.#isBroken())) throw error;
+      await this.#rebuildBeside(String(error));
     }
     return this.applied.lsn < durableLsn;
   }
 
   /** Writes something that is not in the journal, between two applies. */
   write(run: (writer: Connection) => Promise<void>): Promise<void> {
-    return this.inTurn(async () => {
+    return this.#inTurn(async () => {
       await this.open();
       try {
-        await run(this.writer);
+        await run(this.#writer);
       } catch (error) {
         // Whose fault it is, the next `follow` finds out.
-        this.suspicion ??= error instanceof Error ? error : new Error(String(error));
+        this.#suspicion ??= error instanceof Error ? error : new Error(String(error));
         throw error;
       }
     });
@@ -140,7 +140,7 @@ export class StoreCore {
   /** Turns outcomes that are past their time into daily counts. */
   expire(): Promise<void> {
     return this.write(async (writer) => {
-      const applied = await expireOutcomes(writer, this.applied, this.cutoffMs());
+      const applied = await expireOutcomes(writer, this.applied, this.#cutoffMs());
       if (applied === this.applied) return;
       this.applied = applied;
       await checkpoint(writer);
@@ -148,71 +148,71 @@ export class StoreCore {
   }
 
   /** Whole days: a midnight, UTC. */
-  private cutoffMs(): number {
-    const { clock, outcomesKeptDays } = this.options;
+  #cutoffMs(): number {
+    const { clock, outcomesKeptDays } = this.#options;
     return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
   }
 
   /** One writer: what is written waits for what is being written. */
-  private inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = this.writing.then(run);
-    this.writing = done.catch(() => undefined);
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const done = this.#writing.then(run);
+    this.#writing = done.catch(() => undefined);
     return done;
   }
 
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
     await this.askers.stop();
-    this.disconnect();
-    this.options.reader.close();
+    this.#disconnect();
+    this.#options.reader.close();
   }
 
-  private async openOnce(): Promise<void> {
-    const isThere = fs.existsSync(join(this.options.directory, DATABASE_FILE));
+  async #openOnce(): Promise<void> {
+    const isThere = fs.existsSync(join(this.#options.directory, DATABASE_FILE));
     try {
-      await this.connect();
-      if (!isThere) await createSchema(this.writer);
-      else if (await isEmpty(this.writer)) throw new Error("the database is empty");
-      const applied = await readApplied(this.writer);
+      await this.#connect();
+      if (!isThere) await createSchema(this.#writer);
+      else if (await isEmpty(this.#writer)) throw new Error("the database is empty");
+      const applied = await readApplied(this.#writer);
       if (applied === undefined) throw new Error("rows and position disagree");
       this.applied = applied;
-      await prepareWriter(this.writer);
+      await prepareWriter(this.#writer);
     } catch (error) {
-      if (isThere) return this.rebuild(String(error));
-      this.disconnect();
+      if (isThere) return this.#rebuild(String(error));
+      this.#disconnect();
       throw error;
     }
   }
 
-  private async connect(): Promise<void> {
-    const path = join(this.options.directory, DATABASE_FILE);
-    const { memoryMegabytes } = this.options;
-    this.connections = await Connections.open(path, memoryMegabytes, this.exportDirectory);
+  async #connect(): Promise<void> {
+    const path = join(this.#options.directory, DATABASE_FILE);
+    const { memoryMegabytes } = this.#options;
+    this.#connections = await Connections.open(path, memoryMegabytes, this.exportDirectory);
   }
 
-  private disconnect(): void {
-    this.connections?.close();
-    this.connections = undefined;
+  #disconnect(): void {
+    this.#connections?.close();
+    this.#connections = undefined;
   }
 
   /** Of the open database: after `open`, and between a rebuild's two ends there is none. */
-  private get writer(): Connection {
-    return (this.connections as Connections).writer;
+  get #writer(): Connection {
+    return (this.#connections as Connections).writer;
   }
 
   /** A database ahead of the journal, or beside it, tells of a journal that was replaced. */
-  private async checkJournal(durableLsn: number): Promise<void> {
+  async #checkJournal(durableLsn: number): Promise<void> {
     const { lsn } = this.applied;
-    if (lsn > durableLsn || !isSameJournal(this.options.reader, this.applied)) {
+    if (lsn > durableLsn || !isSameJournal(this.#options.reader, this.applied)) {
       const reason = `the journal (up to ${durableLsn}) does not hold what is applied at ${lsn}`;
-      await this.rebuildBeside(reason);
+      await this.#rebuildBeside(reason);
     }
-    this.hasCheckedJournal = true;
+    this.#hasCheckedJournal = true;
   }
 
   /** Reads every stored value once: block checksums show what has rotted. */
-  private async isBroken(): Promise<boolean> {
-    const { writer } = this;
+  async #isBroken(): Promise<boolean> {
+    const writer = this.#writer;
     try {
       const applied = await readApplied(writer);
       await writer.rows("SELECT max(hash(r)) FROM outcome_rows AS r");
@@ -223,47 +223,47 @@ export class StoreCore {
   }
 
   /** Rebuilds while queries may be running or waiting: they end first, later ones wait. */
-  private async rebuildBeside(reason: string): Promise<void> {
+  async #rebuildBeside(reason: string): Promise<void> {
     const stopped = this.askers.stop();
     const resume = this.askers.hold();
     try {
       await stopped;
-      this.opening = this.rebuild(reason).catch((error: unknown) => {
-        this.opening = undefined;
+      this.#opening = this.#rebuild(reason).catch((error: unknown) => {
+        this.#opening = undefined;
         throw error;
       });
-      await this.opening;
+      await this.#opening;
     } finally {
       resume();
     }
   }
 
   /** Moves the files aside, starts from nothing. */
-  private async rebuild(reason: string): Promise<void> {
-    const saved = await this.saveRows();
-    this.disconnect();
-    const { directory, log } = this.options;
+  async #rebuild(reason: string): Promise<void> {
+    const saved = await this.#saveRows();
+    this.#disconnect();
+    const { directory, log } = this.#options;
     const aside = setAside(directory);
     this.rebuildCount++;
     log("store_rebuild", `${reason.split("\n", 1)[0]}; the old files are in ${aside}`);
     this.applied = NOTHING_APPLIED;
     try {
-      await this.connect();
-      await createSchema(this.writer);
-      await restoreRows(this.writer, this.exportDirectory, saved);
-      await prepareWriter(this.writer);
+      await this.#connect();
+      await createSchema(this.#writer);
+      await restoreRows(this.#writer, this.exportDirectory, saved);
+      await prepareWriter(this.#writer);
     } catch (error) {
-      this.disconnect();
+      this.#disconnect();
       throw error;
     }
   }
 
   /** What the journal cannot give back, as far as the old database still opens. */
-  private async saveRows(): Promise<string[]> {
-    if (this.connections === undefined) return [];
-    const { saved, lost } = await saveRows(this.writer, this.exportDirectory);
+  async #saveRows(): Promise<string[]> {
+    if (this.#connections === undefined) return [];
+    const { saved, lost } = await saveRows(this.#writer, this.exportDirectory);
     if (lost.length > 0) {
-      this.options.log(
+      this.#options.log(
         "store_rows_lost",
         `not readable, left in the old files: ${lost.join(", ")}`,
       );

@@ -122,23 +122,23 @@ const CHUNK_ROWS = 2048;
 const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
 
 class NodeConnection implements Connection {
-  private readonly connection: DuckDBConnection;
+  readonly #connection: DuckDBConnection;
 
   constructor(connection: DuckDBConnection) {
-    this.connection = connection;
+    this.#connection = connection;
   }
 
   async run(sql: string): Promise<void> {
-    await this.connection.run(sql);
+    await this.#connection.run(sql);
   }
 
   async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<Row[]> {
-    const result = await this.connection.run(sql, [...parameters]);
+    const result = await this.#connection.run(sql, [...parameters]);
     return result.convertRows(jsonConverter(() => undefined));
   }
 
   async append(table: string, fill: (appender: RowAppender) => void): Promise<void> {
-    const appender = await this.connection.createAppender(table);
+    const appender = await this.#connection.createAppender(table);
     const target = Object.assign(appender, {
       appendInstant: (epochMs: number) => {
         if (Number.isFinite(epochMs)) appender.appendTimestamp(timestampOf(epochMs));
@@ -161,7 +161,7 @@ class NodeConnection implements Connection {
     columns: readonly (readonly (string | number)[])[],
     count: number,
   ): Promise<void> {
-    const appender = await this.connection.createAppender(table);
+    const appender = await this.#connection.createAppender(table);
     try {
       const chunkTypes = types.map((type) => COLUMN_TYPES[type] as DuckDBType);
       for (let from = 0; from < count; from += CHUNK_ROWS) {
@@ -178,7 +178,7 @@ class NodeConnection implements Connection {
   }
 
   async stream(sql: string, onText: (length: number) => void): Promise<RowStream> {
-    const extracted = await this.connection.extractStatements(sql);
+    const extracted = await this.#connection.extractStatements(sql);
     if (extracted.count !== 1) throw new StatementRefused("more than one statement");
     const prepared = await extracted.prepare(0);
     try {
@@ -192,11 +192,11 @@ class NodeConnection implements Connection {
   }
 
   interrupt(): void {
-    this.connection.interrupt();
+    this.#connection.interrupt();
   }
 
   close(): void {
-    this.connection.closeSync();
+    this.#connection.closeSync();
   }
 }
 

@@ -32,138 +32,138 @@ export function serveStore(options: StoreLoopOptions): void {
 }
 
 class StoreLoop {
-  private readonly options: StoreLoopOptions;
-  private durableLsn: number | undefined;
-  private failure = "";
-  private timer: NodeJS.Timeout | undefined;
-  private applying: Promise<void> | undefined;
-  private isClosing = false;
-  private looking: NodeJS.Timeout | undefined;
-  private draining: Promise<void> | undefined;
+  readonly #options: StoreLoopOptions;
+  #durableLsn: number | undefined;
+  #failure = "";
+  #timer: NodeJS.Timeout | undefined;
+  #applying: Promise<void> | undefined;
+  #isClosing = false;
+  #looking: NodeJS.Timeout | undefined;
+  #draining: Promise<void> | undefined;
 
   constructor(options: StoreLoopOptions) {
-    this.options = options;
-    this.durableLsn = options.durableLsn;
+    this.#options = options;
+    this.#durableLsn = options.durableLsn;
   }
 
   start(): void {
-    const { port, ledgerPort } = this.options;
-    port.on("message", (message: ToStore) => this.take(message));
-    ledgerPort?.on("message", (lsn: number) => this.hear(lsn));
-    if (this.durableLsn !== undefined) this.schedule(0);
-    this.looking = setInterval(() => this.look(), LOOK_INTERVAL_MS);
+    const { port, ledgerPort } = this.#options;
+    port.on("message", (message: ToStore) => this.#take(message));
+    ledgerPort?.on("message", (lsn: number) => this.#hear(lsn));
+    if (this.#durableLsn !== undefined) this.#schedule(0);
+    this.#looking = setInterval(() => this.#look(), LOOK_INTERVAL_MS);
   }
 
   /** The rings wait for nobody: not for the database, nor for whoever waits for it. */
-  private look(): void {
-    const { records, clock } = this.options;
+  #look(): void {
+    const { records, clock } = this.#options;
     const nowMs = clock();
     try {
       if (records.isSpoolDue(nowMs)) records.emptyRings(nowMs);
     } catch (error) {
-      this.tellDecisionFailure(error);
+      this.#tellDecisionFailure(error);
     }
-    if (records.isIngestDue(nowMs)) void this.ingest();
+    if (records.isIngestDue(nowMs)) void this.#ingest();
   }
 
   /** One at a time; whoever asks while one runs waits for it and for nothing more. */
-  private ingest(): Promise<void> {
-    return this.draining ?? this.drain((nowMs) => this.options.records.ingest(nowMs));
+  #ingest(): Promise<void> {
+    return this.#draining ?? this.#drain((nowMs) => this.#options.records.ingest(nowMs));
   }
 
   /** To the end of the spool; a failure is told and what is there is read. */
-  private async settle(): Promise<void> {
+  async #settle(): Promise<void> {
     // What is under way may have begun before the last decision.
-    while (this.draining !== undefined) await this.draining;
-    await this.drain((nowMs) => this.options.records.settle(nowMs));
+    while (this.#draining !== undefined) await this.#draining;
+    await this.#drain((nowMs) => this.#options.records.settle(nowMs));
   }
 
-  private drain(run: (nowMs: number) => Promise<void>): Promise<void> {
-    const done = run(this.options.clock())
+  #drain(run: (nowMs: number) => Promise<void>): Promise<void> {
+    const done = run(this.#options.clock())
       .catch((error: unknown) => {
-        this.tellDecisionFailure(error);
-        this.schedule(0);
+        this.#tellDecisionFailure(error);
+        this.#schedule(0);
       })
       .finally(() => {
-        this.draining = undefined;
+        this.#draining = undefined;
       });
-    this.draining = done;
+    this.#draining = done;
     return done;
   }
 
-  private tellDecisionFailure(error: unknown): void {
-    this.tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+  #tellDecisionFailure(error: unknown): void {
+    this.#tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
   }
 
-  private async end(): Promise<void> {
-    const { records, clock } = this.options;
-    await records.close(clock()).catch((error: unknown) => this.tellDecisionFailure(error));
+  async #end(): Promise<void> {
+    const { records, clock } = this.#options;
+    await records.close(clock()).catch((error: unknown) => this.#tellDecisionFailure(error));
   }
 
-  private take(message: ToStore): void {
-    if (message.kind === "notify") this.hear(message.lsn);
-    else if (message.kind === "call") void this.answer(message);
-    else void this.close();
+  #take(message: ToStore): void {
+    if (message.kind === "notify") this.#hear(message.lsn);
+    else if (message.kind === "call") void this.#answer(message);
+    else void this.#close();
   }
 
-  private hear(lsn: number): void {
-    const isFirst = this.durableLsn === undefined;
-    if (lsn <= (this.durableLsn ?? -1)) return;
-    this.durableLsn = lsn;
-    const backlog = lsn - this.options.core.applied.lsn;
-    this.schedule(isFirst || backlog >= APPLY_RECORDS_MAX ? 0 : APPLY_INTERVAL_MS);
+  #hear(lsn: number): void {
+    const isFirst = this.#durableLsn === undefined;
+    if (lsn <= (this.#durableLsn ?? -1)) return;
+    this.#durableLsn = lsn;
+    const backlog = lsn - this.#options.core.applied.lsn;
+    this.#schedule(isFirst || backlog >= APPLY_RECORDS_MAX ? 0 : APPLY_INTERVAL_MS);
   }
 
   /** One apply at a time; a timer that is set stays, unless there is reason to hurry. */
-  private schedule(delayMs: number): void {
-    if (this.isClosing || this.applying !== undefined || this.durableLsn === undefined) return;
-    if (this.timer !== undefined && delayMs > 0) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.applying = this.apply(this.durableLsn ?? 0);
+  #schedule(delayMs: number): void {
+    if (this.#isClosing || this.#applying !== undefined || this.#durableLsn === undefined) return;
+    if (this.#timer !== undefined && delayMs > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#applying = this.#apply(this.#durableLsn ?? 0);
     }, delayMs);
   }
 
-  private async apply(durableLsn: number): Promise<void> {
+  async #apply(durableLsn: number): Promise<void> {
     let delayMs = APPLY_INTERVAL_MS;
     try {
-      const hasMore = await this.options.core.follow(durableLsn);
-      this.failure = "";
+      const hasMore = await this.#options.core.follow(durableLsn);
+      this.#failure = "";
       if (hasMore) delayMs = 0;
     } catch (error) {
-      this.failure = String(error);
-      this.tell({ kind: "log", event: "store_apply_failed", detail: this.failure });
+      this.#failure = String(error);
+      this.#tell({ kind: "log", event: "store_apply_failed", detail: this.#failure });
       delayMs = RETRY_INTERVAL_MS;
     }
-    this.applying = undefined;
-    this.tellState();
-    if (this.isBehind() || this.failure !== "") this.schedule(delayMs);
+    this.#applying = undefined;
+    this.#tellState();
+    if (this.#isBehind() || this.#failure !== "") this.#schedule(delayMs);
   }
 
-  private async answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
+  async #answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
     try {
-      const result = await this.perform(call);
-      this.tell({ kind: "answer", id, result });
+      const result = await this.#perform(call);
+      this.#tell({ kind: "answer", id, result });
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       const code = isFault ? error.code : "store_unavailable";
       const detail = isFault ? error.detail : "the outcome store does not answer";
-      if (!isFault) this.tell({ kind: "log", event: "store_call_failed", detail: String(error) });
-      this.tell({ kind: "refusal", id, code, detail });
+      if (!isFault) this.#tell({ kind: "log", event: "store_call_failed", detail: String(error) });
+      this.#tell({ kind: "refusal", id, code, detail });
     }
     // A query can have found the database broken: the next apply looks into it.
-    if (this.options.core.isSuspect) this.schedule(0);
+    if (this.#options.core.isSuspect) this.#schedule(0);
   }
 
-  private async perform(call: StoreCall): Promise<unknown> {
-    const { core, records } = this.options;
+  async #perform(call: StoreCall): Promise<unknown> {
+    const { core, records } = this.#options;
     if (call.name === "note") return records.note(call.table, call.event);
     if (call.name === "findSigned") {
       return core.askers.find((finder) => findSigned(finder, call.id));
     }
     // Whoever reads sees what was decided before.
-    await this.settle();
+    await this.#settle();
     if (call.name === "query") return core.askers.query(call.sql, call.limits, call.tenant);
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
@@ -173,38 +173,38 @@ class StoreLoop {
     return records.exportDay(call.view, call.day, call.sinceMs, call.tenant);
   }
 
-  private isBehind(): boolean {
-    const { applied, isSuspect } = this.options.core;
-    return isSuspect || applied.lsn < (this.durableLsn ?? 0);
+  #isBehind(): boolean {
+    const { applied, isSuspect } = this.#options.core;
+    return isSuspect || applied.lsn < (this.#durableLsn ?? 0);
   }
 
-  private async close(): Promise<void> {
-    this.isClosing = true;
-    clearTimeout(this.timer);
-    clearInterval(this.looking);
-    await this.applying;
-    await this.draining;
-    await this.end();
-    await this.options.core.close();
-    this.options.ledgerPort?.close();
-    this.options.port.close();
+  async #close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#looking);
+    await this.#applying;
+    await this.#draining;
+    await this.#end();
+    await this.#options.core.close();
+    this.#options.ledgerPort?.close();
+    this.#options.port.close();
   }
 
-  private tellState(): void {
-    const { applied, rebuildCount } = this.options.core;
-    this.tell({
+  #tellState(): void {
+    const { applied, rebuildCount } = this.#options.core;
+    this.#tell({
       kind: "state",
       state: {
         appliedLsn: applied.lsn,
-        durableLsn: this.durableLsn ?? 0,
+        durableLsn: this.#durableLsn ?? 0,
         outcomeCount: applied.outcomeCount,
         rebuildCount,
-        failure: this.failure,
+        failure: this.#failure,
       },
     });
   }
 
-  private tell(message: FromStore): void {
-    this.options.port.postMessage(message, []);
+  #tell(message: FromStore): void {
+    this.#options.port.postMessage(message, []);
   }
 }

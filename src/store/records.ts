@@ -57,33 +57,33 @@ export interface StoreRecordsOptions {
 }
 
 export class StoreRecords {
-  private readonly core: StoreCore;
-  private readonly readers: readonly DecisionReader[];
-  private readonly options: StoreRecordsOptions;
-  private readonly spool: DecisionSpool;
-  private drainedAtMs = 0;
-  private retryAtMs = 0;
-  private secondMs = 0;
-  private secondBytes = 0;
-  private busyAtMs = Number.NEGATIVE_INFINITY;
-  private ingestAtMs = 0;
-  private prunedDay = 0;
-  private exportCount = 0;
+  readonly #core: StoreCore;
+  readonly #readers: readonly DecisionReader[];
+  readonly #options: StoreRecordsOptions;
+  readonly #spool: DecisionSpool;
+  #drainedAtMs = 0;
+  #retryAtMs = 0;
+  #secondMs = 0;
+  #secondBytes = 0;
+  #busyAtMs = Number.NEGATIVE_INFINITY;
+  #ingestAtMs = 0;
+  #prunedDay = 0;
+  #exportCount = 0;
 
   constructor(options: StoreRecordsOptions) {
-    this.options = options;
-    this.core = options.core;
-    this.readers = options.rings.map((ring) => new DecisionReader(ring));
-    this.spool = new DecisionSpool(options.spoolDirectory, options.startMs);
+    this.#options = options;
+    this.#core = options.core;
+    this.#readers = options.rings.map((ring) => new DecisionReader(ring));
+    this.#spool = new DecisionSpool(options.spoolDirectory, options.startMs);
   }
 
   /** Whether to empty the rings now: something urgent waits, something for long, or much. */
   isSpoolDue(nowMs: number): boolean {
-    if (nowMs < this.retryAtMs) return false;
-    const used = Math.max(0, ...this.readers.map((reader) => reader.used));
+    if (nowMs < this.#retryAtMs) return false;
+    const used = Math.max(0, ...this.#readers.map((reader) => reader.used));
     if (used > DROP_BYTES / 2) return true;
-    if (used > 0 && nowMs - this.drainedAtMs >= DRAIN_INTERVAL_MS) return true;
-    return used > 0 && this.readers.some((reader) => reader.hasUrgent());
+    if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
+    return used > 0 && this.#readers.some((reader) => reader.hasUrgent());
   }
 
   /**
@@ -91,36 +91,36 @@ export class StoreRecords {
    * Throws when the disk refuses: then the rings keep what they hold.
    */
   emptyRings(nowMs: number): void {
-    this.countBusy(nowMs);
-    const isEmpty = this.readers.every((reader) => reader.used === 0);
-    if (isEmpty || this.spool.bytes >= SPOOL_BYTES_MAX) return;
-    this.drainedAtMs = nowMs;
+    this.#countBusy(nowMs);
+    const isEmpty = this.#readers.every((reader) => reader.used === 0);
+    if (isEmpty || this.#spool.bytes >= SPOOL_BYTES_MAX) return;
+    this.#drainedAtMs = nowMs;
     const parts: Uint8Array[] = [];
-    const positions = this.readers.map((reader) => reader.copy(parts));
+    const positions = this.#readers.map((reader) => reader.copy(parts));
     try {
-      this.spool.put(parts, nowMs);
+      this.#spool.put(parts, nowMs);
     } catch (error) {
-      this.retryAtMs = nowMs + RETRY_INTERVAL_MS;
+      this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
-    for (const [index, reader] of this.readers.entries()) reader.release(positions[index]!);
+    for (const [index, reader] of this.#readers.entries()) reader.release(positions[index]!);
   }
 
   /** Quiet: every second. Busy: only what is old, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
-    if (nowMs < this.ingestAtMs) return false;
-    if (this.spool.fileCount === 0) return this.dayOf(nowMs) !== this.prunedDay;
-    const ageMs = nowMs - this.spool.oldestMs;
-    return ageMs >= (this.isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
+    if (nowMs < this.#ingestAtMs) return false;
+    if (this.#spool.fileCount === 0) return this.#dayOf(nowMs) !== this.#prunedDay;
+    const ageMs = nowMs - this.#spool.oldestMs;
+    return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
 
   /** Turns one file of the spool into rows, and once a day takes away what is past its time. */
   async ingest(nowMs: number): Promise<void> {
     try {
-      await this.ingestOne(nowMs);
-      await this.prune(nowMs);
+      await this.#ingestOne(nowMs);
+      await this.#prune(nowMs);
     } catch (error) {
-      this.ingestAtMs = nowMs + RETRY_INTERVAL_MS;
+      this.#ingestAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
   }
@@ -129,41 +129,41 @@ export class StoreRecords {
   async settle(nowMs: number): Promise<void> {
     for (let isFull = true; isFull;) {
       this.emptyRings(nowMs);
-      isFull = this.spool.bytes >= SPOOL_BYTES_MAX;
+      isFull = this.#spool.bytes >= SPOOL_BYTES_MAX;
       // What comes in meanwhile is for the next.
-      for (let left = this.spool.fileCount; left > 0; left--) await this.ingestOne(nowMs);
+      for (let left = this.#spool.fileCount; left > 0; left--) await this.#ingestOne(nowMs);
     }
-    await this.prune(nowMs);
+    await this.#prune(nowMs);
   }
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
     this.emptyRings(nowMs);
-    for (let files = 0; files < CLOSING_FILES_MAX && this.spool.fileCount > 0; files += 1) {
-      await this.ingestOne(nowMs);
+    for (let files = 0; files < CLOSING_FILES_MAX && this.#spool.fileCount > 0; files += 1) {
+      await this.#ingestOne(nowMs);
     }
-    this.spool.close();
+    this.#spool.close();
   }
 
-  private isBusy(nowMs: number): boolean {
-    return nowMs - this.busyAtMs <= 2 * DRAIN_INTERVAL_MS;
+  #isBusy(nowMs: number): boolean {
+    return nowMs - this.#busyAtMs <= 2 * DRAIN_INTERVAL_MS;
   }
 
   /** A second with much to take makes the next ones busy. */
-  private countBusy(nowMs: number): void {
-    if (nowMs - this.secondMs >= DRAIN_INTERVAL_MS) {
-      this.secondMs = nowMs;
-      this.secondBytes = 0;
+  #countBusy(nowMs: number): void {
+    if (nowMs - this.#secondMs >= DRAIN_INTERVAL_MS) {
+      this.#secondMs = nowMs;
+      this.#secondBytes = 0;
     }
-    this.secondBytes += this.readers.reduce((sum, reader) => sum + reader.used, 0);
-    if (this.secondBytes > BUSY_BYTES) this.busyAtMs = nowMs;
+    this.#secondBytes += this.#readers.reduce((sum, reader) => sum + reader.used, 0);
+    if (this.#secondBytes > BUSY_BYTES) this.#busyAtMs = nowMs;
   }
 
-  private async ingestOne(nowMs: number): Promise<void> {
-    if (this.spool.fileCount === 0) return;
+  async #ingestOne(nowMs: number): Promise<void> {
+    if (this.#spool.fileCount === 0) return;
     const startedAt = performance.now();
-    await this.core.write(async (writer) => {
-      const file = this.spool.oldest();
+    await this.#core.write(async (writer) => {
+      const file = this.#spool.oldest();
       if (file === undefined) return;
       const columns: DecisionColumns = emptyColumns();
       if (!(await isSpoolTaken(writer, file.name))) {
@@ -173,13 +173,13 @@ export class StoreRecords {
           await takeSpool(writer, file.name);
         });
         // Of an earlier life: some of it may be past its time already.
-        const cutoffMs = this.cutoffMs(nowMs);
-        if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.prunedDay = 0;
+        const cutoffMs = this.#cutoffMs(nowMs);
+        if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.#prunedDay = 0;
       }
-      this.spool.taken(nowMs);
+      this.#spool.taken(nowMs);
     });
     const tookMs = performance.now() - startedAt;
-    this.ingestAtMs = nowMs + tookMs * (1 + (this.isBusy(nowMs) ? REST_BUSY : REST_QUIET));
+    this.#ingestAtMs = nowMs + tookMs * (1 + (this.#isBusy(nowMs) ? REST_BUSY : REST_QUIET));
   }
 
   /** Commits one event. */
@@ -187,17 +187,17 @@ export class StoreRecords {
     table: Table,
     event: StoreEvents[Table],
   ): Promise<void> {
-    await this.core.write((writer) =>
+    await this.#core.write((writer) =>
       inTransaction(writer, () => insertEvent(writer, table, event)),
     );
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.core.askers.read((asker) => readDecisions(asker, filter));
+    return this.#core.askers.read((asker) => readDecisions(asker, filter));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.core.askers.read(async (asker) => {
+    return this.#core.askers.read(async (asker) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
       const rows = await asker.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true
@@ -213,7 +213,7 @@ export class StoreRecords {
   /** `tenant`: whose rows; undefined for all. */
   exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
     const column = DAY_COLUMNS[view];
-    return this.core.askers.read(async (asker) => {
+    return this.#core.askers.read(async (asker) => {
       const rows = await asker.rows(
         `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
          FROM (${await viewFor(asker, view, tenant)})
@@ -231,8 +231,8 @@ export class StoreRecords {
     tenant: string | undefined,
   ): Promise<Uint8Array> {
     const column = DAY_COLUMNS[view];
-    const path = join(this.options.exportDirectory, `${this.exportCount++}.parquet`);
-    return this.core.askers.read(async (asker) => {
+    const path = join(this.#options.exportDirectory, `${this.#exportCount++}.parquet`);
+    return this.#core.askers.read(async (asker) => {
       try {
         await asker.run(
           `COPY (FROM (${await viewFor(asker, view, tenant)})
@@ -251,12 +251,12 @@ export class StoreRecords {
    * Prunes at most once a day. Rows go at the old end only, whole days, and the database is
    * checkpointed at once: a log that deletes is not left for a restart to replay.
    */
-  private async prune(nowMs: number): Promise<void> {
-    const day = this.dayOf(nowMs);
-    if (day === this.prunedDay) return;
-    await this.core.expire();
-    const cutoffMs = this.cutoffMs(nowMs);
-    await this.core.write(async (writer) => {
+  async #prune(nowMs: number): Promise<void> {
+    const day = this.#dayOf(nowMs);
+    if (day === this.#prunedDay) return;
+    await this.#core.expire();
+    const cutoffMs = this.#cutoffMs(nowMs);
+    await this.#core.write(async (writer) => {
       const [row] = await writer.rows(
         "SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows",
       );
@@ -264,16 +264,16 @@ export class StoreRecords {
         await inTransaction(writer, () => pruneDecisions(writer, cutoffMs));
         await checkpoint(writer);
       }
-      if (this.spool.isGone()) await writer.run("DELETE FROM spool_taken");
-      this.prunedDay = day;
+      if (this.#spool.isGone()) await writer.run("DELETE FROM spool_taken");
+      this.#prunedDay = day;
     });
   }
 
-  private cutoffMs(nowMs: number): number {
-    return (this.dayOf(nowMs) - this.options.decisionsKeptDays) * DAY_MS;
+  #cutoffMs(nowMs: number): number {
+    return (this.#dayOf(nowMs) - this.#options.decisionsKeptDays) * DAY_MS;
   }
 
-  private dayOf(nowMs: number): number {
+  #dayOf(nowMs: number): number {
     return Math.floor(nowMs / DAY_MS);
   }
 }

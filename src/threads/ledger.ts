@@ -75,64 +75,64 @@ function main(port: MessagePort, data: ThreadData): void {
 class LiveTable {
   memory: WebAssembly.Memory;
   /** What the log is folded by, from its first record on, whatever is promoted. */
-  private readonly base: ScoringConfig;
-  private config: ScoringConfig;
-  private readonly seed: bigint;
-  private writer: TableWriter | undefined;
-  private isAnnounced = false;
+  readonly #base: ScoringConfig;
+  #config: ScoringConfig;
+  readonly #seed: bigint;
+  #writer: TableWriter | undefined;
+  #isAnnounced = false;
 
   constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
     this.memory = memory;
-    this.base = config;
-    this.config = config;
-    this.seed = seed;
+    this.#base = config;
+    this.#config = config;
+    this.#seed = seed;
   }
 
   /** Takes the writer's role over an empty memory, or over one that a snapshot has filled. */
   open(isResumed: boolean): void {
-    this.writer = isResumed
-      ? resumeEngineWriter(this.memory, this.seed)
-      : openEngineWriter(this.memory, this.base, this.seed);
+    this.#writer = isResumed
+      ? resumeEngineWriter(this.memory, this.#seed)
+      : openEngineWriter(this.memory, this.#base, this.#seed);
   }
 
   fold(outcome: FoldOutcome): void {
-    this.writer?.fold(outcome);
+    this.#writer?.fold(outcome);
   }
 
   applyStandings(standings: Standings): void {
-    this.writer?.applyStandings(standings);
+    this.#writer?.applyStandings(standings);
   }
 
   markKeyRevoked(agent: string, isRevoked: boolean): void {
-    this.writer?.markKeyRevoked(agent, isRevoked);
+    this.#writer?.markKeyRevoked(agent, isRevoked);
   }
 
   /** A promoted config scores; it plays no part in the fold: the same log, the same table. */
   install(config: ScoringConfig): void {
-    this.writer?.installConfig(config, this.base);
-    this.config = config;
+    this.#writer?.installConfig(config, this.#base);
+    this.#config = config;
   }
 
   fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
     const memory = createEngineMemory();
-    const { base } = this;
-    const writer = openEngineWriter(memory, base, this.seed);
+    const base = this.#base;
+    const writer = openEngineWriter(memory, base, this.#seed);
     return {
       fold: (outcome) => writer.fold(outcome),
       applyStandings: (standings) => writer.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
       publish: () => {
-        if (this.config !== base) writer.installConfig(this.config, base);
+        if (this.#config !== base) writer.installConfig(this.#config, base);
         this.memory = memory;
-        this.writer = writer;
-        if (this.isAnnounced) tell(memory);
+        this.#writer = writer;
+        if (this.#isAnnounced) tell(memory);
       },
     };
   }
 
   /** The table as replay left it; later ones are told. */
   announce(): WebAssembly.Memory {
-    this.isAnnounced = true;
+    this.#isAnnounced = true;
     return this.memory;
   }
 }

@@ -27,59 +27,59 @@ export class Evidence {
   readonly found = new Map<string, Acknowledged>();
   readonly keys = new KeyRecords();
   lsn = 0;
-  private readonly journal: string;
-  private reference = new ReferenceBureau(defaultConfig());
+  readonly #journal: string;
+  #reference = new ReferenceBureau(defaultConfig());
   /** Every outcome, in order of position. */
-  private readonly records: SignedFold[] = [];
-  private chain: Uint8Array = CHAIN_START;
-  private readonly seen = new Set<string>();
+  readonly #records: SignedFold[] = [];
+  #chain: Uint8Array = CHAIN_START;
+  readonly #seen = new Set<string>();
 
   constructor(dataDir: string) {
-    this.journal = join(dataDir, "journal");
+    this.#journal = join(dataDir, "journal");
   }
 
   /** Reads what is new in the journal of a stopped server; returns what is wrong. */
   follow(): string[] {
-    if (!existsSync(this.journal)) return [];
+    if (!existsSync(this.#journal)) return [];
     const wrong: string[] = [];
-    const from = this.lsn === 0 ? {} : { from: { lsn: this.lsn, chain: this.chain } };
+    const from = this.lsn === 0 ? {} : { from: { lsn: this.lsn, chain: this.#chain } };
     const excluded = this.keys.excludedCount;
-    const foldedBefore = this.records.length;
+    const foldedBefore = this.#records.length;
     const visit = (bytes: Buffer, at: number, lsn: number) => {
       if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(payloadOf(bytes, at));
       if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
       const record = decodeOutcome(bytes, at);
       const id = record.idempotencyKey.split("\n").at(-1) ?? "";
-      if (this.found.has(id) || this.seen.has(record.outcomeId)) {
+      if (this.found.has(id) || this.#seen.has(record.outcomeId)) {
         wrong.push(`${id} is in the journal twice`);
       }
-      this.seen.add(record.outcomeId);
+      this.#seen.add(record.outcomeId);
       this.found.set(id, { outcomeId: record.outcomeId, position: lsn });
       const { proof, recordedAtMs } = record;
-      this.records.push({ kid: proof?.kid, recordedAtMs, outcome: foldedOf(record) });
+      this.#records.push({ kid: proof?.kid, recordedAtMs, outcome: foldedOf(record) });
     };
     const mode = { isReadOnly: true, ...from };
-    const { tail } = recoverJournal(nodeFiles, this.journal, visit, mode);
+    const { tail } = recoverJournal(nodeFiles, this.#journal, visit, mode);
     this.lsn = tail.lsn;
-    this.chain = tail.chain;
-    if (this.keys.excludedCount === excluded) this.fold(foldedBefore);
+    this.#chain = tail.chain;
+    if (this.keys.excludedCount === excluded) this.#fold(foldedBefore);
     else {
-      this.reference = new ReferenceBureau(defaultConfig());
-      this.fold(0);
+      this.#reference = new ReferenceBureau(defaultConfig());
+      this.#fold(0);
     }
     return wrong;
   }
 
-  private fold(from: number): void {
-    for (let at = from; at < this.records.length; at++) {
-      const record = this.records[at] as SignedFold;
-      if (!this.keys.excludes(record)) this.reference.fold(record.outcome);
+  #fold(from: number): void {
+    for (let at = from; at < this.#records.length; at++) {
+      const record = this.#records[at] as SignedFold;
+      if (!this.keys.excludes(record)) this.#reference.fold(record.outcome);
     }
   }
 
   /** How many outcomes about `agent` count. */
   outcomesOf(agent: string): number {
-    return this.reference.agents.get(agent)?.outcomes ?? 0;
+    return this.#reference.agents.get(agent)?.outcomes ?? 0;
   }
 
   /** Acknowledged ids that are not where they were promised to be. */
@@ -100,7 +100,7 @@ export class Evidence {
       const told = body as AgentExplanation;
       const now = Date.parse(told.evaluated_at);
       const outcomes = this.outcomesOf(id);
-      const { probability } = this.reference.score(id, null, 0, now);
+      const { probability } = this.#reference.score(id, null, 0, now);
       const distance = Math.abs(told.failure_probability.expected - probability);
       if (told.evidence.outcomes !== outcomes || distance > TOLERANCE) {
         wrong.push(`${id}: ${told.evidence.outcomes} outcomes, expected ${outcomes}`);

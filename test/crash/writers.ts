@@ -21,39 +21,39 @@ export class Writers {
   readonly broken: string[] = [];
   /** Answers other than an acknowledgement, by status. */
   readonly refused = new Map<number, number>();
-  private readonly unanswered: number[] = [];
-  private next = 0;
-  private isStopping = false;
-  private loops: Promise<void>[] = [];
+  readonly #unanswered: number[] = [];
+  #next = 0;
+  #isStopping = false;
+  #loops: Promise<void>[] = [];
 
   start(server: CrashServer): void {
-    this.isStopping = false;
-    this.loops = Array.from({ length: WRITERS }, () => this.write(server));
+    this.#isStopping = false;
+    this.#loops = Array.from({ length: WRITERS }, () => this.#write(server));
   }
 
   /** Lets what is in flight end. Returns at once when the server is gone. */
   async stop(): Promise<void> {
-    this.isStopping = true;
-    await Promise.all(this.loops);
+    this.#isStopping = true;
+    await Promise.all(this.#loops);
   }
 
-  private async write(server: CrashServer): Promise<void> {
-    while (!this.isStopping) {
-      const number = this.unanswered.shift() ?? this.next++;
+  async #write(server: CrashServer): Promise<void> {
+    while (!this.#isStopping) {
+      const number = this.#unanswered.shift() ?? this.#next++;
       try {
-        const isDone = await this.send(server, number);
-        if (!isDone) this.unanswered.push(number);
-        if (isDone && number % REPEAT_EVERY === 0) await this.send(server, number);
+        const isDone = await this.#send(server, number);
+        if (!isDone) this.#unanswered.push(number);
+        if (isDone && number % REPEAT_EVERY === 0) await this.#send(server, number);
         if (!isDone) await new Promise((resolve) => setTimeout(resolve, REFUSED_WAIT_MS));
       } catch {
         // The connection broke: nobody knows whether it was recorded, so it is sent again.
-        if (!this.acknowledged.has(idOf(number))) this.unanswered.push(number);
+        if (!this.acknowledged.has(idOf(number))) this.#unanswered.push(number);
         return;
       }
     }
   }
 
-  private async send(server: CrashServer, number: number): Promise<boolean> {
+  async #send(server: CrashServer, number: number): Promise<boolean> {
     const { status, body } = await server.post("/v1/outcomes", bodyOf(number));
     if (status !== 200 && status !== 201) {
       this.refused.set(status, (this.refused.get(status) ?? 0) + 1);

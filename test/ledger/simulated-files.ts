@@ -25,54 +25,54 @@ export class SimulatedFiles implements FileLayer {
   /** Power is lost before the n-th mutating operation from now. */
   operationsLeft = Infinity;
   isDown = false;
-  private readonly random: () => number;
-  private entries = new Map<string, Inode>();
-  private durableEntries = new Map<string, Inode>();
-  private changes: DirectoryChange[] = [];
-  private open_ = new Map<number, Inode>();
-  private nextDescriptor = 3;
+  readonly #random: () => number;
+  #entries = new Map<string, Inode>();
+  #durableEntries = new Map<string, Inode>();
+  #changes: DirectoryChange[] = [];
+  #open_ = new Map<number, Inode>();
+  #nextDescriptor = 3;
 
   constructor(random: () => number) {
-    this.random = random;
+    this.#random = random;
   }
 
   /** What is left after a power cut. Every descriptor is gone. */
   crash(): void {
-    const kept = Math.floor(this.random() * (this.changes.length + 1));
-    for (const change of this.changes.slice(0, kept)) change(this.durableEntries);
-    this.changes = [];
-    const inodes = new Set(this.durableEntries.values());
+    const kept = Math.floor(this.#random() * (this.#changes.length + 1));
+    for (const change of this.#changes.slice(0, kept)) change(this.#durableEntries);
+    this.#changes = [];
+    const inodes = new Set(this.#durableEntries.values());
     for (const inode of inodes) {
-      inode.durable = this.surviving(inode);
+      inode.durable = this.#surviving(inode);
       inode.current = Buffer.from(inode.durable);
     }
-    this.entries = new Map(this.durableEntries);
-    this.open_.clear();
+    this.#entries = new Map(this.#durableEntries);
+    this.#open_.clear();
     this.isDown = false;
     this.operationsLeft = Infinity;
     this.failure = undefined;
   }
 
-  private surviving(inode: Inode): Buffer {
+  #surviving(inode: Inode): Buffer {
     const { current, durable } = inode;
     if (current.equals(durable)) return durable;
     const sizes = [current.byteLength, durable.byteLength];
     const low = Math.min(...sizes);
     const size =
-      this.random() < 0.6
-        ? (sizes[Math.floor(this.random() * 2)] as number)
-        : low + Math.floor(this.random() * (Math.max(...sizes) - low + 1));
+      this.#random() < 0.6
+        ? (sizes[Math.floor(this.#random() * 2)] as number)
+        : low + Math.floor(this.#random() * (Math.max(...sizes) - low + 1));
     const result = Buffer.alloc(size);
     // Either most sectors made it or few did; both ends matter.
-    const share = this.random();
+    const share = this.#random();
     for (let at = 0; at < size; at += SECTOR_BYTES) {
-      const source = this.random() < share ? current : durable;
+      const source = this.#random() < share ? current : durable;
       source.subarray(at, at + SECTOR_BYTES).copy(result, at);
     }
     return result;
   }
 
-  private mutate(operation: Operation): void {
+  #mutate(operation: Operation): void {
     if (this.isDown) throw errnoError("EIO");
     if (--this.operationsLeft < 0) {
       this.isDown = true;
@@ -85,14 +85,14 @@ export class SimulatedFiles implements FileLayer {
     }
   }
 
-  private inode(descriptor: number): Inode {
-    const inode = this.open_.get(descriptor);
+  #inode(descriptor: number): Inode {
+    const inode = this.#open_.get(descriptor);
     if (inode === undefined) throw errnoError("EBADF");
     return inode;
   }
 
   usedBytes(): number {
-    return [...new Set(this.entries.values())].reduce(
+    return [...new Set(this.#entries.values())].reduce(
       (sum, inode) => sum + inode.current.byteLength,
       0,
     );
@@ -100,7 +100,7 @@ export class SimulatedFiles implements FileLayer {
 
   list(directory: string): string[] {
     const prefix = `${directory}/`;
-    return [...this.entries.keys()]
+    return [...this.#entries.keys()]
       .filter((path) => path.startsWith(prefix))
       .map((path) => path.slice(prefix.length));
   }
@@ -110,31 +110,31 @@ export class SimulatedFiles implements FileLayer {
   }
 
   open(path: string, mode: "read" | "write" | "create"): number {
-    let inode = this.entries.get(path);
+    let inode = this.#entries.get(path);
     if (mode === "create") {
-      this.mutate("open");
+      this.#mutate("open");
       if (inode !== undefined) throw errnoError("EEXIST");
       const made = { current: Buffer.alloc(0), durable: Buffer.alloc(0) };
       inode = made;
-      this.change((entries) => entries.set(path, made));
+      this.#change((entries) => entries.set(path, made));
     }
     if (inode === undefined) throw errnoError("ENOENT");
-    const descriptor = this.nextDescriptor++;
-    this.open_.set(descriptor, inode);
+    const descriptor = this.#nextDescriptor++;
+    this.#open_.set(descriptor, inode);
     return descriptor;
   }
 
-  private change(change: DirectoryChange): void {
-    change(this.entries);
-    this.changes.push(change);
+  #change(change: DirectoryChange): void {
+    change(this.#entries);
+    this.#changes.push(change);
   }
 
   close(descriptor: number): void {
-    this.open_.delete(descriptor);
+    this.#open_.delete(descriptor);
   }
 
   size(descriptor: number): number {
-    return this.inode(descriptor).current.byteLength;
+    return this.#inode(descriptor).current.byteLength;
   }
 
   read(
@@ -144,14 +144,14 @@ export class SimulatedFiles implements FileLayer {
     length: number,
     position: number,
   ): number {
-    const part = this.inode(descriptor).current.subarray(position, position + length);
+    const part = this.#inode(descriptor).current.subarray(position, position + length);
     target.set(part, offset);
     return part.byteLength;
   }
 
   write(descriptor: number, parts: readonly Uint8Array[], position: number): number {
-    this.mutate("write");
-    const inode = this.inode(descriptor);
+    this.#mutate("write");
+    const inode = this.#inode(descriptor);
     const wanted = Buffer.concat(parts);
     const grown = (bytes: number) => Math.max(0, position + bytes - inode.current.byteLength);
     const room = Math.max(0, this.capacity - this.usedBytes());
@@ -169,31 +169,31 @@ export class SimulatedFiles implements FileLayer {
   }
 
   truncate(descriptor: number, length: number): void {
-    this.mutate("truncate");
-    const inode = this.inode(descriptor);
+    this.#mutate("truncate");
+    const inode = this.#inode(descriptor);
     const result = Buffer.alloc(length);
     inode.current.copy(result, 0, 0, length);
     inode.current = result;
   }
 
   syncData(descriptor: number): void {
-    this.mutate("syncData");
+    this.#mutate("syncData");
     if (this.isSyncIgnored) return;
-    const inode = this.inode(descriptor);
+    const inode = this.#inode(descriptor);
     inode.durable = Buffer.from(inode.current);
   }
 
   syncDirectory(): void {
-    this.mutate("syncDirectory");
+    this.#mutate("syncDirectory");
     if (this.isSyncIgnored) return;
-    for (const change of this.changes) change(this.durableEntries);
-    this.changes = [];
+    for (const change of this.#changes) change(this.#durableEntries);
+    this.#changes = [];
   }
 
   rename(from: string, to: string): void {
-    this.mutate("rename");
-    if (!this.entries.has(from)) throw errnoError("ENOENT");
-    this.change((entries) => {
+    this.#mutate("rename");
+    if (!this.#entries.has(from)) throw errnoError("ENOENT");
+    this.#change((entries) => {
       const inode = entries.get(from);
       if (inode === undefined) return;
       entries.delete(from);
@@ -206,8 +206,8 @@ export class SimulatedFiles implements FileLayer {
   }
 
   remove(path: string): void {
-    this.mutate("rename");
-    this.change((entries) => entries.delete(path));
+    this.#mutate("rename");
+    this.#change((entries) => entries.delete(path));
   }
 }
 

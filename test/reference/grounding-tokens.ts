@@ -117,63 +117,63 @@ export function tokensOf(text: string): Token[] {
 
 class Scan {
   readonly tokens: Token[] = [];
-  private readonly units: Unit[];
-  private at = 0;
-  private sentence = 0;
-  private sentenceTokens = 0;
-  private isInitial = true;
-  private stop: "none" | "mark" | "space" | "opened" | "line" = "none";
+  readonly #units: Unit[];
+  #at = 0;
+  #sentence = 0;
+  #sentenceTokens = 0;
+  #isInitial = true;
+  #stop: "none" | "mark" | "space" | "opened" | "line" = "none";
 
   constructor(units: Unit[]) {
-    this.units = units;
-    while (this.at < units.length && this.tokens.length < TOKENS_MAX) this.step();
+    this.#units = units;
+    while (this.#at < units.length && this.tokens.length < TOKENS_MAX) this.#step();
   }
 
-  private unit(ahead = 0): Unit {
-    return this.units[this.at + ahead] ?? END;
+  #unit(ahead = 0): Unit {
+    return this.#units[this.#at + ahead] ?? END;
   }
 
-  private step(): void {
-    const { fold } = this.unit();
-    if (fold === "ignored") this.at += 1;
-    else if (fold === "") this.separator();
-    else if (isDigit(fold)) this.number();
-    else if (IDEOGRAPH.test(fold)) this.ideographs();
-    else this.word();
+  #step(): void {
+    const { fold } = this.#unit();
+    if (fold === "ignored") this.#at += 1;
+    else if (fold === "") this.#separator();
+    else if (isDigit(fold)) this.#number();
+    else if (IDEOGRAPH.test(fold)) this.#ideographs();
+    else this.#word();
   }
 
-  private separator(): void {
-    const { raw } = this.unit();
-    if (STARTERS.has(raw)) this.isInitial = true;
-    if ("\n\r。！？".includes(raw)) this.stop = "line";
-    else if (this.stop !== "line") {
-      if (".!?".includes(raw)) this.stop = "mark";
+  #separator(): void {
+    const { raw } = this.#unit();
+    if (STARTERS.has(raw)) this.#isInitial = true;
+    if ("\n\r。！？".includes(raw)) this.#stop = "line";
+    else if (this.#stop !== "line") {
+      if (".!?".includes(raw)) this.#stop = "mark";
       else if (raw === " " || raw === "\t") {
-        if (this.stop === "mark") this.stop = "space";
-      } else if ('"“(-*'.includes(raw) && this.stop === "space") this.stop = "opened";
+        if (this.#stop === "mark") this.#stop = "space";
+      } else if ('"“(-*'.includes(raw) && this.#stop === "space") this.#stop = "opened";
     }
-    this.at += 1;
+    this.#at += 1;
   }
 
   /** Decides whether the token that begins here begins a sentence too. */
-  private open(starts: boolean): void {
+  #open(starts: boolean): void {
     const isBreak =
-      this.stop === "line" || this.stop === "opened" || (this.stop === "space" && starts);
-    if (isBreak && this.sentenceTokens > 0) {
-      this.sentence += 1;
-      this.sentenceTokens = 0;
+      this.#stop === "line" || this.#stop === "opened" || (this.#stop === "space" && starts);
+    if (isBreak && this.#sentenceTokens > 0) {
+      this.#sentence += 1;
+      this.#sentenceTokens = 0;
     }
-    this.stop = "none";
+    this.#stop = "none";
   }
 
-  private add(start: number, fields: Partial<Token>): void {
-    if (this.sentenceTokens === SENTENCE_TOKENS_MAX) {
-      this.sentence += 1;
-      this.sentenceTokens = 0;
+  #add(start: number, fields: Partial<Token>): void {
+    if (this.#sentenceTokens === SENTENCE_TOKENS_MAX) {
+      this.#sentence += 1;
+      this.#sentenceTokens = 0;
     }
-    this.sentenceTokens += 1;
-    const { sentence } = this;
-    const end = this.units[this.at - 1]!.end;
+    this.#sentenceTokens += 1;
+    const sentence = this.#sentence;
+    const end = this.#units[this.#at - 1]!.end;
     const plain = { isNumber: false, isContent: false, isName: false, isNegation: false };
     const rest = {
       isRefusal: false,
@@ -185,72 +185,72 @@ class Scan {
     };
     this.tokens.push({ ...plain, ...rest, sentence, start, end, ...fields });
     this.tokens.at(-1)!.stem ||= 1;
-    this.isInitial = false;
+    this.#isInitial = false;
   }
 
-  private number(): void {
-    const start = this.unit().at;
-    this.open(true);
+  #number(): void {
+    const start = this.#unit().at;
+    this.#open(true);
     let digits = "";
     for (;;) {
-      const { fold, raw } = this.unit();
+      const { fold, raw } = this.#unit();
       if (isDigit(fold)) digits += fold;
-      else if (".,:".includes(raw) && raw !== "" && isDigit(this.unit(1).fold)) {
+      else if (".,:".includes(raw) && raw !== "" && isDigit(this.#unit(1).fold)) {
         if (raw !== ",") digits += raw;
       } else if (fold !== "ignored") break;
-      this.at += 1;
+      this.#at += 1;
     }
-    this.add(start, { ...numberHashes(digits.slice(0, WORD_MAX)), isNumber: true });
+    this.#add(start, { ...numberHashes(digits.slice(0, WORD_MAX)), isNumber: true });
   }
 
   /** Scripts without spaces: one token per character, hashed with the one before it. */
-  private ideographs(): void {
-    this.open(true);
+  #ideographs(): void {
+    this.#open(true);
     let previous = "";
-    while (IDEOGRAPH.test(this.unit().fold) && this.tokens.length < TOKENS_MAX) {
-      const { fold, at } = this.unit();
+    while (IDEOGRAPH.test(this.#unit().fold) && this.tokens.length < TOKENS_MAX) {
+      const { fold, at } = this.#unit();
       const stem = hashOf(previous + fold);
       previous = fold;
-      this.at += 1;
-      this.add(at, { stem, prefix: stem, isContent: true });
+      this.#at += 1;
+      this.#add(at, { stem, prefix: stem, isContent: true });
     }
   }
 
-  private word(): void {
-    const first = this.unit();
+  #word(): void {
+    const first = this.#unit();
     const isUpper = UPPER.test(first.raw);
-    this.open(isUpper || first.fold.charCodeAt(0) >= 0x590);
-    const isInitial = this.isInitial;
+    this.#open(isUpper || first.fold.charCodeAt(0) >= 0x590);
+    const isInitial = this.#isInitial;
     let word = "";
     let scripts = 0;
     for (;;) {
-      const unit = this.unit();
+      const unit = this.#unit();
       if (isJoined(unit)) {
         word += unit.fold;
         scripts |= isForeign(unit.raw) ? 2 : 1;
       } else if (unit.raw === "'" || unit.raw === "’") {
-        if (!isJoined(this.unit(1))) break;
+        if (!isJoined(this.#unit(1))) break;
         if (word.length > 1) {
-          const isNot = word.endsWith("n") && this.unit(1).fold === "t";
-          if (isNot && !isJoined(this.unit(2))) word += "t";
-          while (isJoined(this.unit()) || /^['’]$/.test(this.unit().raw)) this.at += 1;
+          const isNot = word.endsWith("n") && this.#unit(1).fold === "t";
+          if (isNot && !isJoined(this.#unit(2))) word += "t";
+          while (isJoined(this.#unit()) || /^['’]$/.test(this.#unit().raw)) this.#at += 1;
           break;
         }
       } else if (unit.fold !== "ignored") break;
-      this.at += 1;
+      this.#at += 1;
     }
-    this.addWord(first.at, word.slice(0, WORD_MAX), isUpper && !isInitial, scripts === 3);
+    this.#addWord(first.at, word.slice(0, WORD_MAX), isUpper && !isInitial, scripts === 3);
   }
 
-  private addWord(start: number, word: string, isCapital: boolean, isMixed: boolean): void {
+  #addWord(start: number, word: string, isCapital: boolean, isMixed: boolean): void {
     const digits = numberWords.get(word);
     if (digits !== undefined) {
-      this.add(start, { ...numberHashes(digits), isNumber: true, isMixed });
+      this.#add(start, { ...numberHashes(digits), isNumber: true, isMixed });
       return;
     }
     const stem = stemOf(word);
     const isContent = word.length > 1 && !stopWords.has(word);
-    this.add(start, {
+    this.#add(start, {
       stem: hashOf(stem),
       prefix: hashOf(stem.slice(0, 5)),
       isContent,

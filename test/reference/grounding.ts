@@ -127,14 +127,14 @@ export class ReferenceScorer {
       const own = tokens.filter((token) => token.sentence === at);
       const pieces = own.filter((token) => token.isContent || token.isNumber);
       if (pieces.length < 2 || isRefusal(own)) continue;
-      sentences.push(this.scoreSentence(own, documents, known, citations));
+      sentences.push(this.#scoreSentence(own, documents, known, citations));
     }
     const mixed = tokens.filter((token) => token.isMixed).length;
     const tokenCount = tokens.length;
-    return { ...this.aggregate(sentences), tokenCount, sentences, ...citations, mixed };
+    return { ...this.#aggregate(sentences), tokenCount, sentences, ...citations, mixed };
   }
 
-  private aggregate(sentences: ReferenceSentence[]) {
+  #aggregate(sentences: ReferenceSentence[]) {
     if (sentences.length === 0) return { risk: 0, worst: undefined };
     const sorted = sentences.toSorted((a, b) => b.z - a.z);
     const [first, second = first] = sorted.map((each) => each.z) as [number, number?];
@@ -144,7 +144,7 @@ export class ReferenceScorer {
     return { risk, worst: sorted[0] };
   }
 
-  private scoreSentence(
+  #scoreSentence(
     own: Token[],
     documents: ReferenceEvidence[],
     known: Set<number>,
@@ -164,7 +164,7 @@ export class ReferenceScorer {
     );
     const share = (part: number, whole: number) =>
       whole === 0 ? 0 : Math.floor((part * ONE) / whole);
-    const { supported, found } = this.support(own, documents, known, citations);
+    const { supported, found } = this.#support(own, documents, known, citations);
     const covered = own.filter((_token, at) => {
       const pair = (from: number) =>
         from >= 0 &&
@@ -191,7 +191,7 @@ export class ReferenceScorer {
   }
 
   /** Of the weight of distinct stems: found in the best two neighbours, and anywhere. */
-  private support(
+  #support(
     own: Token[],
     documents: ReferenceEvidence[],
     known: Set<number>,

@@ -65,80 +65,80 @@ const SPARE_BYTES = 1024 * 1024;
 
 /** One per ledger thread. */
 export class SnapshotTaker {
-  private readonly options: SnapshotTakerOptions;
-  private port: MessagePort | undefined;
-  private outcomesSaved: number;
-  private triedAtMs: number;
+  readonly #options: SnapshotTakerOptions;
+  #port: MessagePort | undefined;
+  #outcomesSaved: number;
+  #triedAtMs: number;
 
   constructor(options: SnapshotTakerOptions) {
-    this.options = options;
-    this.outcomesSaved = options.outcomesSaved;
-    this.triedAtMs = options.nowMs;
+    this.#options = options;
+    this.#outcomesSaved = options.outcomesSaved;
+    this.#triedAtMs = options.nowMs;
   }
 
   /** Call between batches. Costs nothing most of the time, one copy of the table when due. */
   turn(nowMs: number): void {
-    if (this.options.isRefolding()) return;
-    if (this.port === undefined) {
-      if (this.isDue(nowMs)) this.begin(nowMs);
+    if (this.#options.isRefolding()) return;
+    if (this.#port === undefined) {
+      if (this.#isDue(nowMs)) this.#begin(nowMs);
       return;
     }
     // Under load the ledger never returns to its event loop.
-    const received = receiveMessageOnPort(this.port);
-    if (received !== undefined) this.take(received.message as FromSnapshotWriter);
+    const received = receiveMessageOnPort(this.#port);
+    if (received !== undefined) this.#take(received.message as FromSnapshotWriter);
   }
 
   /** Ends the writing thread once it has finished what it is at. */
   close(): void {
-    this.port?.close();
-    this.port = undefined;
+    this.#port?.close();
+    this.#port = undefined;
   }
 
-  private isDue(nowMs: number): boolean {
-    const { pace, point } = this.options;
-    const fresh = point().outcomes - this.outcomesSaved;
+  #isDue(nowMs: number): boolean {
+    const { pace, point } = this.#options;
+    const fresh = point().outcomes - this.#outcomesSaved;
     if (fresh >= pace.outcomes) return true;
-    return fresh >= pace.outcomesMin && nowMs - this.triedAtMs >= pace.ms;
+    return fresh >= pace.outcomesMin && nowMs - this.#triedAtMs >= pace.ms;
   }
 
-  private begin(nowMs: number): void {
-    this.triedAtMs = nowMs;
-    this.port = this.options.startWriter((detail) => this.fail(detail));
-    this.port.on("message", (message: FromSnapshotWriter) => this.take(message));
-    this.askForRoom(this.port);
+  #begin(nowMs: number): void {
+    this.#triedAtMs = nowMs;
+    this.#port = this.#options.startWriter((detail) => this.#fail(detail));
+    this.#port.on("message", (message: FromSnapshotWriter) => this.#take(message));
+    this.#askForRoom(this.#port);
   }
 
-  private bytesNeeded(): number {
-    const { image, guard, point } = this.options;
+  #bytesNeeded(): number {
+    const { image, guard, point } = this.#options;
     const { keyEvents, sources } = point();
     const rest = encodeKeyEvents(keyEvents).byteLength + encodePlaces(sources).byteLength;
     return image().bytes() + guard.byteCount + rest;
   }
 
-  private askForRoom(port: MessagePort): void {
-    const bytes = Math.ceil(this.bytesNeeded() * SPARE) + SPARE_BYTES;
+  #askForRoom(port: MessagePort): void {
+    const bytes = Math.ceil(this.#bytesNeeded() * SPARE) + SPARE_BYTES;
     port.postMessage({ kind: "room", bytes } satisfies ToSnapshotWriter);
   }
 
-  private take(message: FromSnapshotWriter): void {
-    if (this.port === undefined) return;
+  #take(message: FromSnapshotWriter): void {
+    if (this.#port === undefined) return;
     if (message.kind === "room") {
-      if (this.options.isRefolding()) this.fail("a re-fold began");
-      else if (message.room.byteLength < this.bytesNeeded()) this.askForRoom(this.port);
-      else this.copy(this.port, message.room);
+      if (this.#options.isRefolding()) this.#fail("a re-fold began");
+      else if (message.room.byteLength < this.#bytesNeeded()) this.#askForRoom(this.#port);
+      else this.#copy(this.#port, message.room);
     } else if (message.kind === "written") {
-      this.options.log("snapshot_written", `position ${message.lsn}`);
+      this.#options.log("snapshot_written", `position ${message.lsn}`);
       this.close();
     } else {
-      this.fail(message.detail);
+      this.#fail(message.detail);
     }
   }
 
   /** The one pause: everything of one moment, at the speed of memory. */
-  private copy(port: MessagePort, room: SharedArrayBuffer): void {
+  #copy(port: MessagePort, room: SharedArrayBuffer): void {
     const startedAt = performance.now();
-    const { image, guard, identity } = this.options;
-    const { lsn, chain, outcomes, keyEvents, sources } = this.options.point();
+    const { image, guard, identity } = this.#options;
+    const { lsn, chain, outcomes, keyEvents, sources } = this.#options.point();
     const body = new Uint8Array(room);
     let at = 0;
     for (const part of image().parts()) {
@@ -164,17 +164,17 @@ export class SnapshotTaker {
       keyEventBytes: events.byteLength,
       sourceBytes: places.byteLength,
     };
-    this.outcomesSaved = outcomes;
+    this.#outcomesSaved = outcomes;
     port.postMessage({ kind: "write", header } satisfies ToSnapshotWriter);
     const ms = (performance.now() - startedAt).toFixed(1);
-    this.options.log("snapshot_copied", `${tableBytes} bytes at position ${lsn} in ${ms} ms`);
+    this.#options.log("snapshot_copied", `${tableBytes} bytes at position ${lsn} in ${ms} ms`);
   }
 
   /** Evidence is safe in the journal: a snapshot that fails is tried again when the next is due. */
-  private fail(detail: string): void {
-    if (this.port === undefined) return;
-    this.options.log("snapshot_failed", detail);
-    this.outcomesSaved = this.options.point().outcomes;
+  #fail(detail: string): void {
+    if (this.#port === undefined) return;
+    this.#options.log("snapshot_failed", detail);
+    this.#outcomesSaved = this.#options.point().outcomes;
     this.close();
   }
 }

@@ -62,18 +62,18 @@ async function showOwnRows(
 /** Interrupts the connection once the time is over, until stopped. */
 class Watch {
   isOver = false;
-  private timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
 
   constructor(connection: Connection, timeoutMs: number) {
-    this.timer = setTimeout(() => {
+    this.#timer = setTimeout(() => {
       this.isOver = true;
       connection.interrupt();
-      this.timer = setInterval(() => connection.interrupt(), INTERRUPT_REPEAT_MS);
+      this.#timer = setInterval(() => connection.interrupt(), INTERRUPT_REPEAT_MS);
     }, timeoutMs);
   }
 
   stop(): void {
-    clearTimeout(this.timer);
+    clearTimeout(this.#timer);
   }
 }
 

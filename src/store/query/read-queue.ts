@@ -7,35 +7,35 @@ import { DatabaseSuspect, INTERRUPT_REPEAT_MS, runQuery } from "./query.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
 
 class Lane {
-  private last: Promise<unknown> = Promise.resolve();
-  private running: Connection | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #running: Connection | undefined;
 
   /** Runs `work` behind what waits. It must tell which connection it is about to use. */
   run<T>(work: (use: (connection: Connection) => Connection) => Promise<T>): Promise<T> {
-    const answer = this.last.then(async () => {
+    const answer = this.#last.then(async () => {
       try {
-        return await work((connection) => (this.running = connection));
+        return await work((connection) => (this.#running = connection));
       } finally {
-        this.running = undefined;
+        this.#running = undefined;
       }
     });
-    this.last = answer.catch(() => undefined);
+    this.#last = answer.catch(() => undefined);
     return answer;
   }
 
   /** Ends what runs and what waits now. */
   async stop(): Promise<void> {
     // One interrupt only ends the query that runs now; those in line have to be ended too.
-    const nudge = setInterval(() => this.running?.interrupt(), INTERRUPT_REPEAT_MS);
-    this.running?.interrupt();
-    await this.last;
+    const nudge = setInterval(() => this.#running?.interrupt(), INTERRUPT_REPEAT_MS);
+    this.#running?.interrupt();
+    await this.#last;
     clearInterval(nudge);
   }
 
   /** Whoever asks from now on waits until the returned function is called. */
   hold(): () => void {
     let resume = () => undefined as void;
-    this.last = new Promise<void>((resolve) => {
+    this.#last = new Promise<void>((resolve) => {
       resume = resolve;
     });
     return () => resume();
@@ -43,29 +43,29 @@ class Lane {
 }
 
 export class ReadQueue {
-  private readonly open: () => Promise<Connections>;
-  private readonly suspect: (error: Error) => void;
+  readonly #open: () => Promise<Connections>;
+  readonly #suspect: (error: Error) => void;
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
-  private readonly asking = new Lane();
-  private readonly finding = new Lane();
+  readonly #asking = new Lane();
+  readonly #finding = new Lane();
 
   /** `suspect` is told what speaks against the database instead of a query. */
   constructor(open: () => Promise<Connections>, suspect: (error: Error) => void) {
-    this.open = open;
-    this.suspect = suspect;
+    this.#open = open;
+    this.#suspect = suspect;
   }
 
   /** An analyst's query. `tenant`: whose rows are to be seen; undefined for all. */
   query(sql: string, limits: QueryLimits, tenant: string | undefined): Promise<QueryResult> {
-    return this.asking.run(async (use) => {
-      const connections = await this.open();
+    return this.#asking.run(async (use) => {
+      const connections = await this.#open();
       // What a tenant's query sees is made of temporary views: they end with their connection.
       const own = tenant === undefined ? undefined : await connections.another();
       try {
         return await runQuery(use(own ?? connections.asker), sql, limits, tenant);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
-        this.suspect(error);
+        this.#suspect(error);
         throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
       } finally {
         own?.close();
@@ -75,22 +75,22 @@ export class ReadQueue {
 
   /** Our own reading, in line with the queries and without their limits. */
   read<T>(run: (asker: Connection) => Promise<T>): Promise<T> {
-    return this.asking.run(async (use) => run(use((await this.open()).asker)));
+    return this.#asking.run(async (use) => run(use((await this.#open()).asker)));
   }
 
   /** A small look-up that an answer waits for: no query holds it up. */
   find<T>(run: (finder: Connection) => Promise<T>): Promise<T> {
-    return this.finding.run(async (use) => run(use((await this.open()).finder)));
+    return this.#finding.run(async (use) => run(use((await this.#open()).finder)));
   }
 
   /** Ends what runs and waits. */
   async stop(): Promise<void> {
-    await Promise.all([this.asking.stop(), this.finding.stop()]);
+    await Promise.all([this.#asking.stop(), this.#finding.stop()]);
   }
 
   /** Whoever asks from now on waits until the returned function is called. */
   hold(): () => void {
-    const resume = [this.asking.hold(), this.finding.hold()];
+    const resume = [this.#asking.hold(), this.#finding.hold()];
     return () => {
       for (const each of resume) each();
     };

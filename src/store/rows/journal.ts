@@ -69,14 +69,14 @@ type At<Row> = Row & { position: number };
 
 /** Gathers the rows of one transaction. */
 export class JournalRowBatch {
-  private readonly describe: DescribeRecord;
-  private readonly batches: At<BatchRow>[] = [];
-  private readonly sources: At<SourceRow>[] = [];
-  private readonly audits: At<AuditRow>[] = [];
-  private readonly standings: At<StandingRow>[] = [];
+  readonly #describe: DescribeRecord;
+  readonly #batches: At<BatchRow>[] = [];
+  readonly #sources: At<SourceRow>[] = [];
+  readonly #audits: At<AuditRow>[] = [];
+  readonly #standings: At<StandingRow>[] = [];
 
   constructor(describe: DescribeRecord) {
-    this.describe = describe;
+    this.#describe = describe;
   }
 
   /** Takes a record that is no outcome. */
@@ -86,28 +86,28 @@ export class JournalRowBatch {
     if (batch !== undefined) {
       const { evidenceId, kid, jti, recordedAtMs, body } = batch;
       const digest = bodyDigest(body);
-      this.batches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest: digest });
+      this.#batches.push({ position, evidenceId, kid, jti, recordedAtMs, bodyDigest: digest });
       return;
     }
     if (frameKind(bytes, at) === FRAME_KINDS.standings) {
-      for (const row of standingRows(bytes, at)) this.standings.push({ position, ...row });
+      for (const row of standingRows(bytes, at)) this.#standings.push({ position, ...row });
       return;
     }
-    const { sources = [], audits = [] } = this.describe(bytes, at);
-    for (const row of sources) this.sources.push({ position, ...row });
-    for (const row of audits) this.audits.push({ position, ...row });
+    const { sources = [], audits = [] } = this.#describe(bytes, at);
+    for (const row of sources) this.#sources.push({ position, ...row });
+    for (const row of audits) this.#audits.push({ position, ...row });
   }
 
   /** Appends what was gathered, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
-    await appendEach(connection, "batch_rows", this.batches, (appender, row) => {
+    await appendEach(connection, "batch_rows", this.#batches, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
       appender.appendInstant(row.recordedAtMs);
       for (const text of [row.evidenceId, row.kid, row.jti, row.bodyDigest]) {
         appender.appendVarchar(text);
       }
     });
-    await appendEach(connection, "source_rows", this.sources, (appender, row) => {
+    await appendEach(connection, "source_rows", this.#sources, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
       appender.appendInstant(row.registeredAtMs);
       const { sourceId, tenant, visibility, kind, title, digest, status, registeredBy } = row;
@@ -118,7 +118,7 @@ export class JournalRowBatch {
       appender.appendVarchar(status);
       appender.appendVarchar(registeredBy);
     });
-    await appendEach(connection, "audit_rows", this.audits, (appender, row) => {
+    await appendEach(connection, "audit_rows", this.#audits, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
       appender.appendInstant(row.recordedAtMs);
       const { event, tenant, agent, namespace, kid, detail } = row;
@@ -127,7 +127,7 @@ export class JournalRowBatch {
         else appender.appendVarchar(text);
       }
     });
-    await appendEach(connection, "standing_rows", this.standings, (appender, row) => {
+    await appendEach(connection, "standing_rows", this.#standings, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
       appender.appendVarchar(row.agent);
       if (row.credibility === null) appender.appendNull();
