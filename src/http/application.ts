@@ -13,7 +13,8 @@ import { faultReply } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
 import type { HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
-import type { HttpDependencies, HttpLogger, Services } from "./services.ts";
+import type { ExchangeServices } from "./exchange.ts";
+import type { HttpDependencies, HttpLogger } from "./services.ts";
 import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
@@ -24,7 +25,7 @@ const DEADLINE = /^[0-9]{1,7}$/;
 export class Application implements HttpApplication {
   isDraining = false;
   readonly exactPosts: readonly string[];
-  readonly services: Services;
+  readonly services: ExchangeServices;
   readonly #table: RouteTable;
   readonly #metrics: Metrics;
   readonly #limiter: RateLimiter;
@@ -216,7 +217,7 @@ export class Application implements HttpApplication {
     return { status: reply.status, headers, body: reply.body };
   }
 
-  #makeServices(dependencies: HttpDependencies): Services {
+  #makeServices(dependencies: HttpDependencies): ExchangeServices {
     const pendingCount = () => this.#pendingCount;
     const isDraining = () => this.isDraining;
     return {

@@ -19,8 +19,14 @@ const ANONYMOUS: Principal = {
   isShadow: false,
 };
 
+/** The services, and the application's own steps for an exchange. */
+export interface ExchangeServices extends Services {
+  answer(exchange: Exchange): Reply | Promise<Reply>;
+  refuse(exchange: Exchange, fault: ServiceFault): Reply;
+}
+
 export class Exchange implements Admission {
-  readonly services: Services;
+  readonly services: ExchangeServices;
   readonly head: RequestHead;
   readonly requestId: string;
   /** Index of the route for metrics; one past the last route when none matched. */
@@ -43,7 +49,7 @@ export class Exchange implements Admission {
   readonly #peer: Peer | undefined;
 
   constructor(
-    services: Services,
+    services: ExchangeServices,
     head: RequestHead,
     requestId: string,
     routeIndex: number,

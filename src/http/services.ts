@@ -2,18 +2,15 @@
 import type { Bureau } from "../bureau/bureau.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
-import type { ServiceFault } from "../contract/faults.ts";
 import type { Store } from "../store/store.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
-import type { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { Metrics, Vitals } from "./metrics.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
-import type { Route } from "./route.ts";
-import type { Reply } from "./server/port.ts";
+import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
@@ -78,10 +75,8 @@ export interface Services extends HttpDependencies {
   readonly usage: UsageMeter;
   readonly limiter: RateLimiter;
   readonly requestIds: RequestIds;
-  readonly routes: readonly Route[];
+  readonly routes: readonly RouteDescription[];
   readonly isDraining: boolean;
   /** Asynchronous answers under way. */
   readonly pendingCount: number;
-  answer(exchange: Exchange): Reply | Promise<Reply>;
-  refuse(exchange: Exchange, fault: ServiceFault): Reply;
 }

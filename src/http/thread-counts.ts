@@ -1,7 +1,6 @@
 // What a thread that serves has counted, for the thread that is asked for the whole.
-import type { MetricCounts } from "./metrics.ts";
-import type { Services } from "./services.ts";
-import type { UsageAccount } from "./access/usage.ts";
+import type { MetricCounts, Metrics } from "./metrics.ts";
+import type { UsageAccount, UsageMeter } from "./access/usage.ts";
 
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {
@@ -11,6 +10,13 @@ export interface ThreadCounts {
   gauges?: Readonly<Record<string, number>>;
 }
 
-export function countsOf({ metrics, usage, pendingCount }: Services): ThreadCounts {
+/** What a thread counts with. */
+interface Counters {
+  readonly metrics: Metrics;
+  readonly usage: UsageMeter;
+  readonly pendingCount: number;
+}
+
+export function countsOf({ metrics, usage, pendingCount }: Counters): ThreadCounts {
   return { metrics: metrics.counts(pendingCount), usage: usage.accounts() };
 }

@@ -4,10 +4,8 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
 import { engineDigest, tableImage } from "../engine/image.ts";
-import { createEngineMemory } from "../engine/memory.ts";
-import type { FoldOutcome, Standings } from "../engine/reading.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
-import { openEngineWriter, resumeEngineWriter, type TableWriter } from "../engine/writer.ts";
+import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
@@ -15,7 +13,6 @@ import { segmentsOf } from "../journal/format.ts";
 import { openLedgerCore } from "../ledger/core.ts";
 import { serveLedger } from "../ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
-import type { FreshTable } from "../ledger/refold.ts";
 import { tableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import { SNAPSHOT_PACE, SnapshotTaker } from "../ledger/snapshot/taker.ts";
@@ -65,75 +62,6 @@ function main(port: MessagePort, data: ThreadData): void {
     startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, tell });
   } catch (error) {
     fail(error);
-  }
-}
-
-/**
- * The table that outcomes are folded into. A fresh one starts from the same config and the same
- * seed, so that the same log gives the same bytes; readers are told of it when it takes over.
- */
-class LiveTable {
-  memory: WebAssembly.Memory;
-  /** What the log is folded by, from its first record on, whatever is promoted. */
-  readonly #base: ScoringConfig;
-  #config: ScoringConfig;
-  readonly #seed: bigint;
-  #writer: TableWriter | undefined;
-  #isAnnounced = false;
-
-  constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
-    this.memory = memory;
-    this.#base = config;
-    this.#config = config;
-    this.#seed = seed;
-  }
-
-  /** Takes the writer's role over an empty memory, or over one that a snapshot has filled. */
-  open(isResumed: boolean): void {
-    this.#writer = isResumed
-      ? resumeEngineWriter(this.memory, this.#seed)
-      : openEngineWriter(this.memory, this.#base, this.#seed);
-  }
-
-  fold(outcome: FoldOutcome): void {
-    this.#writer?.fold(outcome);
-  }
-
-  applyStandings(standings: Standings): void {
-    this.#writer?.applyStandings(standings);
-  }
-
-  markKeyRevoked(agent: string, isRevoked: boolean): void {
-    this.#writer?.markKeyRevoked(agent, isRevoked);
-  }
-
-  /** A promoted config scores; it plays no part in the fold: the same log, the same table. */
-  install(config: ScoringConfig): void {
-    this.#writer?.installConfig(config, this.#base);
-    this.#config = config;
-  }
-
-  fresh(tell: (memory: WebAssembly.Memory) => void): FreshTable {
-    const memory = createEngineMemory();
-    const base = this.#base;
-    const writer = openEngineWriter(memory, base, this.#seed);
-    return {
-      fold: (outcome) => writer.fold(outcome),
-      applyStandings: (standings) => writer.applyStandings(standings),
-      markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
-      publish: () => {
-        if (this.#config !== base) writer.installConfig(this.#config, base);
-        this.memory = memory;
-        this.#writer = writer;
-        if (this.#isAnnounced) tell(memory);
-      },
-    };
-  }
-
-  /** The table as replay left it; later ones are told. */
-  announce(): WebAssembly.Memory {
-    this.#isAnnounced = true;
-    return this.memory;
   }
 }
 

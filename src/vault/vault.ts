@@ -12,7 +12,6 @@ import type {
 } from "../contract/sources.ts";
 import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
-import type { VerifyContext } from "../contract/messages.ts";
 import { SOURCES_MAX } from "./sources/catalogue.ts";
 import {
   canonicalBytes,
@@ -28,7 +27,6 @@ import { numbersModel, readNumbers } from "./grounding/tables.ts";
 import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./grounding/indexing.ts";
 import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
-import type { Measured } from "./calibration/labels.ts";
 import type { TextPlace } from "./grounding/index-backlog.ts";
 import { leafHash, MerkleTree } from "./sources/merkle.ts";
 import {
@@ -42,34 +40,9 @@ import {
 import type { Held } from "./sources/records.ts";
 import { SourcePublisher } from "./publisher.ts";
 import { RootSeal } from "./sources/signed-root.ts";
-import type { RootSigner } from "./sources/signed-root.ts";
 import { TenantThresholds } from "./calibration/thresholds.ts";
 import type { VaultMemory } from "./memory.ts";
-
-export type { VaultMemory } from "./memory.ts";
-
-/** Where events become durable; resolves once they are, in order of the calls. */
-export interface SourceJournal {
-  appendEvidence(payload: Uint8Array): Promise<unknown>;
-}
-
-/** Scores labelled texts as `tenant` would be answered, on whatever thread. */
-export type MeasureTexts = (
-  contexts: readonly VerifyContext[],
-  tenant: string,
-) => Promise<(Measured | undefined)[]>;
-
-export interface VaultOptions {
-  /** New and empty: the vault is its one writer. */
-  readonly memory: VaultMemory;
-  readonly journal: SourceJournal;
-  /** Epoch milliseconds. */
-  readonly clock: () => number;
-  readonly signer: RootSigner;
-  readonly measure: MeasureTexts;
-  /** Where large texts are made ready; without it everything is, in place. */
-  readonly indexLater?: IndexLater;
-}
+import type { VaultOptions } from "./options.ts";
 
 const LIST_MAX = 1000;
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { combineDecisions, joinReasons } from "../../src/bureau/decisions/check-handshake.ts";
+import { combineDecisions, joinReasons } from "../../src/bureau/decisions/handshake.ts";
 import { OutcomeIds } from "../../src/bureau/outcomes/ids.ts";
 import { withoutVault } from "../../src/bureau/decisions/provenance.ts";
 import { improvementsFor, writeReasons } from "../../src/bureau/decisions/reasons.ts";

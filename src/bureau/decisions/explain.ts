@@ -7,7 +7,7 @@ import type { AgentReading, Reading } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
-import { maxStakes, roundEffective } from "./check-handshake.ts";
+import { maxStakes, roundEffective } from "./leg.ts";
 import { improvementsFor } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 import { normalizeScore } from "./verify.ts";

@@ -7,7 +7,7 @@ import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.t
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
-import { combineDecisions } from "./check-handshake.ts";
+import { combineDecisions } from "./handshake.ts";
 import { decidePolicy } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 

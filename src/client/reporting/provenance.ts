@@ -1,7 +1,6 @@
 // What an agent wrote and from which sources, told after the fact (SPEC §4.9, post-transaction):
 // asynchronous, and of no consequence for the request that it is about.
 import type { ProvenanceRecord } from "../../contract/decisions.ts";
-import type { TrustRankClient } from "../client.ts";
 import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
 import { asTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
@@ -14,9 +13,14 @@ export type ProvenanceInput = Omit<ProvenanceRecord, "content_hash"> &
     | { readonly content: string | Uint8Array<ArrayBuffer>; readonly content_hash?: never }
   );
 
+/** Where records are sent: a TrustRankClient. */
+export interface ProvenanceRecorder {
+  recordProvenance(record: ProvenanceInput, options: { signal: AbortSignal }): Promise<unknown>;
+}
+
 export interface ProvenanceQueueOptions {
   /** Asked at every attempt. */
-  readonly client: () => TrustRankClient;
+  readonly client: () => ProvenanceRecorder;
   /** Records waiting; the next one is dropped. Default 1,000. */
   readonly queuedMax?: number | undefined;
   /** Attempts per record; default 5. */

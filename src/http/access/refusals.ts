@@ -3,7 +3,9 @@
 // key and no header: a key is named by its id, and only when the id is one of ours.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FaultCode } from "../../contract/faults.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Principal } from "../../contract/messages.ts";
+import type { RequestHead } from "../server/port.ts";
+import type { Keyring } from "./keyring.ts";
 import { parseKey } from "./key-format.ts";
 
 /** Faults that say that somebody may not do what was asked. */
@@ -32,6 +34,20 @@ export interface RefusalSource {
   /** The key that was meant, if there is one with this id, and whose it is. */
   readonly keyId: string | null;
   readonly tenant: string | null;
+}
+
+/** What it reads of a request that was refused: an Exchange. */
+export interface RefusedRequest {
+  readonly head: RequestHead;
+  readonly requestId: string;
+  readonly routeIndex: number;
+  readonly principal: Principal;
+  readonly services: {
+    readonly clock: () => number;
+    readonly keyring: Keyring;
+    readonly routes: readonly { readonly name: string }[];
+  };
+  peerAddress(): string;
 }
 
 /** Denials of one source; the route and the request are those of the first. */
@@ -69,7 +85,7 @@ export class RefusalCounts {
   }
 
   /** Counts what was refused, if the fault is a refused authorisation. */
-  note(exchange: Exchange, code: FaultCode): void {
+  note(exchange: RefusedRequest, code: FaultCode): void {
     if (!CODES.has(code)) return;
     const nowMs = exchange.services.clock();
     const source = sourceOf(exchange, code);
@@ -107,7 +123,7 @@ export function sourceKey({ reason, address, keyId }: RefusalSource): string {
   return `${reason} ${address} ${keyId ?? ""}`;
 }
 
-function sourceOf(exchange: Exchange, code: FaultCode): RefusalSource {
+function sourceOf(exchange: RefusedRequest, code: FaultCode): RefusalSource {
   const address = networkOf(exchange.peerAddress());
   if (code === "unauthenticated") return { ...unknownCaller(exchange), address };
   const { keyId, tenant } = exchange.principal;
@@ -115,7 +131,7 @@ function sourceOf(exchange: Exchange, code: FaultCode): RefusalSource {
 }
 
 /** Why the keyring knew nobody. */
-function unknownCaller({ head, services }: Exchange): Omit<RefusalSource, "address"> {
+function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, "address"> {
   const nobody = { keyId: null, tenant: null };
   const { authorization } = head;
   if (authorization === undefined) return { reason: "no_key", ...nobody };

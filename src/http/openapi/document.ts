@@ -5,7 +5,7 @@ import { FAULTS } from "../../contract/faults.ts";
 import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import { SCHEMAS } from "./schemas.ts";
 import { PROBLEM_MEDIA_TYPE } from "../codec/reply.ts";
-import type { Route, RouteBody, RouteResponse } from "../route.ts";
+import type { RouteBody, RouteDescription, RouteResponse } from "../route-description.ts";
 
 type Json = Record<string, unknown>;
 
@@ -21,7 +21,7 @@ const DESCRIPTION = [
 ].join("\n");
 
 /** The document for `routes`. */
-export function openApiDocument(routes: readonly Route[], version: string): Json {
+export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const item = (paths[route.path] ??= {});
@@ -43,7 +43,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
   };
 }
 
-function operation(route: Route): Json {
+function operation(route: RouteDescription): Json {
   const { access } = route;
   const described: Json = {
     operationId: route.name,
@@ -57,7 +57,7 @@ function operation(route: Route): Json {
   return described;
 }
 
-function parameters(route: Route): Json[] {
+function parameters(route: RouteDescription): Json[] {
   const found = /\{(\w+)\}/.exec(route.path);
   const schema = { type: "string" };
   const inPath = found === null ? [] : [{ name: found[1], in: "path", required: true, schema }];
@@ -80,7 +80,7 @@ function requestBody(body: RouteBody): Json {
   return { required: true, description: `At most ${body.bytesMax} bytes`, content };
 }
 
-function responses(route: Route): Json {
+function responses(route: RouteDescription): Json {
   const described: Json = {};
   for (const [status, response] of Object.entries(route.responses)) {
     described[status] = { description: response.description, content: contentOf(response) };

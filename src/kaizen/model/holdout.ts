@@ -3,7 +3,17 @@ import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { logLossOf } from "./metrics.ts";
 import { coefficientsOf, rowDeviation, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
-import type { RowContext } from "./slices.ts";
+
+/** Where rows belong besides their agents. */
+export interface RowContext {
+  /** Stakes as a decision could know them; 0 where it could not. */
+  stakes: Float64Array;
+  /** 1 where the stakes were known before the outcome. */
+  stakesKnown: Uint8Array;
+  /** Number of the subject's namespace, an index of `namespaceNames`. */
+  namespaces: Uint32Array;
+  namespaceNames: readonly string[];
+}
 
 /** A stretch of settled outcomes, in order of time. Clusters are any numbering of the agents. */
 export interface Evidence {

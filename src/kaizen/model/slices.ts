@@ -1,19 +1,8 @@
 // The parts of a holdout that gate G10 looks at one by one: everything, newcomers, high stakes and
 // each namespace that is large enough. Slices overlap; a row is in every slice that it belongs to.
 import { FEATURES } from "../../contract/vocabulary.ts";
-import type { Evidence } from "./holdout.ts";
+import type { Evidence, RowContext } from "./holdout.ts";
 import { COLUMNS } from "./scorecard.ts";
-
-/** Where rows belong besides their agents. */
-export interface RowContext {
-  /** Stakes as a decision could know them; 0 where it could not. */
-  stakes: Float64Array;
-  /** 1 where the stakes were known before the outcome. */
-  stakesKnown: Uint8Array;
-  /** Number of the subject's namespace, an index of `namespaceNames`. */
-  namespaces: Uint32Array;
-  namespaceNames: readonly string[];
-}
 
 export interface Slice {
   name: string;

@@ -14,7 +14,7 @@ import type { AttackCast } from "../gates/attacks.ts";
 import type { Evidence } from "../model/holdout.ts";
 import { appendRow, createRows } from "../model/scorecard.ts";
 import { namespaceOf } from "../model/slices.ts";
-import type { RowContext } from "../model/slices.ts";
+import type { RowContext } from "../model/holdout.ts";
 
 /** Index of `none` in SIGNATURES. */
 const UNSIGNED = 0;

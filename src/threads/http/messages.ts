@@ -9,7 +9,7 @@ import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import type { LedgerInvitation } from "../../ledger/join.ts";
 import type { Finding } from "../../vault/assessment/findings.ts";
-import type { VaultMemory } from "../../vault/vault.ts";
+import type { VaultMemory } from "../../vault/memory.ts";
 
 /** What a further thread is started with. */
 export interface HttpThreadData {

@@ -13,7 +13,7 @@ import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
-import type { VaultMemory } from "../../vault/vault.ts";
+import type { VaultMemory } from "../../vault/memory.ts";
 
 /** What the composition root gives each thread. */
 export interface ScoringWorkerData {

@@ -10,7 +10,7 @@ import type { Finding } from "../../vault/assessment/findings.ts";
 import { inParts } from "../../vault/grounding/indexing.ts";
 import type { IndexLater, ReadyText } from "../../vault/grounding/indexing.ts";
 import type { Measured } from "../../vault/calibration/labels.ts";
-import type { MeasureTexts } from "../../vault/vault.ts";
+import type { MeasureTexts } from "../../vault/options.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
 const WORKER = new URL("./worker.ts", import.meta.url).href;

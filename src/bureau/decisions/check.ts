@@ -1,0 +1,55 @@
+// The use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
+import type { CheckRequest, CheckResponse } from "../../contract/messages.ts";
+import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { CallContext } from "../bureau.ts";
+import { openTimes } from "../services.ts";
+import type { BureauServices } from "../services.ts";
+import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
+import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { writeReasons } from "./reasons.ts";
+import { findReserved } from "./test-agents.ts";
+
+/** One agent at given stakes. A promise only for the reserved agent `slow`. */
+export function check(
+  services: BureauServices,
+  request: CheckRequest,
+  call: CallContext,
+): CheckResponse | Promise<CheckResponse> {
+  const { subject, stakes } = request;
+  const measured = services.engine.check(subject, stakes, openTimes(services));
+  const reserved = findReserved(subject, services.environment.isReservedEnabled);
+  const reading = reserved === undefined ? measured : reserved.reading;
+  const reasons: string[] = [];
+  const codes: ReasonCode[] = [];
+  if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
+  const response: CheckResponse = {
+    request_id: call.requestId,
+    subject,
+    stakes,
+    allowed: reading.decisionIndex <= OPEN_MAX,
+    decision: DECISIONS[reading.decisionIndex]!,
+    effective_score: roundEffective(reading.scoreEffective),
+    tier: TIERS[reading.tierIndex]!,
+    reasons,
+    reason_codes: codes,
+    max_stakes: maxStakes(reading),
+    config_version: services.engine.configVersion(measured.configNumber),
+    evaluated_at: services.times.evaluatedAt,
+    expires_at: services.times.expiresAt,
+  };
+  if (reading.regimeIndex >= 0) response.regime = REGIMES[reading.regimeIndex]!;
+  logLeg(services, call, reading, {
+    kindIndex: KIND_CHECK,
+    legIndex: LEG_FORWARD,
+    subject,
+    viewer: "",
+    stakes,
+    reasonCodes: codes,
+    decisionIndex: reading.decisionIndex,
+    configVersion: response.config_version,
+    isReserved: reserved !== undefined,
+  });
+  if (reserved === undefined || reserved.delayMs === 0) return response;
+  return services.environment.delay(reserved.delayMs).then(() => response);
+}

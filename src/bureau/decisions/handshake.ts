@@ -1,0 +1,80 @@
+// The use case of `POST /v1/handshake` (SPEC §2.4, §2.5): two legs into one decision. The combining
+// rule is `max`, and only here.
+import type { HandshakeRequest, HandshakeResponse } from "../../contract/messages.ts";
+import { DECISIONS } from "../../contract/vocabulary.ts";
+import type { CallContext } from "../bureau.ts";
+import { openTimes } from "../services.ts";
+import type { BureauServices } from "../services.ts";
+import { leg, OPEN_MAX } from "./leg.ts";
+import { KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { findReserved } from "./test-agents.ts";
+
+/** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */
+export function combineDecisions(first: number, second: number): number {
+  return first > second ? first : second;
+}
+
+/** Both directions for the same stakes. A promise only when a party is the reserved `slow`. */
+export function handshake(
+  services: BureauServices,
+  request: HandshakeRequest,
+  call: CallContext,
+): HandshakeResponse | Promise<HandshakeResponse> {
+  const { initiator, counterparty, stakes } = request;
+  const measured = services.engine.handshake(initiator, counterparty, stakes, openTimes(services));
+  const isEnabled = services.environment.isReservedEnabled;
+  const reservedCounterparty = findReserved(counterparty, isEnabled);
+  const reservedInitiator = findReserved(initiator, isEnabled);
+  const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
+  const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
+
+  const forwardLeg = leg(counterparty, stakes, forward);
+  const backwardLeg = leg(initiator, stakes, backward);
+  const decisionIndex = combineDecisions(forward.decisionIndex, backward.decisionIndex);
+  const response: HandshakeResponse = {
+    request_id: call.requestId,
+    initiator,
+    counterparty,
+    stakes,
+    a_to_b: forwardLeg,
+    b_to_a: backwardLeg,
+    decision: DECISIONS[decisionIndex]!,
+    connected: decisionIndex <= OPEN_MAX,
+    reasons: joinReasons(forwardLeg.reasons, backwardLeg.reasons),
+    config_version: services.engine.configVersion(measured[0].configNumber),
+    evaluated_at: services.times.evaluatedAt,
+    expires_at: services.times.expiresAt,
+  };
+  const answered = {
+    kindIndex: KIND_HANDSHAKE,
+    stakes,
+    decisionIndex,
+    configVersion: response.config_version,
+  };
+  logLeg(services, call, forward, {
+    ...answered,
+    legIndex: LEG_FORWARD,
+    subject: counterparty,
+    viewer: initiator,
+    reasonCodes: forwardLeg.reason_codes,
+    isReserved: reservedCounterparty !== undefined,
+  });
+  logLeg(services, call, backward, {
+    ...answered,
+    legIndex: LEG_BACKWARD,
+    subject: initiator,
+    viewer: counterparty,
+    reasonCodes: backwardLeg.reason_codes,
+    isReserved: reservedInitiator !== undefined,
+  });
+  const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
+  return delayMs === 0 ? response : services.environment.delay(delayMs).then(() => response);
+}
+
+/** SPEC §2.5: combined reasons are those of both legs, each sentence once, a_to_b first. */
+export function joinReasons(first: readonly string[], second: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const reason of first) joined.push(reason);
+  for (const reason of second) if (!joined.includes(reason)) joined.push(reason);
+  return joined;
+}

@@ -1,0 +1,40 @@
+// One direction of a decision as the wire carries it (SPEC §2.4), shared by check and handshake.
+import type { Leg } from "../../contract/messages.ts";
+import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
+import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import { writeReasons } from "./reasons.ts";
+
+export const CONNECT = DECISIONS.indexOf("connect");
+/** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
+export const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
+
+/** SPEC §2.8 leaves the scale open: 300-850, fractional; hundredths are far below its noise. */
+export function roundEffective(score: number): number {
+  return Math.round(score * 100) / 100;
+}
+
+/** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
+export function maxStakes(reading: Reading): number | null {
+  const stakesMax = reading.stakesMax;
+  return stakesMax === Number.POSITIVE_INFINITY ? null : Math.floor(stakesMax * 10_000) / 10_000;
+}
+
+/** The leg of one reading at these stakes. */
+export function leg(subject: string, stakes: number, reading: Reading): Leg {
+  const reasons: string[] = [];
+  const codes: ReasonCode[] = [];
+  // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
+  if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
+  const scored: Leg = {
+    subject,
+    effective_score: roundEffective(reading.scoreEffective),
+    tier: TIERS[reading.tierIndex]!,
+    decision: DECISIONS[reading.decisionIndex]!,
+    reasons,
+    reason_codes: codes,
+    max_stakes: maxStakes(reading),
+  };
+  if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;
+  return scored;
+}

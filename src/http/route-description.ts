@@ -1,0 +1,49 @@
+// The description of a route as data, which the matcher, the guards, the metrics and the OpenAPI
+// document all read. Apart from its handler, so that none of them depends on a request.
+import type { Scope } from "../contract/vocabulary.ts";
+import type { RateClass } from "./access/rate-limits.ts";
+
+/** `none`: open to all. `key`: any valid key. Else the scope the key must hold (or `admin`). */
+export type Access = Scope | "none" | "key";
+
+/** A route without its handler: everything that can be written down. */
+export interface RouteDescription {
+  /** Operation id and metrics label. */
+  readonly name: string;
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  /**
+   * Exact path, or a prefix and one `{parameter}`: the last part, where it may hold slashes, or
+   * followed by more, where they must be percent-encoded.
+   */
+  readonly path: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly rateClass?: RateClass;
+  readonly body?: RouteBody;
+  /** Query parameters by name, with what they mean. Asynchronous or `GET` routes only. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Status -> what it carries. Problems are common to all routes and not listed. */
+  readonly responses: Readonly<Record<number, RouteResponse>>;
+  /** Answered in the callback that completed the body; holds for all reads of scores. */
+  readonly isSynchronous: boolean;
+  /** True where `Accept` is not negotiated: probes and scrapers send all sorts. */
+  readonly isFixedFormat?: boolean;
+  /** Longest an asynchronous answer may take before it is `deadline_exceeded`. */
+  readonly deadlineMs?: number;
+}
+
+export interface RouteBody {
+  /** `batch`: a document that is an array, or lines. */
+  readonly kind: "document" | "ndjson" | "batch";
+  readonly bytesMax: number;
+  /** Name of the schema in the OpenAPI document. */
+  readonly schema: string;
+}
+
+export interface RouteResponse {
+  readonly description: string;
+  /** Name of the schema; absent for text. */
+  readonly schema?: string;
+  /** Media type when it is not negotiated. */
+  readonly mediaType?: string;
+}
