@@ -12,7 +12,7 @@ import type { LabelledRow } from "./grounding-rows.ts";
 /** Clean texts that may draw a doubt, and that may be called hallucinated. */
 export const ALPHA_LO = 0.05;
 export const ALPHA_HI = 0.01;
-/** provenance.md 5: what holds where too few clean sources are known. */
+/** What holds where too few clean sources are known (provenance 5). */
 const TAU_LO = Math.round(0.9 * ONE);
 const TAU_HI = Math.round(1.9 * ONE);
 

@@ -1,11 +1,13 @@
 // The house rules as a test over the tree itself: who may import whom (the table of
-// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, one title per README.
+// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, citations of docs/, one
+// title per README.
 // Function length is the linter's job, unused exports and packages are knip's.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { describe, expect, it } from "vitest";
+import { citationsIn, numberedHeadings } from "./_citations.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const IGNORED = new Set(["node_modules", "build", ".git", "local", "coverage"]);
@@ -43,7 +45,7 @@ const IS_PURE = /^src\/kaizen\/(model|gates|credibility|report)\//;
 const TOP_LEVEL = new Set(
   (
     "package.json package-lock.json tsconfig.json asconfig.json vitest.config.ts knip.json " +
-    "assembly src bench data test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
+    "assembly src bench data docs test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
   ).split(" "),
 );
 
@@ -232,6 +234,19 @@ describe("the tree", () => {
     }
     const source = code.filter((path) => /^src\/.*(?<!\.d)\.ts$/.test(path));
     expect(source.filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it("cites only sections that docs/ has", () => {
+    const pages = files.filter((path) => /^docs\/(contract|design\/\w+)\.md$/.test(path));
+    const sections = new Map(
+      pages.map((path) => [path, numberedHeadings(readFileSync(join(ROOT, path), "utf8"))]),
+    );
+    const offences = [...texts].flatMap(([path, text]) =>
+      citationsIn(text)
+        .filter(({ page, section }) => sections.get(page)?.has(section) !== true)
+        .map(({ page, section }) => `${path}: ${page} ${section}`),
+    );
+    expect(offences).toEqual([]);
   });
 
   it("keeps the top level fixed", () => {

@@ -1,4 +1,4 @@
-// Reporters' keys as a use case (evidence design §1.5): registration with proof of possession,
+// Reporters' keys as a use case (evidence 1.5): registration with proof of possession,
 // rotation with overlap, revocation. Every change is durable in the journal before it holds.
 import type { Principal } from "../../contract/messages.ts";
 import { ServiceFault } from "../../contract/faults.ts";

@@ -1,4 +1,4 @@
-// One request body with its `X-JWS-Signature` (evidence design §1.2): the checks in their order,
+// One request body with its `X-JWS-Signature` (evidence 1.2): the checks in their order,
 // cheap ones first, the signature itself last. Each refusal has a code of its own. What the replay
 // guard knows of the signed id is asked behind all of them, in the ledger: only who proved that the
 // reporter signed is told of an earlier receipt or puts a contradiction on record.

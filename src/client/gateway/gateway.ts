@@ -1,4 +1,4 @@
-// TrustGateway: section 8 of the specification as a library. Answers every request with allowed or
+// TrustGateway: the client side of SPEC §8 as a library. Answers every request with allowed or
 // not, from the cache or from one call of at most 100 ms, and never throws: where there is no
 // verdict the fail policy of the tool level decides, visibly.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";

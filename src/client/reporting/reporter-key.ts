@@ -1,4 +1,4 @@
-// Registering a signing key (evidence design §1.5): the service gives a nonce, whoever holds the
+// Registering a signing key (evidence 1.5): the service gives a nonce, whoever holds the
 // key signs it, and from then on outcomes of that agent can be signed with it.
 import { malformed } from "../transport.ts";
 import {

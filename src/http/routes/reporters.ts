@@ -1,4 +1,4 @@
-// Routes of reporters' signing keys (evidence design §1.5): a nonce to sign, registration, list and
+// Routes of reporters' signing keys (evidence 1.5): a nonce to sign, registration, list and
 // revocation. The agent identifier stands percent-encoded in the path.
 import type { ReporterKeys } from "../../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../../contract/faults.ts";

@@ -1,4 +1,4 @@
-// What the vault says of one request's content and citations (provenance.md 4 and 5). Exact
+// What the vault says of one request's content and citations (provenance 4 and 5). Exact
 // findings come first and may be hard failures; the grounding score can only raise doubt. Runs in
 // the callback of the reply: no waiting, bounded work, one finding out.
 import { hash } from "node:crypto";

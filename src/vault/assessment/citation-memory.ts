@@ -1,4 +1,4 @@
-// Replay of content under other sources (provenance.md 4, H6): which sources a content digest came
+// Replay of content under other sources (provenance 4, H6): which sources a content digest came
 // with last, per tenant, and since when. One table for all threads, of a fixed size, that forgets:
 // a miss proves nothing, a hit is exact enough to ask for a second look. Threads may write the same
 // entry at once; its check word then turns it into a miss.

@@ -1,4 +1,4 @@
-// Split conformal thresholds (provenance.md 5): the scores of clean texts that played no part in
+// Split conformal thresholds (provenance 5): the scores of clean texts that played no part in
 // the fit say where a false alarm begins.
 
 /** A threshold and what it rests on. */

@@ -1,4 +1,4 @@
-// Near-duplicates of texts recorded as false or retracted (provenance.md 4, H5): MinHash of
+// Near-duplicates of texts recorded as false or retracted (provenance 4, H5): MinHash of
 // 5-word shingles, 16 bands of 8 rows to find candidates, confirmed at an estimated Jaccard of 0.8.
 // In shared memory, written by one thread: signatures, and a table from band hashes to them.
 import { hashWord } from "./tables.ts";

@@ -1,4 +1,4 @@
-// Identifiers of published works that a source id may be (provenance.md 4, H3): which scheme it
+// Identifiers of published works that a source id may be (provenance 4, H3): which scheme it
 // claims, and whether it can exist at all. Check digits and shapes only; nothing is looked up.
 
 /** `valid`: could exist. `malformed`: cannot. `doubtful`: unusual; registries hold exceptions. */
