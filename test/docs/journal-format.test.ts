@@ -113,8 +113,8 @@ test("the frame, the commit and the gap", () => {
   expect(sizeOf(gap)).toBe(GAP_BYTES);
   const lost = { firstLost: 5, lastLost: 6, bytesLost: 70 };
   const cut = encodeGap(lost, 1, SIGNATURE, CHAIN_START);
-  const told = ["first", "last", "bytes"].map((name) => readField(gap, cut, FRAME_BYTES, name));
-  expect(told).toEqual([5, 6, 70]);
+  const stated = ["first", "last", "bytes"].map((name) => readField(gap, cut, FRAME_BYTES, name));
+  expect(stated).toEqual([5, 6, 70]);
   expect(readField(gap, cut, FRAME_BYTES, "Ed25519")).toBe(SIGNATURE.toString("hex"));
 });
 
@@ -169,9 +169,9 @@ test("a signed batch and standings", () => {
   const agents = [{ agent: "agent://a/b", flags: 8, credibility: 0.5, cluster: 3 }];
   const batch = { isInForce: true, stakesHigh: 9, agents, computedFrom: 11 };
   const [part] = encodeStandings(batch, NO_STANDINGS);
-  const told = ["version", "flags", "count", "position", "stakes"].map((name) =>
+  const stated = ["version", "flags", "count", "position", "stakes"].map((name) =>
     readField(head, part!, 0, name),
   );
-  expect(told).toEqual([1, 1, 1, 11, 9]);
+  expect(stated).toEqual([1, 1, 1, 11, 9]);
   expect(part!.toString("utf8", sizeOf(head) + 12)).toBe("agent://a/b");
 });

@@ -43,8 +43,8 @@ describe("docs/reference/errors.md", () => {
 
   it("has every fault code once, with its status", () => {
     const statuses = Object.entries(FAULTS).map(([code, { status }]) => `${code} ${status}`);
-    const told = rows.map(([code, status]) => `${plain(code!)} ${status}`);
-    expect(told.toSorted()).toEqual(statuses.toSorted());
+    const stated = rows.map(([code, status]) => `${plain(code!)} ${status}`);
+    expect(stated.toSorted()).toEqual(statuses.toSorted());
   });
 });
 
@@ -57,9 +57,9 @@ describe("docs/reference/reason-codes.md", () => {
   });
 
   it("has their sentences", () => {
-    const told = reasons.map(([, sentence]) => sentence!.split(" / "));
-    expect(told.map((sentences) => sentences.map(filledIn))).toEqual(
-      told.map((sentences, index) =>
+    const stated = reasons.map(([, sentence]) => sentence!.split(" / "));
+    expect(stated.map((sentences) => sentences.map(filledIn))).toEqual(
+      stated.map((sentences, index) =>
         sentences.map((_, at) => sentenceOf(index, sentences.length > 1 && at === 0)),
       ),
     );
@@ -123,9 +123,9 @@ describe("docs/reference/metrics.md", () => {
   it("has every audit event that the view names", () => {
     const rows = readFileSync(join(ROOT, "src/store/rows/journal.ts"), "utf8");
     const [, columns] = /\n {6}\[\n {8}"event",\n([^]*?)\n {6}\]/.exec(rows)!;
-    const [, told] = page.split("## Audit events");
+    const [, stated] = page.split("## Audit events");
     const names = (text: string) => text.match(/\b[a-z_]+\.[a-z]+\b/g) ?? [];
-    expect(sorted(names(told!))).toEqual(sorted(names(columns!)));
+    expect(sorted(names(stated!))).toEqual(sorted(names(columns!)));
   });
 });
 

@@ -49,17 +49,17 @@ afterAll(async () => {
 
 test("every metric stands on its page, with its type and labels, and no other", () => {
   const page = readPage("docs/reference/metrics.md");
-  const told = rowsUnder(page, "## Metrics").map(
+  const stated = rowsUnder(page, "## Metrics").map(
     ([name, type, labels]) => [plain(name!), type!, labels!.replaceAll("`", "")] as const,
   );
   const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
     ([, name, type]) => `${name} ${type}`,
   );
-  const known = told.map(([name, type]) => `${name} ${type}`);
+  const known = stated.map(([name, type]) => `${name} ${type}`);
   expect(types.filter((line) => !known.includes(line))).toEqual([]);
   const missing = known.filter((line) => !types.includes(line));
   expect(missing.filter((line) => !LATER.has(line.split(" ")[0]!))).toEqual([]);
-  for (const [name, , labels] of told) {
+  for (const [name, , labels] of stated) {
     const sample = new RegExp(`^${name}(?:\\{(.*)\\})? `, "m").exec(text);
     if (sample === null) continue;
     const found = [...(sample[1] ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label);
@@ -72,8 +72,8 @@ test("every file of the data directory stands on its page", () => {
   const patterns = paths.map(
     (path) => new RegExp(`^${path.replaceAll(".", "\\.").replaceAll("<n>", "[0-9a-f]+")}$`),
   );
-  const isTold = (file: string) => patterns.some((pattern) => pattern.test(file));
-  expect(files.filter((file) => !isTold(file) && !file.endsWith(".tmp"))).toEqual([]);
+  const isListed = (file: string) => patterns.some((pattern) => pattern.test(file));
+  expect(files.filter((file) => !isListed(file) && !file.endsWith(".tmp"))).toEqual([]);
   const rare = /quarantine|broken|snap-|\.spool|watches\/k|\.wal$|state\.json/;
   const isFound = (index: number) => files.some((file) => patterns[index]!.test(file));
   expect(paths.filter((path, index) => !rare.test(path) && !isFound(index))).toEqual([]);
