@@ -1,6 +1,5 @@
 // The house rules as a test over the tree itself: who may import whom (the table of
-// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, citations of docs/, one
-// title per README.
+// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, what the pages name.
 // Function length is the linter's job, unused exports and packages are knip's.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -8,6 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { describe, expect, it } from "vitest";
 import { citationsIn, numberedHeadings } from "./_citations.ts";
+import { danglingLinks, missingPaths } from "./_pages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const IGNORED = new Set(["node_modules", "build", ".git", "local", "coverage"]);
@@ -45,9 +45,17 @@ const IS_PURE = /^src\/kaizen\/(model|gates|credibility|report)\//;
 const TOP_LEVEL = new Set(
   (
     "package.json package-lock.json tsconfig.json asconfig.json vitest.config.ts knip.json " +
-    "assembly src bench data docs test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
+    "assembly src bench data test docs examples " +
+    "README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md LICENSE"
   ).split(" "),
 );
+const TOP_LEVEL_ALSO = new Set(["deploy", "clients"]);
+
+/** Pages that are read to the end are short. */
+const PAGE_LINES_MAX: Readonly<Record<string, number>> = {
+  "README.md": 120,
+  "ARCHITECTURE.md": 200,
+};
 
 /**
  * The outside world (time, chance, environment, exit) enters through these files alone. The client
@@ -86,6 +94,7 @@ function listFiles(folder: string): string[] {
 
 const files = listFiles(".");
 const code = files.filter((path) => /^(src|assembly|bench|test|data)\/.*\.ts$/.test(path));
+const pages = files.filter((path) => path.endsWith(".md"));
 const texts = new Map(code.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
 
 interface Import {
@@ -251,7 +260,11 @@ describe("the tree", () => {
 
   it("keeps the top level fixed", () => {
     const strangers = readdirSync(ROOT).filter(
-      (name) => !name.startsWith(".") && !IGNORED.has(name) && !TOP_LEVEL.has(name),
+      (name) =>
+        !name.startsWith(".") &&
+        !IGNORED.has(name) &&
+        !TOP_LEVEL.has(name) &&
+        !TOP_LEVEL_ALSO.has(name),
     );
     expect(strangers).toEqual([]);
     expect([...TOP_LEVEL].filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
@@ -264,5 +277,27 @@ describe("the tree", () => {
       return prose.match(/^# .+$/gm)?.length !== 1;
     });
     expect(offences).toEqual([]);
+  });
+
+  it("links only to pages, files and headings that exist", () => {
+    expect(pages.flatMap((page) => danglingLinks(ROOT, page))).toEqual([]);
+  });
+
+  it("names only paths that exist in its pages", () => {
+    expect(pages.flatMap((page) => missingPaths(ROOT, page))).toEqual([]);
+  });
+
+  it.each(Object.entries(PAGE_LINES_MAX))("keeps %s within %i lines", (page, linesMax) => {
+    const lines = readFileSync(join(ROOT, page), "utf8").split("\n").length - 1;
+    expect(lines).toBeLessThanOrEqual(linesMax);
+  });
+
+  it("lists every file that states an invariant in ARCHITECTURE.md", () => {
+    const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
+    const stating = code.filter(
+      (path) => IN_SOURCE.test(path) && /INVARIANT( \(.+?\))?:/.test(texts.get(path)!),
+    );
+    expect(stating.length).toBeGreaterThan(0);
+    expect(stating.filter((path) => !architecture.includes(`(${path})`))).toEqual([]);
   });
 });
