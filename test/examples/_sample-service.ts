@@ -29,11 +29,14 @@ export interface SampleService {
 }
 
 /** Starts it on a free loopback port. */
-export async function startSampleService(): Promise<SampleService> {
+export async function startSampleService(
+  environment: Record<string, string> = {},
+): Promise<SampleService> {
   const dataDir = await mkdtemp(path.join(tmpdir(), "trustrank-examples-"));
   const started = startCommand(["serve", "--port", "0", "--data-dir", dataDir, "--json"], {
     TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
     TRUSTRANK_KAIZEN: "off",
+    ...environment,
   });
   const { url: baseUrl } = JSON.parse(await started.firstLine) as { url: string };
   const env = {
