@@ -46,7 +46,7 @@ beforeAll(async () => {
   const refused = await fetch(`${service.baseUrl}/v1/usage`, {
     headers: { Authorization: "Bearer not-a-key" },
   });
-  expect(refused.status).toBe(401);
+  if (refused.status !== 401) throw new Error(`a wrong key got ${refused.status}`);
   // Decisions and refusals get to the store a moment after their answers.
   const settled = async () => {
     expect(await countOf("SELECT count(*) FROM decisions")).toBe(DECISIONS);
@@ -61,7 +61,7 @@ afterAll(() => service.stop());
 it("has the queries that its README lists", async () => {
   const readme = await readFile(path.join(ROOT, "examples/README.md"), "utf8");
   const listed = [...readme.matchAll(/`analyst\/([\w-]+\.sql)`/g)].map(([, name]) => name);
-  expect(listed.toSorted()).toEqual(names.toSorted());
+  expect(new Set(listed)).toEqual(new Set(names));
 });
 
 it.each(names)("%s gives rows, and says how it is run", async (name) => {
@@ -92,7 +92,7 @@ it("joins decisions with how it went", async () => {
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(DECISIONS);
   const observed = await column("calibration.sql", "observed");
   expect([observed.at(0), observed.at(-1)]).toEqual([0, 1]);
-  expect((await column("losses-by-verdict.sql", "verdict")).toSorted()).toContain("QUARANTINE");
+  expect(await column("losses-by-verdict.sql", "verdict")).toContain("QUARANTINE");
 });
 
 it("runs by the command that the heads name", async () => {
