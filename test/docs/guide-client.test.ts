@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, type SampleService, startSampleService } from "../examples/_sample-service.ts";
-import { exampleBody, fencesOf, GUIDES, placeOf, readPage } from "./_pages.ts";
+import { exampleBody, fencesOf, GUIDES, placeOf, readPage } from "./_fences.ts";
 
 /** Inside the package, so that `trustrank/client` is this very tree. */
 const FOLDER = path.join(ROOT, "build/guide");

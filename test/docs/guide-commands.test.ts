@@ -2,7 +2,7 @@
 // real service with the sample history: every one ends well and prints something.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SampleService, startSampleService } from "../examples/_sample-service.ts";
-import { type Fence, fencesOf, GUIDES, placeOf, readPage } from "./_pages.ts";
+import { type Fence, fencesOf, GUIDES, placeOf, readPage } from "./_fences.ts";
 
 const isShell = ({ language, notRun }: Fence) => language === "sh" && notRun === undefined;
 const blocks = GUIDES.flatMap(fencesOf).filter(isShell);

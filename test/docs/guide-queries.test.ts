@@ -11,7 +11,7 @@ import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
 import { openTable, principalOf } from "../store/_decisions.ts";
 import { LIMITS, openJournal } from "../store/_fixtures.ts";
-import { type Fence, exampleBody, fencesOf, GUIDES, placeOf } from "./_pages.ts";
+import { type Fence, exampleBody, fencesOf, GUIDES, placeOf } from "./_fences.ts";
 
 const SAMPLE = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
 
