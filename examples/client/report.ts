@@ -2,6 +2,7 @@
 // back. A call reported again counts once; `flush` belongs into the shutdown.
 // Run: npm run -s example examples/client/report.ts
 import { outcomeReport, TrustRankClient } from "trustrank/client";
+import { aiSdkOutcomes } from "trustrank/client/ai-sdk";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;
@@ -13,8 +14,12 @@ const report = outcomeReport({
   onDrop: ({ why, error }) => console.error("not reported:", why, error?.code),
 });
 
-// A framework's callback after a tool ran calls this; see the table of adapters.
-report({ toolName: "delivery", callId: "call-1", isSuccess: true });
+// For generateText, streamText and ToolLoopAgent of the AI SDK, which calls it after a tool ran:
+const settings = { onToolExecutionEnd: aiSdkOutcomes(report) };
+const toolCall = { toolName: "delivery", toolCallId: "call-1" };
+settings.onToolExecutionEnd({ toolCall, toolOutput: { type: "tool-result" } });
+
+// Any other framework:
 report({ toolName: "delivery", callId: "call-2", isSuccess: false });
 report({ toolName: "delivery", callId: "call-2", isSuccess: false });
 report({ toolName: "clock", callId: "call-3", isSuccess: true });
