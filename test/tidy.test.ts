@@ -93,7 +93,7 @@ function listFiles(folder: string): string[] {
 }
 
 const files = listFiles(".");
-const code = files.filter((path) => /^(src|assembly|bench|test|data)\/.*\.ts$/.test(path));
+const code = files.filter((path) => /^(src|assembly|bench|test|data|examples)\/.*\.ts$/.test(path));
 const pages = files.filter((path) => path.endsWith(".md"));
 const texts = new Map(code.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
 
@@ -233,7 +233,7 @@ describe("the tree", () => {
     const manifest = readFileSync(join(ROOT, "package.json"), "utf8");
     const entries = [...manifest.matchAll(/\b(?:src|bench)\/[\w/-]+\.ts\b/g)].map(([path]) => path);
     const reached = new Set<string>();
-    const waiting = [...entries, ...code.filter((path) => /^(bench|data)\//.test(path))];
+    const waiting = [...entries, ...code.filter((path) => /^(bench|data|examples)\//.test(path))];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       if (reached.has(path) || !texts.has(path)) continue;
       reached.add(path);
