@@ -1,4 +1,5 @@
-// Everything that other threads need to assess, in one object to hand over as it is.
+// Shared memory of the vault: everything that other threads need to assess, in one object that can
+// be sent as it is.
 import { createCatalogueMemory } from "./sources/catalogue.ts";
 import type { CatalogueMemory } from "./sources/catalogue.ts";
 import { createCitationMemory } from "./assessment/citation-memory.ts";
@@ -17,7 +18,7 @@ export interface VaultMemory {
   readonly thresholds: SharedArrayBuffer;
   readonly pins: SharedArrayBuffer;
   readonly indexBacklog: SharedArrayBuffer;
-  /** Where the records of late texts are read; empty without a journal on disk. */
+  /** Directory of the journal with the records of the backlog; empty without a journal on disk. */
   readonly journal: string;
 }
 

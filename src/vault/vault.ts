@@ -1,6 +1,7 @@
-// The evidence vault: registers, reads and revokes sources. Texts are made ready first, events are
-// journaled, then applied once durable, in order; a replay applies the same events to an empty
-// vault. Records live here, in the one thread that writes; what a verify needs is in shared memory.
+// Vault of sources (`EvidenceVault` of the contract): registers, reads and revokes them. Texts are
+// prepared first, events are journaled, then applied once durable, in order; a replay applies the
+// same events to an empty vault. Records live here, in the one thread that writes; the facts for a
+// verify are in shared memory.
 import type {
   EvidenceItem,
   EvidenceList,
@@ -48,14 +49,14 @@ const LIST_MAX = 1000;
 
 const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
-/** The vault of one process. `replay` comes before the first call of anything else. */
+/** The vault of one process. Calls of `replay` precede the first call of anything else. */
 export class Vault implements EvidenceVault {
   readonly memory: VaultMemory;
   readonly #options: VaultOptions;
   readonly #shelf: SourcePublisher;
   readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
-  /** By place in the chain; a record that a later one replaced is gone. */
+  /** By place in the chain; undefined where a later record replaced it. */
   readonly #byIndex: (Held | undefined)[] = [];
   readonly #tree = new MerkleTree();
   readonly #seal: RootSeal;
@@ -75,7 +76,7 @@ export class Vault implements EvidenceVault {
     return this.#held.size;
   }
 
-  /** Bytes of memory that indexes of texts ever took; what was given back is used again first. */
+  /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
   get indexBytes(): number {
     return this.#shelf.indexBytes;
   }
@@ -87,7 +88,8 @@ export class Vault implements EvidenceVault {
 
   /**
    * Applies one event of the journal, at start; with the `place` of its record its text is indexed
-   * later (late-texts.ts). Throws when it is of an unknown version.
+   * later (grounding/index-backlog.ts).
+   * @throws Error when the event is of an unknown version.
    */
   replay(payload: Uint8Array, place?: TextPlace): void {
     const left = place && leaveForLater(payload, place);
@@ -107,8 +109,9 @@ export class Vault implements EvidenceVault {
 
   /**
    * Registers sources, all or none by validity; resolves once durable. Repeating a registration
-   * changes nothing. Throws ServiceFault `insufficient_scope` for a public source by anyone but an
-   * administrator, `invalid_request` when digest and text disagree, `overloaded` when full.
+   * changes nothing.
+   * @throws ServiceFault `insufficient_scope` for a public source without `admin`,
+   *   `invalid_request` when digest and text disagree, `overloaded` when the vault is full.
    */
   async register(
     items: readonly EvidenceItem[],
@@ -134,7 +137,10 @@ export class Vault implements EvidenceVault {
     );
   }
 
-  /** Revokes a source until it is registered anew; resolves once durable. Repeating is harmless. */
+  /**
+   * Revokes a source until it is registered anew; resolves once durable. Repeating is harmless.
+   * @throws ServiceFault `not_found`, or `insufficient_scope` for a public source without `admin`.
+   */
   async revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord> {
     const held = this.#find(sourceId, by.tenant);
     const isOwn = held.visibility === "tenant" || by.isAdmin;
@@ -146,7 +152,10 @@ export class Vault implements EvidenceVault {
     return recordOf(await this.#append({ ...event, ...changes, state: "revoked" }, undefined));
   }
 
-  /** The newest record as this tenant sees it, with its proof. Throws `not_found`. */
+  /**
+   * The newest record as visible to this tenant, with its proof.
+   * @throws ServiceFault `not_found`.
+   */
   read(sourceId: string, tenant: string): EvidenceProof {
     const held = this.#find(sourceId, tenant);
     const { root, tree_size, jws } = this.root();
@@ -175,7 +184,7 @@ export class Vault implements EvidenceVault {
     });
   }
 
-  /** Keeps what people found of these texts; resolves once durable, with what follows from it. */
+  /** Stores labels of these texts; resolves once durable, with the thresholds that follow. */
   async label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult> {
     const { tenant, keyId: registrar } = by;
     const measured = await this.#options.measure(items, tenant);
@@ -189,7 +198,7 @@ export class Vault implements EvidenceVault {
     return { ...this.thresholds(tenant), items: labelledItems(measured) };
   }
 
-  /** How texts of each kind are judged for this tenant. */
+  /** Thresholds of each kind of text for this tenant. */
   thresholds(tenant: string): ThresholdList {
     return this.#labels.list(tenant);
   }
@@ -211,7 +220,7 @@ export class Vault implements EvidenceVault {
     return before !== undefined && isRepeat(before, event);
   }
 
-  /** Texts made ready: in place while that is quick, else on another thread. */
+  /** Prepares texts: in place while that is quick, else on another thread. */
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
@@ -223,7 +232,7 @@ export class Vault implements EvidenceVault {
     return new Map(withText.map((event, at) => [event, ready[at]!]));
   }
 
-  /** Part by part; what is ready already is given back when a later part fails. */
+  /** Part by part; frees the prepared texts when a later part fails. */
   async #makeReadyLater(texts: readonly TextToIndex[], later: IndexLater): Promise<ReadyText[]> {
     const ready: ReadyText[] = [];
     try {

@@ -1,6 +1,6 @@
-// What the vault says of one request's content and citations (provenance.md 4 and 5). Exact
-// findings come first and may be hard failures; the grounding score can only raise doubt. Runs in
-// the callback of the reply: no waiting, bounded work, one finding out.
+// Assessment of one request's content and citations (provenance.md 4 and 5). Exact findings come
+// first and may be hard failures; the grounding score can only raise doubt. Runs in the callback of
+// the reply: no waiting, bounded work, one finding out.
 import { hash } from "node:crypto";
 
 import type { VerifyContext } from "../../contract/messages.ts";
@@ -35,14 +35,14 @@ import { TenantThresholds } from "../calibration/thresholds.ts";
 import type { VaultMemory } from "../memory.ts";
 
 /**
- * Units of text times documents with text that are scored on the spot: 1 to 2 ms at the 12 to 24 ns
- * per unit that bench:grounding measures. What is larger is reported as not assessed.
+ * Most work that is scored in place, in units of text times documents with text: 1 to 2 ms at the
+ * 12 to 24 ns per unit that bench:grounding measures. Larger texts are reported as not assessed.
  */
 export const INLINE_WORK_MAX = 65_536;
-/** The same for a thread of a batch, which keeps nobody else waiting. */
+/** The same for a thread of a batch, where no other request waits. */
 export const BATCH_WORK_MAX = 1_048_576;
 
-/** Assesses in one thread; takes a grounding scratch of its own. */
+/** Assessor of one thread; takes a grounding scratch of its own. */
 export class VaultAssessor {
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
@@ -55,7 +55,9 @@ export class VaultAssessor {
   readonly #workMax: number;
   readonly #late: BacklogIndexer | undefined;
 
-  /** `readRecord`: where texts are read that are not indexed yet; without, others make them. */
+  /**
+   * @param readRecord reads texts that are not indexed yet; without it other threads index them.
+   */
   constructor(
     memory: VaultMemory,
     clock: () => number,
@@ -73,7 +75,7 @@ export class VaultAssessor {
     this.#late = BacklogIndexer.open(memory, readRecord);
   }
 
-  /** One finding for what the request says of its content and sources, as `tenant` may see it. */
+  /** One finding for the content and the sources of a request, as visible to `tenant`. */
   assess(context: VerifyContext, tenant: string): Finding {
     const { content, content_hash, cited_sources } = context;
     if (content === undefined && content_hash === undefined && cited_sources === undefined) {
@@ -97,7 +99,7 @@ export class VaultAssessor {
     }
   }
 
-  /** The score and kind of a text, for labels; undefined when there is nothing to compare. */
+  /** Risk and kind of a text, for labels; undefined when there is nothing to compare. */
   measure(context: VerifyContext, tenant: string): Measured | undefined {
     const { cited_sources = [] } = context;
     this.#pin.enter();
@@ -111,8 +113,8 @@ export class VaultAssessor {
   }
 
   /**
-   * The short way for a bureau that registers nothing: sources whose names are beyond doubt are
-   * unknown, and nothing else can be said. Undefined when one is not: then the long way.
+   * Fast path while nothing is registered: sources with valid names are unknown, and no other
+   * finding is possible. Undefined when a name is not valid: the full path then decides.
    */
   #ofEmptyVault(ids: readonly string[]): Finding | undefined {
     const sources: { id: string; status: Status }[] = [];
@@ -154,7 +156,7 @@ export class VaultAssessor {
     }
     // Before the state: a source that is revoked loses its state first, its text second.
     const document = this.#catalogue.documentOf(number);
-    // What someone registered exists, whatever its name looks like.
+    // A registered source exists, whatever its name looks like.
     const state = this.#catalogue.stateOf(number);
     if (state === "active") return { id, status: "SOURCE_VERIFIED", number, document };
     return { id, status: GONE[state], number: NOT_FOUND, document: -1 };
@@ -196,7 +198,7 @@ export class VaultAssessor {
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
-    // In a bureau that registers nothing, an unknown source says nothing of the caller.
+    // While nothing is registered, an unknown source is no sign against the caller.
     if (isUnknown) return allUnknown(cited, this.#catalogue.size > 0);
     const seen = this.#seenBefore(tenant, digest, cited);
     const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
@@ -212,7 +214,7 @@ export class VaultAssessor {
       : finding;
   }
 
-  /** The tenant's own thresholds where its labels allow them, else the shipped ones. */
+  /** The tenant's own thresholds where it has enough labels, else the shipped ones. */
   #tausOf(tenant: string, kind: TextKind) {
     return this.#thresholds.of(tenant, kind) ?? this.#numbers.kinds[kind];
   }
@@ -237,7 +239,7 @@ const GONE = {
   recorded_false: "SOURCE_RECORDED_FALSE",
 } as const;
 
-/** Findings that leave room for a remark. */
+/** Findings that a remark may still follow. */
 const UNDOUBTED: ReadonlySet<string> = new Set(["", "GROUNDING_NOT_EVALUATED"]);
 
 const idOf = ({ id }: Cited) => id;

@@ -1,5 +1,5 @@
-// Identifiers of published works that a source id may be (provenance.md 4, H3): which scheme it
-// claims, and whether it can exist at all. Check digits and shapes only; nothing is looked up.
+// Identifiers of published works as source ids (provenance.md 4, H3): the scheme an id claims, and
+// whether it can exist at all. Check digits and shapes only; nothing is looked up.
 
 /** `valid`: could exist. `malformed`: cannot. `doubtful`: unusual; registries hold exceptions. */
 export type IdentifierStanding = "valid" | "malformed" | "doubtful";
@@ -22,7 +22,7 @@ const DIGEST_LENGTHS = new Map([
   ["sha512", 128],
 ]);
 
-/** Of most ids of a vault's own; shared, like every finding not to be written to. */
+/** Finding of most ids of a vault's own. Shared, so read only, like every finding. */
 const OTHER: IdentifierFinding = { scheme: "other", standing: "valid" };
 const SCHEMES = "isbn issn orcid doi arxiv http https md5 sha1 sha256 sha384 sha512".split(" ");
 /** Schemes by their length. */
@@ -30,7 +30,7 @@ const SCHEMES_BY_LENGTH = Array.from({ length: 7 }, (_, length) =>
   SCHEMES.filter((scheme) => scheme.length === length),
 );
 
-/** Whether one of the schemes stands before the colon, in whatever case. */
+/** Whether one of the schemes precedes the colon, in any case. */
 function mayHaveScheme(id: string, colon: number): boolean {
   for (const scheme of SCHEMES_BY_LENGTH[colon] ?? []) {
     let at = 0;
@@ -42,9 +42,9 @@ function mayHaveScheme(id: string, colon: number): boolean {
 }
 
 /**
- * What a source id says of itself. An id without a known scheme is `other` and valid: vaults name
- * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month; it
- * is asked for those alone.
+ * Checks the form of a source id. An id without a known scheme is `other` and valid: vaults name
+ * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month, and
+ * is called for those alone.
  */
 export function checkIdentifier(id: string, now: () => number): IdentifierFinding {
   const colon = id.indexOf(":");
@@ -117,7 +117,7 @@ export function isArxiv(text: string, nowMs: number): boolean {
 function checkUrl(text: string, now: () => number): IdentifierFinding {
   if (!URL.canParse(text)) return { scheme: "url", standing: "malformed" };
   const url = new URL(text);
-  // Sources inside an enterprise are real too; outside it, nobody can check them.
+  // Sources inside an enterprise are real too; from outside, they cannot be checked.
   if (!isPublicHost(url.hostname)) return { scheme: "url", standing: "doubtful" };
   const host = url.hostname.replace(/^(?:www|dx)\./, "");
   if (host === "doi.org") return checkIdentifier(`doi:${decoded(url.pathname.slice(1))}`, now);
@@ -135,7 +135,10 @@ function decoded(text: string): string {
   }
 }
 
-/** A host that anyone can reach: no bare names, no loopback, private, link-local or test ranges. */
+/**
+ * Whether a host is publicly reachable: no bare names, no loopback, private, link-local or test
+ * ranges.
+ */
 export function isPublicHost(host: string): boolean {
   if (host.startsWith("[")) return /^\[[23][\da-f]{3}:/.test(host) && !host.startsWith("[2001:db8");
   if (/^\d+(?:\.\d+){3}$/.test(host)) return isPublicAddress(host.split(".").map(Number));
