@@ -38,7 +38,7 @@ async function openAssessor(sources: number): Promise<VaultAssessor> {
   const memory = createVaultMemory();
   const vault = new Vault({
     memory,
-    journal: { appendEvidence: () => Promise.resolve() },
+    journal: { appendSource: () => Promise.resolve() },
     clock: Date.now,
     signer: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
     measure: () => Promise.resolve([]),

@@ -16,7 +16,7 @@ export interface VaultMemory {
   readonly tainted: MinHashMemory;
   readonly citations: SharedArrayBuffer;
   readonly thresholds: SharedArrayBuffer;
-  readonly pins: SharedArrayBuffer;
+  readonly epochs: SharedArrayBuffer;
   readonly indexBacklog: SharedArrayBuffer;
   /** Directory of the journal with the records of the backlog; empty without a journal on disk. */
   readonly journal: string;
@@ -30,7 +30,7 @@ export function createVaultMemory(journal = ""): VaultMemory {
     tainted: createMinHashMemory(),
     citations: createCitationMemory(),
     thresholds: createThresholdMemory(),
-    pins: createEpochMemory(),
+    epochs: createEpochMemory(),
     indexBacklog: createBacklogMemory(),
     journal,
   };

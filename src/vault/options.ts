@@ -7,7 +7,7 @@ import type { RootSigner } from "./sources/signed-root.ts";
 
 /** Journal of the vault's events. Resolves once the event is durable, in order of the calls. */
 export interface SourceJournal {
-  appendEvidence(payload: Uint8Array): Promise<unknown>;
+  appendSource(payload: Uint8Array): Promise<unknown>;
 }
 
 /** Scores labelled texts as for an answer to `tenant`, on any thread. */

@@ -22,15 +22,15 @@ export class SourcePublisher {
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
   readonly #retirement: Retirement;
-  readonly #late: IndexBacklog;
+  readonly #backlog: IndexBacklog;
 
   constructor(memory: VaultMemory) {
     this.#writer = new GroundingWriter(memory.grounding);
     this.#writer.install();
     this.#catalogue = new Catalogue(memory.catalogue);
     this.#tainted = new TaintedTexts(memory.tainted);
-    this.#retirement = new Retirement(memory.pins);
-    this.#late = new IndexBacklog(memory.indexBacklog, memory.grounding);
+    this.#retirement = new Retirement(memory.epochs);
+    this.#backlog = new IndexBacklog(memory.indexBacklog, memory.grounding);
   }
 
   /** Sources that still fit. */
@@ -45,7 +45,7 @@ export class SourcePublisher {
 
   /** Texts that are not indexed yet. */
   get backlogCount(): number {
-    return this.#late.left;
+    return this.#backlog.left;
   }
 
   /** Prepares a text in place. */
@@ -92,13 +92,13 @@ export class SourcePublisher {
 
   /** Whether a text has an index and the published version has none. */
   #isBetter(ready: ReadyText | undefined, number: number): boolean {
-    if (ready === undefined || (ready.document === 0 && ready.late === undefined)) return false;
+    if (ready === undefined || (ready.document === 0 && ready.deferred === undefined)) return false;
     return this.#catalogue.documentOf(number) < 0;
   }
 
   #publish(ready: ReadyText | undefined): number {
     try {
-      if (ready?.late !== undefined) return this.#reserve(ready.late);
+      if (ready?.deferred !== undefined) return this.#reserve(ready.deferred);
       return ready === undefined || ready.document === 0
         ? -1
         : this.#writer.publish(ready.document);
@@ -109,9 +109,9 @@ export class SourcePublisher {
     }
   }
 
-  #reserve({ place, bytes }: NonNullable<ReadyText["late"]>): number {
+  #reserve({ place, bytes }: NonNullable<ReadyText["deferred"]>): number {
     const number = this.#writer.reserve();
-    this.#late.add(number, place, bytes);
+    this.#backlog.add(number, place, bytes);
     return number;
   }
 
@@ -145,14 +145,14 @@ export class SourcePublisher {
   #release(document: number): void {
     if (document < 0) return;
     const release = () => this.#retirement.add(() => this.#writer.release(document));
-    if (this.#late.bytesOf(document) === 0) {
+    if (this.#backlog.bytesOf(document) === 0) {
       release();
       return;
     }
     // Readers of this version may still index it. Once they are gone no new build can begin, and
     // once the builds under way have ended its number is free.
     this.#retirement.add(() => {
-      this.#late.strike(document);
+      this.#backlog.strike(document);
       release();
       return true;
     });

@@ -53,7 +53,7 @@ const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 export class Vault implements EvidenceVault {
   readonly memory: VaultMemory;
   readonly #options: VaultOptions;
-  readonly #shelf: SourcePublisher;
+  readonly #publisher: SourcePublisher;
   readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
   /** By place in the chain; undefined where a later record replaced it. */
@@ -66,7 +66,7 @@ export class Vault implements EvidenceVault {
     const { memory } = options;
     this.memory = memory;
     this.#options = options;
-    this.#shelf = new SourcePublisher(memory);
+    this.#publisher = new SourcePublisher(memory);
     const thresholds = new TenantThresholds(memory.thresholds);
     this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
     this.#seal = new RootSeal(options.signer, options.clock);
@@ -78,12 +78,12 @@ export class Vault implements EvidenceVault {
 
   /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
   get indexBytes(): number {
-    return this.#shelf.indexBytes;
+    return this.#publisher.indexBytes;
   }
 
   /** Texts of the journal that are not indexed yet. */
   get backlogCount(): number {
-    return this.#shelf.backlogCount;
+    return this.#publisher.backlogCount;
   }
 
   /**
@@ -104,7 +104,7 @@ export class Vault implements EvidenceVault {
     }
     const event = decodeEvent(payload);
     const text = textOf(event);
-    this.#apply(event, text && this.#shelf.makeReady(text));
+    this.#apply(event, text && this.#publisher.makeReady(text));
   }
 
   /**
@@ -120,7 +120,7 @@ export class Vault implements EvidenceVault {
     const events = items.map((item, at) =>
       eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    if (this.#shelf.room < events.length) {
+    if (this.#publisher.room < events.length) {
       throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
     }
     const ready = await this.#makeReady(events.filter((event) => !this.#isHeld(event)));
@@ -128,7 +128,7 @@ export class Vault implements EvidenceVault {
       events.map(async (event) => {
         const before = this.#heldBefore(event);
         if (before !== undefined && isRepeat(before, event)) {
-          this.#shelf.discard(ready.get(event));
+          this.#publisher.discard(ready.get(event));
           return { record: recordOf(before), isNew: false };
         }
         const held = await this.#append(event, ready.get(event));
@@ -192,7 +192,7 @@ export class Vault implements EvidenceVault {
     const given = { tenant, registrar, at: this.#options.clock(), model };
     const event = labelEventOf(items, measured, given);
     if (event.labels.length > 0) {
-      await this.#options.journal.appendEvidence(encodeLabels(event));
+      await this.#options.journal.appendSource(encodeLabels(event));
       this.#labels.apply(event);
     }
     return { ...this.thresholds(tenant), items: labelledItems(measured) };
@@ -228,7 +228,7 @@ export class Vault implements EvidenceVault {
     const isLater = this.#options.indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
     const ready = isLater
       ? await this.#makeReadyLater(texts, this.#options.indexLater)
-      : texts.map((text) => this.#shelf.makeReady(text));
+      : texts.map((text) => this.#publisher.makeReady(text));
     return new Map(withText.map((event, at) => [event, ready[at]!]));
   }
 
@@ -240,7 +240,7 @@ export class Vault implements EvidenceVault {
         ready.push(...(await later(part)));
       }
     } catch (error) {
-      for (const each of ready) this.#shelf.discard(each);
+      for (const each of ready) this.#publisher.discard(each);
       throw error;
     }
     return ready;
@@ -248,9 +248,9 @@ export class Vault implements EvidenceVault {
 
   async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
     try {
-      await this.#options.journal.appendEvidence(encodeEvent(event));
+      await this.#options.journal.appendSource(encodeEvent(event));
     } catch (error) {
-      this.#shelf.discard(ready);
+      this.#publisher.discard(ready);
       throw error;
     }
     return this.#apply(event, ready);
@@ -261,14 +261,14 @@ export class Vault implements EvidenceVault {
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
     this.#chain = chainHash(previousHash, canonical);
-    const shelved = before && {
+    const published = before && {
       number: before.number,
       isSameContent: isSameContent(before, event),
     };
     const { text: _text, ...members } = event;
     const held: Held = {
       ...members,
-      number: this.#shelf.put(event, shelved, ready),
+      number: this.#publisher.put(event, published, ready),
       index: this.#tree.size,
       previousHash,
       chainHash: this.#chain,

@@ -35,7 +35,7 @@ export function openVault(more: Partial<VaultOptions> = {}) {
   const vault = new Vault({
     memory,
     journal: {
-      appendEvidence: (payload) => {
+      appendSource: (payload) => {
         payloads.push(payload);
         return Promise.resolve();
       },

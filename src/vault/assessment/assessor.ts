@@ -51,9 +51,9 @@ export class VaultAssessor {
   readonly #thresholds: TenantThresholds;
   readonly #clock: () => number;
   readonly #citations: CitationMemory;
-  readonly #pin: EpochGuard;
+  readonly #guard: EpochGuard;
   readonly #workMax: number;
-  readonly #late: BacklogIndexer | undefined;
+  readonly #backlog: BacklogIndexer | undefined;
 
   /**
    * @param readRecord reads texts that are not indexed yet; without it other threads index them.
@@ -69,10 +69,10 @@ export class VaultAssessor {
     this.#scorer = new TextScorer(new GroundingReader(memory.grounding), this.#numbers.citation);
     this.#thresholds = new TenantThresholds(memory.thresholds);
     this.#citations = new CitationMemory(memory.citations);
-    this.#pin = new EpochGuard(memory.pins);
+    this.#guard = new EpochGuard(memory.epochs);
     this.#clock = clock;
     this.#workMax = workMax;
-    this.#late = BacklogIndexer.open(memory, readRecord);
+    this.#backlog = BacklogIndexer.open(memory, readRecord);
   }
 
   /** One finding for the content and the sources of a request, as visible to `tenant`. */
@@ -91,24 +91,24 @@ export class VaultAssessor {
       const unknown = this.#ofEmptyVault(cited_sources);
       if (unknown !== undefined) return unknown;
     }
-    this.#pin.enter();
+    this.#guard.enter();
     try {
       return this.#assessPinned(context, tenant, own ?? content_hash?.slice(7));
     } finally {
-      this.#pin.leave();
+      this.#guard.leave();
     }
   }
 
   /** Risk and kind of a text, for labels; undefined when there is nothing to compare. */
   measure(context: VerifyContext, tenant: string): Measured | undefined {
     const { cited_sources = [] } = context;
-    this.#pin.enter();
+    this.#guard.enter();
     try {
       const cited = cited_sources.map((id) => this.#cite(id, tenant));
       const scored = this.#score(context, cited, this.#textsOf(cited));
       return scored && { kind: scored.kind, risk: scored.reading.risk };
     } finally {
-      this.#pin.leave();
+      this.#guard.leave();
     }
   }
 
@@ -119,7 +119,7 @@ export class VaultAssessor {
   #ofEmptyVault(ids: readonly string[]): Finding | undefined {
     const sources: { id: string; status: Status }[] = [];
     for (const id of ids) {
-      if (checkIdentifier(id, this.#clock).standing !== "valid") return undefined;
+      if (checkIdentifier(id, this.#clock).validity !== "valid") return undefined;
       sources.push({ id, status: "SOURCE_UNKNOWN" });
     }
     return unknownFinding(sources, false);
@@ -151,8 +151,8 @@ export class VaultAssessor {
   #cite(id: string, tenant: string): Cited {
     const number = this.#catalogue.find(tenant, id);
     if (number === NOT_FOUND) {
-      const { standing } = checkIdentifier(id, this.#clock);
-      return { id, status: UNREGISTERED[standing], number, document: -1 };
+      const { validity } = checkIdentifier(id, this.#clock);
+      return { id, status: UNREGISTERED[validity], number, document: -1 };
     }
     // Before the state: a source that is revoked loses its state first, its text second.
     const document = this.#catalogue.documentOf(number);
@@ -174,7 +174,7 @@ export class VaultAssessor {
   #score(context: VerifyContext, cited: readonly Cited[], texts: readonly CitedText[]) {
     const { content, question } = context;
     if (content === undefined || texts.length === 0) return undefined;
-    this.#late?.makeAll(texts);
+    this.#backlog?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
     const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
     const ids = cited.map(idOf);
@@ -192,8 +192,8 @@ export class VaultAssessor {
     const { content } = context;
     const numbers = cited.map(({ number }) => number);
     const texts = content === undefined ? [] : this.#textsOf(cited);
-    const late = this.#late?.workFor(texts) ?? 0;
-    const work = (content?.length ?? 0) * texts.length + late;
+    const deferred = this.#backlog?.workFor(texts) ?? 0;
+    const work = (content?.length ?? 0) * texts.length + deferred;
     const scored = work > this.#workMax ? undefined : this.#score(context, cited, texts);
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);

@@ -106,7 +106,10 @@ export class LabelBook {
 
   /** Thresholds of each kind for this tenant. */
   list(tenant: string): ThresholdList {
-    return { model: this.model, thresholds: TEXT_KINDS.map((kind) => this.#told(tenant, kind)) };
+    return {
+      model: this.model,
+      thresholds: TEXT_KINDS.map((kind) => this.#thresholdOf(tenant, kind)),
+    };
   }
 
   #keptOf(tenant: string, kind: TextKind): Map<string, Kept> {
@@ -128,7 +131,7 @@ export class LabelBook {
     this.#thresholds.set(tenant, kind, taus);
   }
 
-  #told(tenant: string, kind: TextKind): KindThreshold {
+  #thresholdOf(tenant: string, kind: TextKind): KindThreshold {
     const total = this.#tenants.get(tenant)?.get(kind)?.size ?? 0;
     const clean = this.#cleanOf(tenant, kind);
     const own = this.#thresholds.of(tenant, kind);

@@ -47,7 +47,7 @@ export interface ReadyText {
   readonly document: number;
   readonly isStructured: boolean;
   /** Record of a text whose index is built later; `document` is 0 then. */
-  readonly late?: { readonly place: TextPlace; readonly bytes: number };
+  readonly deferred?: { readonly place: TextPlace; readonly bytes: number };
   /** Of a text that taints; undefined too where it is too short for one. */
   readonly signature: Uint32Array | undefined;
 }
@@ -87,6 +87,6 @@ export function leaveForLater(
 ): { event: SourceEvent; ready: ReadyText } | undefined {
   const event = decodeWithoutText(payload);
   if (event?.state !== "active" || isJsonKind(event.kind)) return undefined;
-  const late = { place, bytes: payload.byteLength };
-  return { event, ready: { document: 0, isStructured: false, signature: undefined, late } };
+  const deferred = { place, bytes: payload.byteLength };
+  return { event, ready: { document: 0, isStructured: false, signature: undefined, deferred } };
 }

@@ -1,6 +1,6 @@
 // Statuses of a cited source, from harmless to grave.
 import { NOT_FOUND } from "./catalogue.ts";
-import type { IdentifierStanding } from "./publication-ids.ts";
+import type { IdentifierValidity } from "./publication-ids.ts";
 
 /** The order is the order of reasons. */
 const STATUSES = [
@@ -27,7 +27,7 @@ export interface Cited {
 }
 
 /** Status of an unregistered source, by the form of its identifier. */
-export const UNREGISTERED: Readonly<Record<IdentifierStanding, Status>> = {
+export const UNREGISTERED: Readonly<Record<IdentifierValidity, Status>> = {
   valid: "SOURCE_UNKNOWN",
   doubtful: "SOURCE_DOUBTFUL",
   malformed: "SOURCE_MALFORMED",
