@@ -1,5 +1,5 @@
 // Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
-// is open (SPEC §5.3 leaves it open; readiness and metrics tell a stranger too much).
+// is open (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
 import { openApiDocument } from "../openapi/document.ts";
 import type { Exchange } from "../exchange.ts";
 import { renderMetrics, type Vitals } from "../metrics.ts";
@@ -58,7 +58,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Who we are, for those that sign for us: `aud` of every signature is the service id. */
+/** Identity of the service for signers: `aud` of every signature is the service id. */
 function identity(exchange: Exchange): Reply {
   const { version, reporters } = exchange.services;
   const known = reporters === undefined ? {} : { service_id: reporters.serviceId };
