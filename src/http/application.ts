@@ -121,9 +121,9 @@ export class Application implements HttpApplication {
   }
 
   #limit(exchange: Exchange, rateClass: NonNullable<Route["rateClass"]>): void {
-    const standing = this.#limiter.take(exchange.principal, rateClass, 1);
-    if (standing === undefined) return;
-    const { headers, retryAfterSec } = standing;
+    const rateStatus = this.#limiter.take(exchange.principal, rateClass, 1);
+    if (rateStatus === undefined) return;
+    const { headers, retryAfterSec } = rateStatus;
     exchange.extraHeaders = headers;
     if (retryAfterSec === undefined) return;
     exchange.extraHeaders = [...headers, "Retry-After", String(retryAfterSec)];
@@ -192,7 +192,7 @@ export class Application implements HttpApplication {
   #problem(exchange: Exchange, thrown: unknown): Reply {
     const { path } = exchange.head;
     if (thrown instanceof ServiceFault) {
-      this.services.denials?.note(exchange, thrown.code);
+      this.services.refusals?.note(exchange, thrown.code);
       return faultReply(thrown, path, exchange.requestId);
     }
     this.#logger.error("request failed", {

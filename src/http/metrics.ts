@@ -8,7 +8,7 @@ const STATUS_FIRST = 100;
 const STATUS_COUNT = 500;
 
 /** Health figures of the service for a scrape; gauges become `trustrank_<name>`. */
-export interface Vitals {
+export interface HealthFigures {
   configVersion: string;
   agents: number;
   gauges?: Readonly<Record<string, number>>;
@@ -59,7 +59,7 @@ export class Metrics {
 export function renderMetrics(
   routeNames: readonly string[],
   threads: readonly MetricCounts[],
-  vitals: Vitals | undefined,
+  health: HealthFigures | undefined,
 ): string {
   const sum = (pick: (counts: MetricCounts) => number) =>
     threads.reduce((total, counts) => total + pick(counts), 0);
@@ -90,11 +90,11 @@ export function renderMetrics(
       sum((each) => each.pending),
     ),
   );
-  if (vitals !== undefined) {
-    lines.push(...single("agents", "gauge", vitals.agents));
+  if (health !== undefined) {
+    lines.push(...single("agents", "gauge", health.agents));
     lines.push("# TYPE trustrank_config_info gauge");
-    lines.push(`trustrank_config_info{version="${escapeLabel(vitals.configVersion)}"} 1`);
-    for (const [name, value] of Object.entries(vitals.gauges ?? {})) {
+    lines.push(`trustrank_config_info{version="${escapeLabel(health.configVersion)}"} 1`);
+    for (const [name, value] of Object.entries(health.gauges ?? {})) {
       lines.push(...single(name, "gauge", value));
     }
   }

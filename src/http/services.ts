@@ -7,7 +7,7 @@ import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
-import type { Metrics, Vitals } from "./metrics.ts";
+import type { Metrics, HealthFigures } from "./metrics.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
 import type { RouteDescription } from "./route-description.ts";
@@ -46,7 +46,7 @@ export interface HttpDependencies {
   health: HealthProbe;
   version: string;
   /** Health figures for `/metrics`, known to the composition root. */
-  vitals?: () => Vitals;
+  healthFigures?: () => HealthFigures;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   rateLimits?: RateLimits;
@@ -64,7 +64,7 @@ export interface HttpDependencies {
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
   /** Receives refused authorisations, for the audit trail. */
-  denials?: RefusalCounts;
+  refusals?: RefusalCounts;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }

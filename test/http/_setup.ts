@@ -130,7 +130,7 @@ export async function openTestServer(
     logger: { info: log, warn: log, error: log },
     health: { isReady: () => readiness },
     version: "0.0.0-test",
-    vitals: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
+    healthFigures: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
     ...options,
   });
   const makeKey: TestServer["makeKey"] = async (scopes, more = {}) => {

@@ -31,7 +31,7 @@ interface Held {
   recordedMs: number;
 }
 
-interface Untold {
+interface Overflow {
   count: number;
   firstMs: number;
   lastMs: number;
@@ -39,29 +39,29 @@ interface Untold {
 
 export class RefusalAudit {
   /** Refusal counts of the main thread. */
-  readonly book: RefusalCounts;
+  readonly counts: RefusalCounts;
   readonly #options: RefusalAuditOptions;
   readonly #sources = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   readonly #writing = new Set<Promise<void>>();
-  #untold: Untold | undefined;
-  #untoldRecordedMs = Number.NEGATIVE_INFINITY;
+  #overflow: Overflow | undefined;
+  #overflowRecordedMs = Number.NEGATIVE_INFINITY;
   #budget = RECORDS_BURST;
   #budgetMs: number;
 
   constructor(options: RefusalAuditOptions, gatherMs?: number) {
     this.#options = options;
     this.#budgetMs = options.clock();
-    this.book = new RefusalCounts((batch) => this.take(batch), gatherMs);
+    this.counts = new RefusalCounts((batch) => this.take(batch), gatherMs);
     this.#timer = setInterval(() => this.record(), TICK_MS).unref();
   }
 
   /** Takes the refusals of a thread. */
-  take({ counts, untold }: RefusalBatch): void {
+  take({ counts, overflow }: RefusalBatch): void {
     for (const count of counts) this.#hold(count);
-    if (untold > 0) {
+    if (overflow > 0) {
       const nowMs = this.#options.clock();
-      this.#countUntold({ count: untold, firstMs: nowMs, lastMs: nowMs });
+      this.#countOverflow({ count: overflow, firstMs: nowMs, lastMs: nowMs });
     }
     this.record();
   }
@@ -80,24 +80,24 @@ export class RefusalAudit {
         this.#sources.set(key, { waiting: undefined, recordedMs: nowMs });
       } else if (waiting === undefined || nowMs - waiting.firstMs >= REPEAT_MS * 2) {
         // Makes room for others; refusals without a record go into the common count.
-        if (waiting !== undefined) this.#countUntold(waiting);
+        if (waiting !== undefined) this.#countOverflow(waiting);
         this.#sources.delete(key);
       }
     }
-    this.#recordUntold(nowMs);
+    this.#recordOverflow(nowMs);
   }
 
   /** Writes the rest; refusals beyond the budget as one count. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.book.flush();
+    this.counts.flush();
     for (const held of this.#sources.values()) held.recordedMs = Number.NEGATIVE_INFINITY;
     this.record();
     for (const { waiting } of this.#sources.values()) {
-      if (waiting !== undefined) this.#countUntold(waiting);
+      if (waiting !== undefined) this.#countOverflow(waiting);
     }
     this.#sources.clear();
-    this.#untoldRecordedMs = Number.NEGATIVE_INFINITY;
+    this.#overflowRecordedMs = Number.NEGATIVE_INFINITY;
     this.record();
     await Promise.all(this.#writing);
   }
@@ -113,22 +113,22 @@ export class RefusalAudit {
     } else if (this.#sources.size < SOURCES_MAX) {
       const recordedMs = Number.NEGATIVE_INFINITY;
       this.#sources.set(key, { waiting: { ...count }, recordedMs });
-    } else this.#countUntold(count);
+    } else this.#countOverflow(count);
   }
 
-  #countUntold({ count, firstMs, lastMs }: Untold): void {
-    this.#untold ??= { count: 0, firstMs, lastMs };
-    this.#untold.count += count;
-    this.#untold.lastMs = lastMs;
+  #countOverflow({ count, firstMs, lastMs }: Overflow): void {
+    this.#overflow ??= { count: 0, firstMs, lastMs };
+    this.#overflow.count += count;
+    this.#overflow.lastMs = lastMs;
   }
 
   /** Outside the budget, which is used up when there are any. */
-  #recordUntold(nowMs: number): void {
-    if (this.#untold === undefined || nowMs - this.#untoldRecordedMs < REPEAT_MS) return;
+  #recordOverflow(nowMs: number): void {
+    if (this.#overflow === undefined || nowMs - this.#overflowRecordedMs < REPEAT_MS) return;
     const source = { reason: "many" as const, address: "", keyId: null, tenant: null };
-    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#untold }, nowMs));
-    this.#untold = undefined;
-    this.#untoldRecordedMs = nowMs;
+    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#overflow }, nowMs));
+    this.#overflow = undefined;
+    this.#overflowRecordedMs = nowMs;
   }
 
   #earn(nowMs: number): void {
@@ -137,7 +137,7 @@ export class RefusalAudit {
     this.#budgetMs = nowMs;
   }
 
-  #write(event: DenialEvent): void {
+  #write(event: RefusalEvent): void {
     const { append, log } = this.#options;
     const { event: name, at_ms: _, ...fields } = event;
     log.warn(name, fields);
@@ -151,14 +151,14 @@ export class RefusalAudit {
   }
 }
 
-type DenialEvent = ReturnType<typeof eventOf>;
+type RefusalEvent = ReturnType<typeof eventOf>;
 
 /** Journal payload; `actor` is the caller's key, where its secret was proved. */
 function eventOf(
-  denial: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
+  refusal: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
   nowMs: number,
 ) {
-  const { reason, address, keyId, tenant, route, requestId, count, firstMs, lastMs } = denial;
+  const { reason, address, keyId, tenant, route, requestId, count, firstMs, lastMs } = refusal;
   const isProved = reason !== "wrong_secret";
   return {
     event: "access.denied",

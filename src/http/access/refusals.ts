@@ -64,7 +64,7 @@ export interface RefusalCount extends RefusalSource {
 export interface RefusalBatch {
   readonly counts: readonly RefusalCount[];
   /** Refusals of further sources, beyond the limit of separate ones. */
-  readonly untold: number;
+  readonly overflow: number;
 }
 
 /** Most sources counted separately within one moment. */
@@ -76,7 +76,7 @@ export class RefusalCounts {
   readonly #deliver: (batch: RefusalBatch) => void;
   readonly #gatherMs: number;
   #counts = new Map<string, RefusalCount>();
-  #untold = 0;
+  #overflow = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deliver: (batch: RefusalBatch) => void, gatherMs = GATHER_MS) {
@@ -96,7 +96,7 @@ export class RefusalCounts {
       known.count += 1;
       known.lastMs = nowMs;
     } else if (this.#counts.size >= SOURCES_MAX) {
-      this.#untold += 1;
+      this.#overflow += 1;
     } else {
       const { routes } = exchange.services;
       const route = routes[exchange.routeIndex]?.name ?? "";
@@ -110,10 +110,10 @@ export class RefusalCounts {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const batch = { counts: [...this.#counts.values()], untold: this.#untold };
+    const batch = { counts: [...this.#counts.values()], overflow: this.#overflow };
     if (batch.counts.length === 0) return;
     this.#counts = new Map();
-    this.#untold = 0;
+    this.#overflow = 0;
     this.#deliver(batch);
   }
 }
@@ -132,13 +132,13 @@ function sourceOf(exchange: RefusedRequest, code: FaultCode): RefusalSource {
 
 /** The reason why the keyring found no holder. */
 function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, "address"> {
-  const nobody = { keyId: null, tenant: null };
+  const unknown = { keyId: null, tenant: null };
   const { authorization } = head;
-  if (authorization === undefined) return { reason: "no_key", ...nobody };
+  if (authorization === undefined) return { reason: "no_key", ...unknown };
   const parsed = parseKey(authorization.replace(/^bearer +/i, ""));
-  if (parsed === undefined) return { reason: "malformed_key", ...nobody };
+  if (parsed === undefined) return { reason: "malformed_key", ...unknown };
   const stored = services.keyring.stored(parsed.keyId);
-  if (stored === undefined) return { reason: "unknown_key", ...nobody };
+  if (stored === undefined) return { reason: "unknown_key", ...unknown };
   const { keyId, tenant, secretHash, revokedAtMs } = stored;
   const digest = hash("sha256", parsed.secret, "buffer");
   const isMatch = timingSafeEqual(digest, Buffer.from(secretHash, "hex"));
