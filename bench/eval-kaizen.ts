@@ -48,7 +48,7 @@ interface Promotion {
   old: ScoringConfig;
 }
 
-/** What the 90 days after a promotion say about it. */
+/** Judges a promotion by the 90 days after it. */
 function judge(evidence: FitRows, from: number, to: number, old: ScoringModel, own: ScoringModel) {
   const worse: number[] = [];
   for (let row = from; row < to; row++) {
@@ -111,7 +111,7 @@ class Schedule {
       probe: (own) => probeEngine("handshake", this.config, own, this.runs.length),
     });
     record.reason = outcome.reason;
-    // Rows that a test has seen are spent, whatever it said.
+    // Tested rows are spent in any case.
     if (outcome.challenger !== undefined) this.#testedTo = now;
     if (outcome.passed && outcome.challenger !== undefined) {
       record.promoted = true;

@@ -1,4 +1,4 @@
-// bench:grounding --vault N: what a verify without content costs beside a vault of N sources and
+// bench:grounding --vault N: cost of a verify without content beside a vault of N sources and
 // beside an empty one. In one process, interleaved: nanoseconds of the assessment alone, for ids
 // that repeat and ids that hardly do. Over HTTP, interleaved: requests per second and CPU time.
 import { generateKeyPairSync } from "node:crypto";
@@ -15,7 +15,7 @@ import type { ServerProcess } from "./server-process.ts";
 const ROUNDS = 5;
 const ITEMS = 1000;
 const CALLS_MAX = 50_000;
-/** Sources that callers come back to. */
+/** Sources that callers use repeatedly. */
 const POPULAR = 100;
 
 const idOf = (at: number) => `https://wiki.example.org/page/${at}`;

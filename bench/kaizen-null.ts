@@ -1,6 +1,6 @@
-// bench:kaizen-null: what the default gates do when there is nothing to find, when there is
-// something, and when somebody cheats. Real rows of a stream, labels drawn anew; the seed of each
-// trial is its number. One JSON object on the last line of stdout.
+// bench:kaizen-null: rate of promotions by the default gates when there is nothing to find, when
+// there is something, and under cheating. Real rows of a stream, labels drawn anew; the seed of
+// each trial is its number. One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";

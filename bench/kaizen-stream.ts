@@ -1,5 +1,5 @@
-// A rating stream as the evidence that kaizen tests on: every row scored once by the real engine,
-// agents numbered, everything in order of time.
+// Rating stream as rows for kaizen: every row scored once by the real engine, agents numbered,
+// everything in order of time.
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import type { RatedOutcome } from "./ratings.ts";
