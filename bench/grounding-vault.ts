@@ -145,14 +145,14 @@ async function overHttp(sources: number, seconds: number) {
       }
     }
     const errors = [...rounds.values()].flat().reduce((sum, each) => sum + each.errors, 0);
-    const told = [...rounds].map(([name, each]) => [
+    const figures = [...rounds].map(([name, each]) => [
       name,
       {
         rps: Math.round(median(each.map(({ rps }) => rps))),
         cpu_us: Math.round(median(each.map(({ cpu }) => cpu)) * 100) / 100,
       },
     ]);
-    return { ...Object.fromEntries(told), errors };
+    return { ...Object.fromEntries(figures), errors };
   } finally {
     await Promise.all([empty.stop(), full.stop()]);
   }

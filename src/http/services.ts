@@ -22,6 +22,7 @@ export interface HttpLogger {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** Readiness for `/readyz`. */
 export interface HealthProbe {
   /** Readiness of the service; `warnings` need an operator but do not prevent serving. */
   isReady(): { ready: boolean; reasons: string[]; warnings?: string[] };
@@ -49,6 +50,7 @@ export interface HttpDependencies {
   healthFigures?: () => HealthFigures;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
+  /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
   /** Buckets shared by several threads; without them this thread has its own. */
   rateBuckets?: RateBuckets;
@@ -56,6 +58,7 @@ export interface HttpDependencies {
   usage?: UsageMeter;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
+  /** Scorer of large batches; without it they are scored in place. */
   scorer?: BatchScorer;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;

@@ -1,6 +1,6 @@
-// Routes that read scores: verify (and its batch), check, handshake, explain. Answered synchronously,
-// except large batches and verdicts that another thread completes. Reads are the paid operation, so
-// each counts itself.
+// Routes that read scores: verify (and its batch), check, handshake, explain. Answered
+// synchronously, except large batches and verdicts that another thread completes. Reads are the paid
+// operation, so each counts itself.
 import { parseAgentId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { CheckResponse, HandshakeResponse, VerifyResponse } from "../../contract/messages.ts";

@@ -11,6 +11,7 @@ export interface CredibilityBatch {
   records: number;
   /** `written`, `nothing changed`, or the reason why nothing could be computed. */
   reason: string;
+  /** Milliseconds. */
   duration_ms: number;
   /** Absent when nothing could be computed. */
   figures?: StandingFigures;
@@ -23,6 +24,7 @@ export interface CredibilityStatus {
   has_seeds: boolean;
   /** Whether the fold applies standings now. */
   in_force: boolean;
+  /** Whether a batch is under way. */
   is_running: boolean;
   /** Last batch of this process. */
   last?: CredibilityBatch;
@@ -31,7 +33,7 @@ export interface CredibilityStatus {
 export interface Credibility {
   /**
    * Computes standings from the whole history and writes the changes. A call during a batch joins
-   * that batch.
+   * that batch. Rejects with the error of the batch.
    */
   refresh(): Promise<CredibilityBatch>;
   status(): CredibilityStatus;

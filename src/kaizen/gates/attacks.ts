@@ -193,8 +193,8 @@ function refusedBySlander(rows: AttackRows, model: ScoringModel, config: Scoring
 
 /**
  * G9: effect of invented agents under the challenger. Above the limit it may still pass when the
- * effect under the champion is no smaller: without verified seeds no weights can tell reporters
- * apart.
+ * effect under the champion is no smaller: without verified seeds no weights can distinguish
+ * reporters.
  */
 export function attackGate(
   rows: AttackRows,
