@@ -70,10 +70,10 @@ function readiness(exchange: Exchange): Reply {
   const { ready, reasons, warnings = [] } = health.isReady();
   const isReady = ready && !isDraining;
   const allReasons = isDraining ? [...reasons, "draining"] : reasons;
-  const readiness = { ready: isReady, reasons: allReasons };
+  const document = { ready: isReady, reasons: allReasons };
   return exchange.document(
     isReady ? 200 : 503,
-    warnings.length === 0 ? readiness : { ...readiness, warnings },
+    warnings.length === 0 ? document : { ...document, warnings },
   );
 }
 
