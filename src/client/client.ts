@@ -97,6 +97,7 @@ export class TrustRankClient {
   readonly #signer: OutcomeSigner | undefined;
   readonly #cache: ScoreCache<CheckResponse> | undefined;
 
+  /** @throws TrustRankError `invalid_argument` when `baseUrl` is no HTTP address. */
   constructor(options: TrustRankClientOptions) {
     if (!/^https?:\/\//.test(options.baseUrl)) {
       throw new TrustRankError("invalid_argument", "`baseUrl` must begin with http:// or https://");
