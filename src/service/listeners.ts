@@ -48,7 +48,7 @@ export async function openListeners(
     clock: parts.dependencies.clock,
     log,
   });
-  const dependencies = { ...parts.dependencies, denials: denials.book };
+  const dependencies = { ...parts.dependencies, refusals: denials.counts };
   try {
     const front = await (config.httpThreads > 1
       ? openSharedFront(config, log, { ...parts, dependencies }, denials)

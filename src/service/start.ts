@@ -253,7 +253,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     rateLimits: config.rateLimits,
     health: { isReady: () => readiness(ledger, store.status().failure) },
     version: versionOf(),
-    vitals: () => ({
+    healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
       agents: engine.agentCount,
       gauges: {

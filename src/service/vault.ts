@@ -31,7 +31,7 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
-    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
+    journal: { appendSource: (payload) => ledger.appendSource(payload) },
     clock: Date.now,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,

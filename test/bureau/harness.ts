@@ -1,5 +1,5 @@
-// A bureau for tests over the real engine: the sample history folded by the real writer, a clock
-// that stands still at its newest moment. The ledger is the caller's: only outcomes need one.
+// Bureau for tests over the real engine: the sample history folded by the real writer, a clock
+// fixed at its newest moment. The ledger is the caller's: only outcomes need one.
 import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";

@@ -1,5 +1,5 @@
-// A gateway program in front of a real upstream, with the example configuration of examples/gateways
-// and the real service behind a fault proxy. What reaches the upstream is recorded there.
+// Gateway program in front of a real upstream, with the example configuration of examples/gateways and
+// the real service behind a fault proxy. Requests that reach the upstream are recorded there.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";

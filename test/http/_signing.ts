@@ -1,5 +1,5 @@
-// A service for signed outcomes: real server, real ledger thread, real verification pool, a clock
-// the test moves, and reporters that sign with WebCrypto through the client library or jose.
+// Service for signed outcomes: real server, real ledger thread, real verification pool, a clock the
+// test moves, and reporters that sign with WebCrypto through the client library or jose.
 import { createHash, generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// One small world behind five doors: the bureau called directly, over HTTP, and through the client
+// Small world behind five doors: the bureau called directly, over HTTP, and through the client
 // library, the latter two at the main thread and at a further HTTP thread. Real engine, real
 // ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// A decision log for tests: a bureau over a small table, and entries by number.
+// Decision log for tests: a bureau over a small table, and entries by number.
 import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
 import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";

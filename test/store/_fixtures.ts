@@ -1,4 +1,4 @@
-// A data directory with a journal of known outcomes, and the store opened on it.
+// Data directory with a journal of known outcomes, and the store opened on it.
 import { join } from "node:path";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { nodeFiles } from "../../src/journal/files.ts";

@@ -1,5 +1,5 @@
 // Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
-// members they do not know (contract/parse-admin.ts).
+// unknown members (contract/parse/admin.ts).
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { KeyDescription, KeyRequest } from "../../contract/messages.ts";
 import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/admin.ts";
@@ -12,7 +12,7 @@ import type { Reply } from "../server/port.ts";
 import { type UsageAccount, usageReport } from "../access/usage.ts";
 
 const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
-/** Leaves the store time to answer its own timeout, which says more than ours. */
+/** Longer than the store's own timeout, whose error says more than ours. */
 const QUERY_DEADLINE_MS = 10_000;
 
 export const ADMIN_ROUTES: readonly Route[] = [
@@ -94,7 +94,10 @@ async function revokeKey(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, description);
 }
 
-/** For `audit_events`. The change holds already: it waits for no store and fails with none. */
+/**
+ * Row of `audit_events`. The change is already in force: it neither waits for the store nor fails
+ * with it.
+ */
 function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
   const { store, clock, logger } = exchange.services;
   const { keyId: actor } = exchange.principal;

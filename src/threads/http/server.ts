@@ -141,7 +141,7 @@ class HttpThread {
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
-        denials: this.#denials,
+        refusals: this.#denials,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         ...(scorer === undefined ? {} : { scorer }),
       });

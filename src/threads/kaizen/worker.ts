@@ -39,9 +39,10 @@ interface Attacks {
  * after its first wave, as the service would write them: an attack takes longer than an hour.
  */
 function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
-  const { writer, reader, cast } = replayed;
+  const { writer, reader, attackAgents } = replayed;
   const isInForce = () => reader.areStandingsInForce;
-  if (cast.frauds.length < 2) return { credibility: { isInForce: isInForce(), believed: 0 } };
+  if (attackAgents.frauds.length < 2)
+    return { credibility: { isInForce: isInForce(), believed: 0 } };
   const standings = attackStandings(task);
   const twins = new Map<ScorecardRows, ScorecardRows>();
   const stage: AttackStage = {
@@ -56,14 +57,15 @@ function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
     read: (rows, subject, nowMs) => {
       reader.check(subject, 0, nowMs);
       appendRow(rows, reader.legWords, reader.baseRate);
-      const twin = twins.get(rows) ?? createRows(cast.frauds.length + cast.honest.length);
+      const twin =
+        twins.get(rows) ?? createRows(attackAgents.frauds.length + attackAgents.honest.length);
       twins.set(rows, twin);
       reader.handshake(`${INVENTED}viewer`, subject, 0, nowMs);
       appendRow(twin, reader.legWords, reader.baseRate);
     },
   };
   stage.refresh();
-  const check = playAttacks(stage, cast);
+  const check = playAttacks(stage, attackAgents);
   const entries = Object.entries(check).map(([script, { before, after }]) => [
     script,
     { before: twins.get(before)!, after: twins.get(after)! },

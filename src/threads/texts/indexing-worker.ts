@@ -25,14 +25,14 @@ export default function work(): Unindexed {
   const unindexed: Unindexed = { count: 0, detail: "" };
   const indexer = BacklogIndexer.open(vaultMemory, recordReader(vaultMemory));
   if (indexer === undefined) return unindexed;
-  const pin = new EpochGuard(vaultMemory.pins);
+  const guard = new EpochGuard(vaultMemory.epochs);
   const { texts } = indexer;
   for (let range = texts.take(); range !== undefined; range = texts.take()) {
     for (let number = range.from; number < range.to && !texts.isStopped; number++) {
       // Held for one text, so that what is replaced meanwhile can be used again.
-      pin.enter();
+      guard.enter();
       const error = indexer.make(number, true);
-      pin.leave();
+      guard.leave();
       if (error === undefined) continue;
       unindexed.count++;
       unindexed.detail ||= error.message;
