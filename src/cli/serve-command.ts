@@ -1,5 +1,5 @@
-// `trustrank serve`: starts the service, greets whoever started it, and turns signals and failures
-// into an orderly end with an exit code a supervisor can read.
+// `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
+// orderly end with an exit code that a supervisor can read.
 import { InvalidSetting } from "../service/config.ts";
 import type { ServeConfig } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
