@@ -25,7 +25,7 @@ const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
 /** Decision log of a bureau whose decisions are not kept. */
 export const withoutLog: DecisionLog = { mayRecord: () => false, record: () => undefined };
 
-const NOBODY: Principal = {
+const NO_PRINCIPAL: Principal = {
   keyId: "",
   tenant: "",
   scopes: new Set(),
@@ -36,7 +36,7 @@ const NOBODY: Principal = {
 export function emptyEntry(): DecisionEntry {
   return {
     requestId: "",
-    principal: NOBODY,
+    principal: NO_PRINCIPAL,
     kindIndex: 0,
     legIndex: 0,
     toolLevelIndex: NOT_APPLICABLE,
