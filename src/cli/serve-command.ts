@@ -49,8 +49,9 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
 }
 
 /**
- * Answers what is in flight, syncs, closes, exits. A failed journal takes the same way: its pending
- * outcomes are refused by then, and native threads cut off by an exit would abort the process.
+ * Answers requests in flight, syncs, closes, exits. A failed journal takes the same way: its
+ * pending outcomes are refused by then, and native threads cut off by an exit would abort the
+ * process.
  */
 async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
   note(why);

@@ -1,7 +1,7 @@
 // Appends batches to the journal: seal, chain, sign, one write, one sync. The only writer of
 // journal bytes while the ledger runs.
 //
-// INVARIANT (synced before acknowledged): `append` returns only after the sync of its batch returned.
+// INVARIANT (synced before acknowledged): `append` returns only after its batch's sync returned.
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";

@@ -18,7 +18,7 @@ export interface FrameReceipts {
 }
 
 /**
- * Journals, syncs, folds, then acknowledges. Promises settle on the calling thread, in order of
+ * Journals, syncs, folds, then acknowledges. Answers come on the calling thread, in order of
  * append.
  */
 export interface Ledger {

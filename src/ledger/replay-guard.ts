@@ -133,7 +133,7 @@ export function guardCommit(
 ): void {
   const firsts = new Map<string, { record: Pending; identity: GuardedIdentity }>();
   for (const record of records) {
-    // Nothing of a contradicting batch is recorded, whatever its rows say.
+    // Nothing of a contradicting batch is recorded, not even its rows.
     if (record.batch?.result.verdict === VERDICT_REPLAYED) {
       record.result.verdict = VERDICT_DROPPED;
       continue;

@@ -37,7 +37,7 @@ export class RevokedAgents {
     return this.#revoked.delete(agent) ? { agent, isRevoked: false } : undefined;
   }
 
-  /** A key that another has followed says nothing about the agent any more. */
+  /** A key that another has followed does not mark the agent any more. */
   #revoke(kid: string): KeyRevocationMark | undefined {
     const agent = this.#agents.get(kid);
     if (agent === undefined || this.#newest.get(agent) !== kid) return undefined;

@@ -106,7 +106,7 @@ class StoreClient implements OpenStore {
   #waiting: Waiting[] = [];
   #awaitingState: Waiting[] = [];
   #nextId = 1;
-  #askedCount = 0;
+  #readCount = 0;
   #findCount = 0;
   #noteCount = 0;
   #isOver = false;
@@ -141,33 +141,33 @@ class StoreClient implements OpenStore {
   }
 
   query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
-    return this.#request({ name: "query", sql, limits, tenant });
+    return this.#read({ name: "query", sql, limits, tenant });
   }
 
   async findSigned(id: SignedId): Promise<SignedRecords> {
     if (this.#findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
     this.#findCount++;
     try {
-      return await this.#request({ name: "findSigned", id });
+      return await this.#call({ name: "findSigned", id });
     } finally {
       this.#findCount--;
     }
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#request({ name: "decisions", filter });
+    return this.#read({ name: "decisions", filter });
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#request({ name: "reviews", filter, isOpen });
+    return this.#read({ name: "reviews", filter, isOpen });
   }
 
   exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
-    return this.#request({ name: "exportDays", view, sinceMs, tenant });
+    return this.#read({ name: "exportDays", view, sinceMs, tenant });
   }
 
   exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
-    return this.#request({ name: "exportDay", view, day, sinceMs, tenant });
+    return this.#read({ name: "exportDay", view, day, sinceMs, tenant });
   }
 
   async note<Table extends keyof StoreEvents>(
@@ -177,20 +177,20 @@ class StoreClient implements OpenStore {
     if (this.#noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
     this.#noteCount++;
     try {
-      await this.#request({ name: "note", table, event });
+      await this.#call({ name: "note", table, event });
     } finally {
       this.#noteCount--;
     }
   }
 
   /** All reads wait in one line: more would only time out. */
-  async #request<T>(call: StoreCall): Promise<T> {
-    if (this.#askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.#askedCount++;
+  async #read<T>(call: StoreCall): Promise<T> {
+    if (this.#readCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.#readCount++;
     try {
       return await this.#call<T>(call);
     } finally {
-      this.#askedCount--;
+      this.#readCount--;
     }
   }
 

@@ -211,7 +211,7 @@ export class StoreCore {
     this.#hasCheckedJournal = true;
   }
 
-  /** Reads every stored value once: block checksums show what has rotted. */
+  /** Reads every stored value once: block checksums show rot. */
   async #isBroken(): Promise<boolean> {
     const writer = this.#writer;
     try {

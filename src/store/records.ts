@@ -196,13 +196,13 @@ export class StoreRecords {
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#core.readQueue.read((reader) => readDecisions(reader, filter));
+    return this.#core.readQueue.read((connection) => readDecisions(connection, filter));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#core.readQueue.read(async (reader) => {
+    return this.#core.readQueue.read(async (connection) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
-      const rows = await reader.rows(
+      const rows = await connection.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true
          ${filter.tenant === undefined ? "" : "AND tenant = $1::VARCHAR"}
          ${isOpen ? "AND resolution IS NULL" : ""}
@@ -216,10 +216,10 @@ export class StoreRecords {
   /** `tenant`: whose rows; undefined for all. */
   exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
     const column = DAY_COLUMNS[view];
-    return this.#core.readQueue.read(async (reader) => {
-      const rows = await reader.rows(
+    return this.#core.readQueue.read(async (connection) => {
+      const rows = await connection.rows(
         `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
-         FROM (${await viewFor(reader, view, tenant)})
+         FROM (${await viewFor(connection, view, tenant)})
          WHERE ${since(column, sinceMs)} ORDER BY 1`,
       );
       return rows.map(([day]) => String(day));
@@ -235,10 +235,10 @@ export class StoreRecords {
   ): Promise<Uint8Array> {
     const column = DAY_COLUMNS[view];
     const path = join(this.#options.exportDirectory, `${this.#exportCount++}.parquet`);
-    return this.#core.readQueue.read(async (reader) => {
+    return this.#core.readQueue.read(async (connection) => {
       try {
-        await reader.run(
-          `COPY (FROM (${await viewFor(reader, view, tenant)})
+        await connection.run(
+          `COPY (FROM (${await viewFor(connection, view, tenant)})
            WHERE CAST(${column} AS DATE) = DATE '${day}'
            AND ${since(column, sinceMs)} ORDER BY ${column})
            TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,

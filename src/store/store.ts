@@ -86,8 +86,9 @@ export interface Store {
   /**
    * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Does not
    * wait for the journal to be applied.
-   * @throws ServiceFault `query_rejected` when it is no such statement or meets its limits,
-   *   `store_unavailable` when the store cannot answer.
+   * @throws ServiceFault `query_rejected` when the text is anything else, or takes too much time,
+   *   memory or text in its answer; `overloaded` when too many reads wait; `store_unavailable` when
+   *   the store cannot answer.
    */
   query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult>;
   /**

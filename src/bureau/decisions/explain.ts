@@ -52,7 +52,7 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
       decision: DECISIONS[atStakes.decisionIndex]!,
       max_stakes: maxStakes(atStakes),
     });
-    // The last, highest stakes say the most: what keeps the agent from a clear decision anywhere.
+    // The last, highest stakes: their reasons show the obstacles to a clear decision anywhere.
     explanation.reason_codes = reasonCodes(atStakes);
   }
   explanation.improvements = improvementsFor(explanation.reason_codes);

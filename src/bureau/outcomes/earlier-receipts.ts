@@ -28,7 +28,7 @@ export async function earlierReceipt(
 
 /**
  * First receipts of a batch, one item per row, or undefined when nothing is on record. A row that
- * was not recorded then is not recorded now: `faults` says why, where that is known.
+ * was not recorded then is not recorded now: `faults` holds its reason, where that is known.
  * @throws ServiceFault `signature_replayed` when the id signs another body, once that is on record.
  */
 export async function earlierItems(

@@ -182,7 +182,7 @@ class ImportRun {
   }
 }
 
-/** `line 12: what is wrong with it`. */
+/** `line 12:` and the fault of that line. */
 export function describeBadLine(bad: BadLine): string {
   return `line ${bad.line}: ${bad.detail}`;
 }

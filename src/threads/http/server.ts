@@ -60,7 +60,7 @@ class FollowingKeyring extends Keyring {
   readonly #follow: () => void;
 
   constructor(data: HttpThreadData, now: () => number, follow: () => void) {
-    // Changes are made by the main thread: this one knows no directory.
+    // Changes are made by the main thread: this keyring has no directory.
     super({ dataDir: "", now }, data.keys);
     this.#follow = follow;
     if (data.adminKey !== undefined) this.installAdminKey(data.adminKey);
