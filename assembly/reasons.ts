@@ -97,7 +97,8 @@ function cost(config: u32, model: u32, out: u32, feature: u32): f64 {
 
 /**
  * Writes LEG_REASON_COUNT and up to four reason codes by weight. Fewer than `least` points are no
- * reason; that is asked before the call, which for most of them would cost more than their points.
+ * reason; callers test that before the call, which for most of them would cost more than their
+ * points.
  */
 export function rankReasons(config: u32, model: u32, out: u32): void {
   put(out, LEG_REASON_COUNT, 0.0);
@@ -118,11 +119,11 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
     const narrow = narrowCost(config, model, breadthMissing(flags), out);
     const code = isCircle(flags) ? REASON_RING_PATTERN : REASON_CONCENTRATED_REPORTERS;
     if (narrow >= least) offer(out, code, narrow);
-    // What the file is thin of because few fill it is said as that, and not twice.
+    // A thin file that rests on few reporters is reported as that, and not twice.
     if (narrow >= least) thin -= narrow;
   }
   let little: f64 = 0.0;
-  // The file is thin because those who filled it are not believed: that is what to say.
+  // The file is thin because its reporters are not believed: that is the reason to give.
   if ((flags & FLAG_DISCOUNTED) != 0) little += thin;
   else if (thin >= least) offer(out, REASON_THIN_FILE, thin);
   const recent = cost(config, model, out, FEATURE_RECENT_FAILURE);
@@ -142,7 +143,7 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
   if (little >= least) offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, little);
   if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity);
   if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity);
-  // Nothing about the agent stands out: it is the stakes that are too high for what was proven.
+  // Nothing about the agent stands out: the stakes are too high for its proven ones.
   if (get(out, LEG_REASON_COUNT) == 0.0 && get(out, LEG_DECISION) != <f64>DECISION_CONNECT) {
     put(out, LEG_REASONS, <f64>REASON_STAKE_ABOVE_PROVEN);
     put(out, LEG_REASON_COUNT, 1.0);
@@ -151,7 +152,7 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
 
 /**
  * Points that the agent would gain had its record `missing` times the weight: a narrower
- * uncertainty, and more evidence. What the outcomes say would stay as it is.
+ * uncertainty, and more evidence. The shares of success and failure would stay as they are.
  */
 function narrowCost(config: u32, model: u32, missing: f64, out: u32): f64 {
   const factor = word(config, WORD_FACTOR);
@@ -167,7 +168,9 @@ function narrowCost(config: u32, model: u32, missing: f64, out: u32): f64 {
   return factor * (word(config, WORD_CAUTION) * (sd - broadSd) + gained);
 }
 
-/** Points that the viewing party itself costs: how severe it is, and what it was told before. */
+/**
+ * Points that the viewing party itself costs: its severity, and the outcomes it received before.
+ */
 function viewerCost(config: u32, model: u32, factor: f64, out: u32): f64 {
   let viewer = factor * word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
   viewer += cost(config, model, out, FEATURE_VIEWER_SHORT);

@@ -1,4 +1,4 @@
-// Puts the bureau together: the one constructor of the `Bureau` port over an engine and a ledger.
+// Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
 import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
@@ -14,7 +14,7 @@ import { withoutVault } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
 import { verify } from "./decisions/verify.ts";
 
-/** For bureaus that only read, or that are given no signatures. */
+/** For bureaus that only read, or that receive no signatures. */
 const withoutEvents: BureauServices["events"] = {
   appendEvidence: () =>
     Promise.reject(new ServiceFault("journal_unavailable", "signed batches are not kept here")),

@@ -1,5 +1,5 @@
-// What every use case of the bureau works with: its collaborators and the outside world (clock,
-// timer, randomness), all handed in so that a test or a replay can fix them.
+// Collaborators of every use case in the bureau, and its environment (clock, timer, randomness),
+// all injected so that a test or a replay can fix them.
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
@@ -7,9 +7,9 @@ import type { OutcomeIds } from "./outcomes/ids.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
-/** The outside world as the bureau sees it. */
+/** Environment of the bureau. */
 export interface BureauEnvironment {
-  /** Resolves after `ms`; only the reserved agent `agent://test/slow` ever waits. */
+  /** Resolves after `ms`; only the reserved agent `agent://test/slow` uses it. */
   delay(ms: number): Promise<void>;
   /** Fills the array with random bytes, for outcome ids. */
   fillRandom(bytes: Uint8Array): void;
@@ -20,24 +20,24 @@ export interface BureauEnvironment {
 export interface BureauOptions {
   readonly engine: EngineReader;
   readonly ledger: Ledger;
-  /** Takes signed batches; defaults to a log that takes none. */
+  /** Records signed batches; defaults to a log that refuses them. */
   readonly events?: Pick<EventLog, "appendEvidence">;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   readonly environment: BureauEnvironment;
   /** Defaults to the assessor of a bureau in which no source is registered. */
   readonly provenance?: ProvenanceAssessor;
-  /** Where every answer is logged; defaults to nowhere. */
+  /** Log of every answer; defaults to none. */
   readonly decisions?: DecisionLog;
 }
 
-/** The options with their defaults filled in, plus what is made once per bureau. */
+/** The options with their defaults filled in, and the objects made once per bureau. */
 export interface BureauServices extends Required<BureauOptions> {
   readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIds;
-  /** The one entry that is filled for the decision log. */
+  /** Reused for every entry of the decision log. */
   readonly entry: DecisionEntry;
-  /** Epoch ms of the verdict under way. */
+  /** Epoch ms of the verdict in progress. */
   nowMs: number;
 }
 

@@ -1,5 +1,5 @@
-// `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works
-// on the files when no server holds them: a promotion is then live at the next start.
+// `trustrank kaizen`: starts a run and follows it, shows promotions and their reasons, takes one
+// back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { credibilityOf } from "../service/config.ts";
 import { defaultConfig } from "../engine/config.ts";
@@ -59,7 +59,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
   }
 }
 
-/** How far a run is, 0 to 100; stages take their usual share of it. */
+/** Progress of a run, 0 to 100; stages take their usual share of it. */
 function percentOf(running: KaizenStatus["running"]): number {
   if (running === undefined) return 100;
   const from = STAGE_SHARES[running.stage] ?? 0;
@@ -79,7 +79,7 @@ async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>):
   }
 }
 
-/** Starts a run, follows it and prints what it found. */
+/** Starts a run, follows it and prints its findings. */
 export async function runKaizen(
   access: DataAccess,
   flags: KaizenFlags & { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
@@ -129,7 +129,7 @@ async function runThere(
   return follow(ended(), status);
 }
 
-/** What is live and every run, newest first. */
+/** Prints the live config and every run, newest first. */
 export async function showStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
   const status = await withData<Status>(
     access,
@@ -154,7 +154,7 @@ export async function showStatus(access: DataAccess, flags: KaizenFlags): Promis
   for (const line of formatTable(["run", "state", "rows", "reason"], rows)) print(line);
 }
 
-/** One run; its page goes to a file when asked for. */
+/** Prints one run; its page goes to a file on request. */
 export async function showRun(
   access: DataAccess,
   id: string,

@@ -1,5 +1,5 @@
-// The one place where a command writes: results on stdout, everything meant only for people on
-// stderr, so that a pipe sees data and nothing else.
+// Output of the commands, and the one place where they write: results on stdout, everything meant
+// only for people on stderr, so that a pipe sees data and nothing else.
 
 /** One line of result. */
 export function print(line: string): void {
@@ -41,7 +41,7 @@ export function formatTable(
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)];
 }
 
-/** RFC 4180: quotes only where a comma, a quote or a line break asks for them. */
+/** RFC 4180: quotes only where a comma, a quote or a line break requires them. */
 export function formatCsv(
   columns: readonly string[],
   rows: readonly (readonly unknown[])[],

@@ -1,4 +1,5 @@
-// `trustrank query "SELECT ..."`: SQL over the outcome store, opened here or asked of the server.
+// `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
+// server.
 import type { QueryResult } from "../store/store.ts";
 import { startStore } from "../store/client.ts";
 import { withData } from "./data-access.ts";
@@ -18,7 +19,7 @@ interface ServerRows {
   is_truncated: boolean;
 }
 
-/** Prints the rows; a cut answer says so on stderr. */
+/** Prints the rows; notes on stderr when the answer was cut. */
 export async function runQuery(
   access: DataAccess,
   sql: string,
@@ -46,7 +47,7 @@ export async function runQuery(
   if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
 }
 
-/** Opens the store alone: it first applies what the journal holds and it does not. */
+/** Opens the store alone: it first applies the journal records that it lacks. */
 async function queryFiles(dataDir: string, sql: string): Promise<Rows> {
   const store = await startStore({
     dataDir,

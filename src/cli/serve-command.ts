@@ -1,5 +1,5 @@
-// `trustrank serve`: starts the service, greets whoever started it, and turns signals and failures
-// into an orderly end with an exit code a supervisor can read.
+// `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
+// orderly end with an exit code that a supervisor can read.
 import { InvalidSetting } from "../service/config.ts";
 import type { ServeConfig } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
@@ -49,8 +49,9 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
 }
 
 /**
- * Answers what is in flight, syncs, closes, exits. A failed journal takes the same way: its pending
- * outcomes are refused by then, and native threads cut off by an exit would abort the process.
+ * Answers requests in flight, syncs, closes, exits. A failed journal takes the same way: its
+ * pending outcomes are refused by then, and native threads cut off by an exit would abort the
+ * process.
  */
 async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
   note(why);

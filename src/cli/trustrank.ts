@@ -1,5 +1,5 @@
-// The entry of the `trustrank` command: what commands and flags there are, and how they end. The
-// only user of commander; every command itself is a plain function in its own file.
+// Entry of the `trustrank` command: its commands and flags, and their exit codes. The only user of
+// commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import {

@@ -1,4 +1,4 @@
-// The settings of a process, read once: flags win over the environment, the environment over the
+// Settings of a process, read once: flags win over the environment, the environment over the
 // defaults. With src/service/start.ts and the commands this is the only reader of the environment.
 import { parseSeedRules } from "../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
@@ -12,17 +12,17 @@ import type { ScoringMode } from "../threads/scoring/pool.ts";
 import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
 import { isAbsolute, resolve } from "node:path";
 
-/** How the journal and what is derived from it are kept. */
+/** Settings of the journal and of the files derived from it. */
 export interface JournalSettings {
   /** Outcomes between two snapshots of the agent table. */
   readonly snapshotOutcomes: number;
-  /** Ballast and watermark of the journal's disk, each of so many bytes; 0 for neither. */
+  /** Size in bytes of the ballast on the journal's disk, and of its watermark; 0 for neither. */
   readonly reserveBytes: number;
-  /** From one look at all sealed segments to the next; undefined: at starts only. */
+  /** Interval in ms between two scrubs of all sealed segments; undefined: at starts only. */
   readonly scrubEveryMs: number | undefined;
 }
 
-/** What `serve` runs with. */
+/** Settings of `serve`. */
 export interface ServeConfig {
   readonly host: string;
   readonly port: number;
@@ -33,15 +33,15 @@ export interface ServeConfig {
   readonly adminKey: string | undefined;
   readonly isReservedEnabled: boolean;
   readonly scoring: ScoringMode;
-  /** The name of this deployment in signatures; made and kept by the service when left out. */
+  /** Name of this deployment in signatures; made and kept by the service when left out. */
   readonly serviceId: string | undefined;
   /** Unsigned outcomes are refused. */
   readonly isSignatureRequired: boolean;
-  /** Kaizen runs weekly by itself; by command it always can. */
+  /** Kaizen runs weekly by schedule; by command it always can. */
   readonly isKaizenScheduled: boolean;
-  /** Whether reporters are weighed by credibility; undefined: as the shipped config says. */
+  /** Whether reporters are weighed by credibility; undefined: as in the shipped config. */
   readonly isCredibilityWanted: boolean | undefined;
-  /** Whom the operator vouches for; undefined: nobody, and no standing is computed. */
+  /** Reporters that the operator vouches for; undefined: none, and no standing is computed. */
   readonly seeds: SeedRules | undefined;
   readonly journal: JournalSettings;
   /** Days that rows of the decision log are kept; daily counts stay. */
@@ -56,7 +56,7 @@ export interface ServeConfig {
   readonly rateLimits: RateLimits;
 }
 
-/** How a command reaches a running server, as far as it was told. */
+/** Address and key of a running server for a command, as far as they are known. */
 export interface ServerAccess {
   readonly url: string | undefined;
   readonly key: string | undefined;
@@ -64,20 +64,20 @@ export interface ServerAccess {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting that cannot be meant; the entry answers with the usage exit code. */
+/** A setting with an impossible value; the entry ends with the usage exit code. */
 export class InvalidSetting extends Error {}
 
 const DEFAULT_DATA_DIR = "data/local";
 const DEFAULT_PORT = 8080;
 const DEFAULT_HOST = "127.0.0.1";
 
-/** Relative directories are taken from where the command was called. */
+/** Relative directories are resolved against the command's working directory. */
 export function dataDirOf(flag: string | undefined, environment: Environment): string {
   const dataDir = flag ?? filled(environment["TRUSTRANK_DATA_DIR"]) ?? DEFAULT_DATA_DIR;
   return isAbsolute(dataDir) ? dataDir : resolve(filled(environment["INIT_CWD"]) ?? ".", dataDir);
 }
 
-/** What the command line of `serve` may say; the rest is environment. */
+/** Flags of `serve`; the rest is environment. */
 export interface ServeFlags {
   port?: string;
   host?: string;
@@ -87,7 +87,10 @@ export interface ServeFlags {
   httpThreads?: string;
 }
 
-/** Throws InvalidSetting for a setting that cannot be meant, a port that is none for one. */
+/**
+ * Reads the settings of `serve`.
+ * @throws InvalidSetting when a setting has an impossible value, a port out of range for one.
+ */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   const port = flags.port ?? filled(environment["TRUSTRANK_PORT"]) ?? filled(environment["PORT"]);
   const testAgents = filled(environment["TRUSTRANK_TEST_AGENTS"]);
@@ -121,7 +124,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       ...limitOf("outcomes", filled(environment["TRUSTRANK_RATE_OUTCOMES"])),
     },
     decisionsPerSecond: rateOf(filled(environment["TRUSTRANK_DECISIONS_PER_SECOND"])),
-    // Refused in production unless asked for: a test agent must never open a real door.
+    // Off in production by default: a test agent must never open a real door.
     isReservedEnabled:
       testAgents === undefined ? environment["NODE_ENV"] !== "production" : testAgents === "1",
   };
@@ -159,7 +162,7 @@ function countOf(text: string | undefined): number {
   throw new InvalidSetting(`TRUSTRANK_SNAPSHOT_OUTCOMES: \`${text}\` is not a number above 0`);
 }
 
-/** Also for commands that work on the files: whom to believe, and whether to ask. */
+/** Seeds, and whether to weigh by them; also for commands that work on the files. */
 export function credibilityOf(
   environment: Environment,
 ): Pick<ServeConfig, "isCredibilityWanted" | "seeds"> {
@@ -176,7 +179,10 @@ export function credibilityOf(
   }
 }
 
-/** Bytes kept free on the journal's disk. Throws InvalidSetting. */
+/**
+ * Bytes kept free on the journal's disk.
+ * @throws InvalidSetting when the setting has an impossible value.
+ */
 export function diskReserveOf(environment: Environment): number {
   const text = filled(environment["TRUSTRANK_DISK_RESERVE_MB"]);
   if (text === undefined) return DISK_RESERVE_BYTES;

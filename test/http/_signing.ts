@@ -158,7 +158,7 @@ export async function openService(
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
     ...(store === undefined ? {} : { store }),
   });
-  const { intake, ...rowByRow } = reporting.desk;
+  const { intake, ...rowByRow } = reporting.reporterKeys;
   const reporters = options.isRowByRow === true ? rowByRow : { ...rowByRow, intake: intake! };
   const keyring = await openKeyring({ dataDir, now });
   keyring.installAdminKey(ADMIN);

@@ -182,7 +182,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
-    onDenied: () => undefined,
+    onRefused: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },

@@ -1,4 +1,4 @@
-// One direction of a decision as the wire carries it (SPEC §2.4), shared by check and handshake.
+// One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/messages.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
@@ -14,13 +14,13 @@ export function roundEffective(score: number): number {
   return Math.round(score * 100) / 100;
 }
 
-/** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
+/** Largest stakes for which the decision is no stricter, rounded down; null means any stakes. */
 export function maxStakes(reading: Reading): number | null {
   const stakesMax = reading.stakesMax;
   return stakesMax === Number.POSITIVE_INFINITY ? null : Math.floor(stakesMax * 10_000) / 10_000;
 }
 
-/** The leg of one reading at these stakes. */
+/** Wire form of one reading at these stakes. */
 export function leg(subject: string, stakes: number, reading: Reading): Leg {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];

@@ -1,9 +1,9 @@
-// The policy verdict of verify (SPEC §2.3, §3, §8.2) as data: one table, three rules on top of it,
+// Policy verdict of verify (SPEC §2.3, §3, §8.2) as data: one table, three rules on top of it,
 // combined by `max` of restriction. Pure and allocation-free; knows no agent, no clock, no wire.
 import { VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 
-/** One outcome of the policy: what to do, and the label that says which rule decided. */
+/** One outcome of the policy: the verdict, and the label of the rule that decided it. */
 export interface Ruling {
   /** Index into VERDICTS. */
   readonly verdictIndex: number;
@@ -29,12 +29,12 @@ const REFUSED = ruling(BLOCK, "REFUSE_RULE");
 /** Upper bounds (inclusive) of pessimistic failure probability; above the last: CRITICAL. */
 const BAND_BOUNDS = [0.01, 0.05, 0.15, 0.4] as const;
 
-/** Band -> index into RISK_LEVELS. The first two bands are both LOW: L3 alone tells them apart. */
+/** Band -> index into RISK_LEVELS. The first two bands are both LOW; only L3 distinguishes them. */
 const BAND_RISK = [0, 0, 1, 2, 3] as const;
 
 /**
- * SPEC §3, §8.2: which verdict a tool level draws from a risk band is ours. Columns: at most 1 %,
- * LOW (5 %), MEDIUM (15 %), HIGH (40 %), CRITICAL. test/tables/policy.txt holds it as text.
+ * Verdict by tool level and risk band; SPEC §3 and §8.2 leave it to the service. Columns: at most 1
+ * %, LOW (5 %), MEDIUM (15 %), HIGH (40 %), CRITICAL. test/tables/policy.txt holds it as text.
  */
 const TABLE: Readonly<Record<ToolLevel, readonly Ruling[]>> = {
   L0: [SUFFICIENT, SUFFICIENT, TOLERATED, TOLERATED, TOLERATED],
@@ -61,7 +61,7 @@ const TABLE: Readonly<Record<ToolLevel, readonly Ruling[]>> = {
   ],
 };
 
-/** What a hard provenance failure (broken evidence, not missing evidence) draws, by level. */
+/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
 const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
   L0: CHALLENGE,
   L1: CHALLENGE,
@@ -96,15 +96,18 @@ function bandIndex(failurePessimistic: number): number {
   return band;
 }
 
-/** Index into RISK_LEVELS of a pessimistic failure probability: 5, 15 and 40 % part the levels. */
+/**
+ * Index into RISK_LEVELS of a pessimistic failure probability (0 to 1): 5, 15 and 40 % part the
+ * levels.
+ */
 export function riskIndex(failurePessimistic: number): number {
   return BAND_RISK[bandIndex(failurePessimistic)]!;
 }
 
 /**
- * The verdict of one verify request. Starts from the table; the tenant's minimum, the refuse rule
- * and broken provenance can each only make it stricter, and the last rule that did names it.
- * `failureCode` is empty when provenance holds or was not assessed.
+ * Verdict of one verify request. Starts from the table; the tenant's minimum, the refuse rule and
+ * broken provenance can each only make it stricter, and the label is that of the last rule that
+ * did. `failureCode` is empty when provenance holds or was not assessed.
  */
 export function decidePolicy(
   toolLevel: ToolLevel,

@@ -1,5 +1,5 @@
-// The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
-// into one verdict. Hot path: one reply object, no closures, nothing awaited.
+// Use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy into
+// one verdict. Hot path: one reply object, no closures, nothing awaited.
 import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
@@ -17,7 +17,7 @@ const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
 
-/** SPEC §2.3: the 0-100 value of an internal score (300-850). */
+/** Published value, 0 to 100, of an internal score, 300 to 850 (SPEC §2.3). */
 export function normalizeScore(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
 }
@@ -27,7 +27,11 @@ function lowerScore(scoreInternal: number, penalty: number): number {
   return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
 }
 
-/** A promise only for the reserved `slow`, and for a text too large to be assessed in place. */
+/**
+ * Verdict on one request. Returns a promise only for the reserved `slow`, and for a text too large
+ * to be assessed in place.
+ * @throws ServiceFault `reserved_agent` when test agents are switched off.
+ */
 export function verify(
   services: BureauServices,
   request: VerifyRequest,
@@ -76,7 +80,7 @@ function respond(
 ): VerifyResponse {
   const minimum = call.principal.minimumScores[request.tool_level];
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  // The policy sees the agent's own score: what its text deserves, the failure code decides.
+  // The policy sees the agent's own score; the failure code carries the verdict on its text.
   const ruling = decidePolicy(
     request.tool_level,
     reading.failurePessimistic,
@@ -112,8 +116,8 @@ function respond(
 }
 
 /**
- * At most four, by weight: broken provenance first, then the engine's, then what provenance left
- * open. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
+ * At most four, by weight: broken provenance first, then the engine's, then the open questions of
+ * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
  */
 function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
   const codes: string[] = [];

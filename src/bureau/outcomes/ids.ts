@@ -8,12 +8,12 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
   byte.toString(16).padStart(2, "0"),
 );
 
-/** Makes ids; one per bureau, not shared between threads. */
+/** Generates ids; one per bureau, not shared between threads. */
 export class OutcomeIds {
   readonly #fillRandom: (bytes: Uint8Array) => void;
   readonly #block = new Uint8Array(BLOCK_BYTES);
   #offset = BLOCK_BYTES;
-  /** What the ids of one millisecond have in common: a batch has one time. */
+  /** Prefix common to the ids of one millisecond: a batch has one time. */
   #stampMs = Number.NaN;
   #stamp = "";
 

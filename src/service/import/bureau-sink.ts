@@ -1,4 +1,4 @@
-// The batches of an import into the bureau of this process.
+// Sink of an import into the bureau of this process.
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORE_DEFAULT } from "../../http/access/keyring.ts";
@@ -6,7 +6,7 @@ import type { ImportSink } from "./pipeline.ts";
 
 const LEVEL = MINIMUM_SCORE_DEFAULT;
 
-/** The operator at the keyboard: no key was asked for, because the files are theirs. */
+/** The operator at the keyboard: no key is needed, because the files are theirs. */
 const OPERATOR: CallContext = {
   requestId: "import",
   principal: {

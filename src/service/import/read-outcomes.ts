@@ -1,6 +1,6 @@
-// Files of outcomes into requests of the contract, row by row: NDJSON, CSV with a header of member
-// names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row is a row with
-// its fault, never an end: what to do about it is the import's decision.
+// Reads files of outcomes into requests of the contract, row by row: NDJSON, CSV with a header of
+// member names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row becomes
+// a row with its fault and never ends the file: the import decides what to do about it.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeRequest } from "../../contract/messages.ts";
 import { parseJson } from "../../contract/parse/json.ts";
@@ -13,9 +13,9 @@ export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface OutcomeRow {
   readonly line: number;
-  /** How much of the file it was, for progress. */
+  /** Bytes of the file that the row took, for progress. */
   readonly bytes: number;
-  /** The outcome, or why the line is none. */
+  /** The outcome, or the fault of the line. */
   readonly outcome: OutcomeRequest | ServiceFault;
 }
 
@@ -46,7 +46,7 @@ function* readJsonRows(path: string): Generator<OutcomeRow> {
   }
 }
 
-/** Which cells are not text; an empty cell is an absent member. */
+/** Columns that are not text; an empty cell is an absent member. */
 const NUMBER_COLUMNS = new Set(["outcome", "stakes"]);
 
 function cellValue(column: string, cell: string): unknown {
@@ -104,8 +104,8 @@ interface Rating {
 /**
  * Reporter SOURCE, subject TARGET, outcome RATING > 0, stakes |RATING|; TIME in epoch seconds. Such
  * stakes are no more known beforehand than the outcome is: the import marks the rows by their
- * source (RATINGS_SOURCE), and kaizen does not learn from them what stakes say. The
- * file comes in any order and evidence is folded in order of time, so all of it is read first.
+ * source (RATINGS_SOURCE), and kaizen does not learn from their stakes. The file comes in any order
+ * and evidence is folded in order of time, so all of it is read first.
  */
 function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
   const ratings: Rating[] = [];

@@ -1,5 +1,5 @@
-// Entry of kaizen's pool thread: replays the journal, fits, tests, and answers with findings. It
-// owns a private engine memory and writes nothing: what it dies of leaves the champion in place.
+// Worker entry of kaizen: replays the journal, fits, tests, and answers with findings. It owns a
+// private engine memory and writes nothing: a crash here cannot change the live config.
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
@@ -18,7 +18,7 @@ import type { ScorecardRows } from "../../kaizen/model/scorecard.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
 
-/** From so many signed outcomes on, a deployment is no pilot any more. */
+/** From this number of signed outcomes on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;
 
 const { progress } = workerData as KaizenWorkerData;
@@ -34,9 +34,9 @@ interface Attacks {
 }
 
 /**
- * The scripts of gate G9 behind the replayed history; both legs of every victim, though the scripts
- * ask for one. Who names seeds gets standings that are up to date before the attack, and again
- * after its first wave, as the service would write them: an attack takes longer than an hour.
+ * The scripts of gate G9 after the replayed history; both legs of every victim, though the scripts
+ * ask for one. A deployment with seeds gets standings that are up to date before the attack, and
+ * again after its first wave, as the service would write them: an attack takes longer than an hour.
  */
 function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
   const { writer, reader, attackAgents } = replayed;
