@@ -1,9 +1,8 @@
-// How things are written: request ids, negotiated formats, hand-written JSON, CSV.
+// How things are written: request ids, negotiated formats, hand-written JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import * as words from "../../src/contract/vocabulary.ts";
-import { csvOf } from "../../src/http/codec/csv.ts";
 import { bodyFormat, replyFormat } from "../../src/http/codec/negotiation.ts";
 import { parseTraceparent, RequestIds, writeId } from "../../src/http/codec/request-id.ts";
 import { writeCheck, writeHandshake } from "../../src/http/codec/verdict-writer.ts";
@@ -224,24 +223,5 @@ describe("hand-written verdicts", () => {
         expect(writeHandshake(value)).toBe(JSON.stringify(value));
       }),
     );
-  });
-});
-
-describe("CSV", () => {
-  it("quotes what needs it and tells NULL from an empty string", () => {
-    const result = {
-      columns: [
-        { name: "a,b", type: "VARCHAR" },
-        { name: "c", type: "JSON" },
-      ],
-      rows: [
-        ["", null],
-        ["x\ny", { k: 1 }],
-        [true, 1.5],
-      ],
-      isTruncated: false,
-      elapsedMs: 0,
-    };
-    expect(csvOf(result)).toBe('"a,b",c\r\n"",\r\n"x\ny","{""k"":1}"\r\ntrue,1.5\r\n');
   });
 });
