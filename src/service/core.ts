@@ -15,6 +15,7 @@ import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
 import type { Log } from "../platform/log.ts";
+import { UuidV7Generator } from "../platform/uuid-v7.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
@@ -98,9 +99,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
+      outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: options.isReservedEnabled,
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
