@@ -89,6 +89,13 @@ describe("negotiation", () => {
     ["application/json;q=0, */*", "msgpack"],
     ["text/html,application/xhtml+xml,*/*;q=0.8", "json"],
     ["APPLICATION/JSON ; Q=1", "json"],
+    ["application/json; charset=utf-8", "json"],
+    ['application/msgpack; version="1,2"; q=0.9, application/json; q=0.8', "msgpack"],
+    ["application/msgpack, */*", "msgpack"],
+    ["application/msgpack, application/json", "msgpack"],
+    ["application/json, application/msgpack", "json"],
+    ["application/json;q=2, application/msgpack;q=0.1", "msgpack"],
+    [",, application/msgpack ,", "msgpack"],
   ])("Accept: %s gives %s", (accept, format) => {
     expect(replyFormat(accept)).toBe(format);
   });
