@@ -43,7 +43,7 @@ const IS_PURE = /^src\/kaizen\/(model|gates|credibility|report)\//;
 const TOP_LEVEL = new Set(
   (
     "package.json package-lock.json tsconfig.json asconfig.json vitest.config.ts knip.json " +
-    "assembly src bench data test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
+    "assembly src bench data docs test README.md ARCHITECTURE.md CHANGELOG.md LICENSE"
   ).split(" "),
 );
 

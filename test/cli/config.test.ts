@@ -2,12 +2,8 @@
 import { describe, expect, it } from "vitest";
 
 import { formatTable } from "../../src/cli/output.ts";
-import {
-  dataDirOf,
-  InvalidSetting,
-  serveConfigOf,
-  serverAccessOf,
-} from "../../src/service/config.ts";
+import { dataDirOf, serveConfigOf, serverAccessOf } from "../../src/service/config.ts";
+import { InvalidSetting } from "../../src/service/settings.ts";
 
 const flags = { sample: true };
 

@@ -11,7 +11,7 @@ export interface RateLimit {
   burst: number;
 }
 
-export type RateLimits = Partial<Record<RateClass, RateLimit>>;
+export type RateLimits = Partial<Record<RateClass, RateLimit | undefined>>;
 
 /** What a limited caller is told: headers for every reply and, when refused, how long to wait. */
 export interface RateStatus {
