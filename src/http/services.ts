@@ -56,7 +56,7 @@ export interface HttpDependencies {
   usage?: UsageMeter;
   /** What all threads that serve have counted, in their order; without it this one is alone. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
-  scorer?: BatchScorer;
+  scorer?: BatchScorer | undefined;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
   /** Reporters' credibility; without it its routes answer `not_found`. */

@@ -41,7 +41,7 @@ export interface LedgerCoreOptions extends FoldTarget {
   /** Epoch ms: which replayed identities are still worth remembering. */
   nowMs: number;
   /** What the table behind `fold` holds already: only what comes after is replayed. */
-  start?: SnapshotStart;
+  start?: SnapshotStart | undefined;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */

@@ -14,11 +14,11 @@ export interface LedgerThreadData {
   epoch: number;
   nowMs: number;
   /** How often the table is saved; the thread's own pace when left out. */
-  snapshotPace?: SnapshotPace;
+  snapshotPace?: SnapshotPace | undefined;
   /** Ballast and watermark of the journal's disk, each of so many bytes. */
   reserveBytes: number;
   /** From one look at all sealed segments to the next; none when left out. */
-  scrubEveryMs?: number;
+  scrubEveryMs?: number | undefined;
 }
 
 /**
@@ -64,7 +64,7 @@ export interface ReadyMessage {
   truncatedBytes: number;
   durationMs: number;
   /** Position of the snapshot that the table came from. */
-  snapshotLsn?: number;
+  snapshotLsn?: number | undefined;
   /** The table that was folded into: another one than was given after a re-fold. */
   engineMemory?: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry, in order. */

@@ -16,7 +16,7 @@ export interface LedgerOptions {
   /** Whatever else the thread entry needs to open its engine writer; must be cloneable. */
   engineSettings?: unknown;
   /** The store's end of a channel: told the durable position. Transferred. */
-  storePort?: MessagePort;
+  storePort?: MessagePort | undefined;
   /** The ledger cannot go on; every pending outcome was refused. End the process with this code. */
   onFatal: (exitCode: number) => void;
   /** Epoch ms. */
@@ -24,11 +24,11 @@ export interface LedgerOptions {
   /** A re-fold has made another table: read that one from now on. */
   onTable?: (engineMemory: WebAssembly.Memory) => void;
   /** How often the table is saved. */
-  snapshotPace?: SnapshotPace;
+  snapshotPace?: SnapshotPace | undefined;
   /** Ballast and watermark of the journal's disk (DiskReserve); none when left out. */
   reserveBytes?: number;
   /** From one look at all sealed segments to the next; none after the start when left out. */
-  scrubEveryMs?: number;
+  scrubEveryMs?: number | undefined;
   /** Told of snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
@@ -77,8 +77,8 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
+    scrubEveryMs: options.scrubEveryMs,
+    snapshotPace: options.snapshotPace,
   };
   const { engineMemory, engineSettings, storePort } = options;
   return new Worker(options.entry ?? new URL("../threads/ledger.ts", import.meta.url), {

@@ -68,11 +68,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     onFatal: options.onFatal,
     clock: Date.now,
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
-    ...(options.snapshotOutcomes === undefined
-      ? {}
-      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
+    scrubEveryMs: options.scrubEveryMs,
+    storePort: options.storePort,
+    snapshotPace:
+      options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
     log: (event, detail) => {
       const level = ALARMS.has(event) ? "error" : "info";
       options.log?.[level](event, { detail });

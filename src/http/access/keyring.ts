@@ -31,10 +31,10 @@ export interface KeyringOptions {
 export interface NewKey {
   tenant: string;
   scopes: readonly Scope[];
-  minimumScores?: Partial<Record<ToolLevel, number>>;
-  isShadow?: boolean;
-  label?: string;
-  expiresAtMs?: number;
+  minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
+  isShadow?: boolean | undefined;
+  label?: string | undefined;
+  expiresAtMs?: number | undefined;
 }
 
 /** Whoever holds a key; the operator's own key has no stored form. */

@@ -131,9 +131,9 @@ function newKeyOf(request: KeyRequest): NewKey {
   return {
     tenant: request.tenant,
     scopes: request.scopes,
-    ...(request.minimum_scores === undefined ? {} : { minimumScores: request.minimum_scores }),
-    ...(request.is_shadow === undefined ? {} : { isShadow: request.is_shadow }),
-    ...(request.label === undefined ? {} : { label: request.label }),
-    ...(request.expires_at === undefined ? {} : { expiresAtMs: request.expires_at }),
+    minimumScores: request.minimum_scores,
+    isShadow: request.is_shadow,
+    label: request.label,
+    expiresAtMs: request.expires_at,
   };
 }

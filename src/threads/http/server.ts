@@ -144,7 +144,7 @@ class HttpThread {
         rateLimits,
         denials: this.#denials,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
-        ...(scorer === undefined ? {} : { scorer }),
+        scorer,
       });
       this.#tell({ kind: "listening" });
     } catch (error) {
