@@ -1,5 +1,5 @@
-// The table of settings as text: for `--help`, and as the reference page docs/reference/
-// configuration.md, which `npm run docs:reference` writes.
+// The table of settings as text: for `--help`, and as the reference page of the configuration, which
+// `npm run docs:reference` writes to docs/reference/.
 import { type Setting, SETTINGS } from "./settings.ts";
 
 const ALL: readonly Setting[] = Object.values(SETTINGS);
