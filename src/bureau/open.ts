@@ -6,7 +6,6 @@ import type { BureauOptions, BureauServices } from "./services.ts";
 import { explain } from "./decisions/explain.ts";
 import { check } from "./decisions/check.ts";
 import { handshake } from "./decisions/handshake.ts";
-import { OutcomeIds } from "./outcomes/ids.ts";
 import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
 import { replay } from "./decisions/replay.ts";
@@ -33,7 +32,7 @@ export function openBureau(options: BureauOptions): Bureau {
     entry: emptyEntry(),
     nowMs: 0,
     times: new VerdictTimes(),
-    outcomeIds: new OutcomeIds((bytes) => options.environment.fillRandom(bytes)),
+    outcomeIds: options.environment.outcomeIds,
   };
   return {
     verify: (request, call) => verify(services, request, call),

@@ -3,16 +3,20 @@
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
-import type { OutcomeIds } from "./outcomes/ids.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
-/** Environment of the bureau. */
+/** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
+export interface OutcomeIds {
+  /** A new id, stamped with `nowMs` (epoch ms). */
+  next(nowMs: number): string;
+}
+
+/** The outside world as the bureau sees it. */
 export interface BureauEnvironment {
   /** Resolves after `ms`; only the reserved agent `agent://test/slow` uses it. */
   delay(ms: number): Promise<void>;
-  /** Fills the array with random bytes, for outcome ids. */
-  fillRandom(bytes: Uint8Array): void;
+  readonly outcomeIds: OutcomeIds;
   /** Whether the reserved test agents answer; false in production unless switched on. */
   readonly isReservedEnabled: boolean;
 }

@@ -21,9 +21,9 @@ const TARGET = join(ROOT, "build/package");
 const COMMAND = "./bin.ts";
 const SHEBANG = "#!/usr/bin/env node\n";
 
-/** The client is a build of its own; this file is of no use there. */
-const IS_LEFT_OUT = /^src\/(client\/|cli\/build-package\.ts$)/;
-/** Of the data plane's sources the command reads only the memory layout. */
+/** The client is a build of its own; scripts of this tree are of no use there. */
+const IS_LEFT_OUT = /^src\/(client\/|cli\/(build-package|write-reference)\.ts$)/;
+/** Of the data plane's sources the command reads only how memory is laid out. */
 const IS_SHARED = /(^|\/)layout\.ts$/;
 const DATA = ["data/config", "data/grounding", "data/sample/outcomes.ndjson"];
 /** Imports, and the files of threads: every string that names a TypeScript file. */

@@ -115,7 +115,7 @@ async function runThere(
     wait: false,
     dry_run: flags.dryRun === true,
     sign_off: flags.signOff === true,
-    ...(flags.holdoutDays === undefined ? {} : { holdout_days: flags.holdoutDays }),
+    holdout_days: flags.holdoutDays,
   });
   const path = `/v1/kaizen/runs/${started.run_id}`;
   const status = () => client.sendJson<Status>("GET", "/v1/kaizen/runs");
@@ -160,14 +160,15 @@ export async function showRun(
   id: string,
   flags: KaizenFlags & { report?: string },
 ): Promise<void> {
-  const { run, page } = await withData<{ run?: RunRecord; page?: string }>(
+  const { run, page } = await withData<{ run: RunRecord | undefined; page: string | undefined }>(
     access,
-    (dataDir) => onFiles(dataDir, async (kaizen) => found(kaizen.find(id), kaizen.report(id))),
+    (dataDir) =>
+      onFiles(dataDir, async (kaizen) => ({ run: kaizen.find(id), page: kaizen.report(id) })),
     async (client) => {
       const path = encodeURIComponent(id);
-      const there = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
+      const found = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
       const html = await client.send({ method: "GET", path: `/v1/kaizen/reports/${path}` });
-      return found(there, html);
+      return { run: found, page: html };
     },
   );
   if (run === undefined || page === undefined)
@@ -178,13 +179,6 @@ export async function showRun(
   }
   if (flags.json === true) printJson(run);
   else printRun(run);
-}
-
-function found(run: RunRecord | undefined, page: string | undefined) {
-  return {
-    ...(run === undefined ? {} : { run }),
-    ...(page === undefined ? {} : { page }),
-  };
 }
 
 /** Takes the newest promotion back. */

@@ -6,6 +6,11 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** A result that closes its lines itself. */
+export function printText(text: string): void {
+  process.stdout.write(text);
+}
+
 /** A result for programs: exactly one JSON value on one line. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value));
@@ -39,20 +44,4 @@ export function formatTable(
       .join("  ")
       .trimEnd();
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)];
-}
-
-/** RFC 4180: quotes only where a comma, a quote or a line break requires them. */
-export function formatCsv(
-  columns: readonly string[],
-  rows: readonly (readonly unknown[])[],
-): string[] {
-  return [csvLine(columns), ...rows.map(csvLine)];
-}
-
-function csvLine(row: readonly unknown[]): string {
-  return row.map((cell) => quoteCsv(cellText(cell))).join(",");
-}
-
-function quoteCsv(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

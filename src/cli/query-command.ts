@@ -4,7 +4,8 @@ import type { QueryResult } from "../store/store.ts";
 import { startStore } from "../store/client.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { formatCsv, formatTable, note, print, printJson } from "./output.ts";
+import { formatCsv } from "../platform/csv.ts";
+import { formatTable, note, print, printJson, printText } from "./output.ts";
 
 export const QUERY_FORMATS = ["table", "csv", "json"] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
@@ -40,9 +41,10 @@ export async function runQuery(
   const names = result.columns.map((column) => column.name);
   if (flags.json === true || flags.format === "json") {
     printJson(result.rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+  } else if (flags.format === "csv") {
+    printText(formatCsv(names, result.rows, "\n"));
   } else {
-    const format = flags.format === "csv" ? formatCsv : formatTable;
-    for (const line of format(names, result.rows)) print(line);
+    for (const line of formatTable(names, result.rows)) print(line);
   }
   if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
 }

@@ -59,7 +59,7 @@ export interface HttpDependencies {
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */
-  scorer?: BatchScorer;
+  scorer?: BatchScorer | undefined;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
   /** Reporter credibility; without it its routes answer `not_found`. */

@@ -42,7 +42,7 @@ export interface LedgerCoreOptions extends FoldTarget {
   /** Epoch ms: decides which replayed identities are still worth remembering. */
   nowMs: number;
   /** State that the table behind `fold` holds already: only later records are replayed. */
-  start?: SnapshotStart;
+  start?: SnapshotStart | undefined;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */

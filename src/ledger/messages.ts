@@ -14,11 +14,11 @@ export interface LedgerThreadData {
   epoch: number;
   nowMs: number;
   /** Pace of snapshots; the thread's default when left out. */
-  snapshotPace?: SnapshotPace;
+  snapshotPace?: SnapshotPace | undefined;
   /** Size in bytes of the ballast on the journal's disk, and of its watermark. */
   reserveBytes: number;
   /** Interval in ms between two scrubs of all sealed segments; none when left out. */
-  scrubEveryMs?: number;
+  scrubEveryMs?: number | undefined;
 }
 
 /**
@@ -64,7 +64,7 @@ export interface ReadyMessage {
   truncatedBytes: number;
   durationMs: number;
   /** Position of the snapshot that the table came from. */
-  snapshotLsn?: number;
+  snapshotLsn?: number | undefined;
   /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry, in order. */

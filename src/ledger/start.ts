@@ -16,7 +16,7 @@ export interface LedgerOptions {
   /** Further settings for the thread's engine writer; must be cloneable. */
   engineSettings?: unknown;
   /** The store's end of a channel that receives the durable position. Transferred. */
-  storePort?: MessagePort;
+  storePort?: MessagePort | undefined;
   /**
    * Called when the ledger cannot go on; every pending outcome was refused. The process has to end
    * with this code.
@@ -27,7 +27,7 @@ export interface LedgerOptions {
   /** Called after a re-fold: readers switch to this table. */
   onTable?: (engineMemory: WebAssembly.Memory) => void;
   /** Pace of snapshots of the table. */
-  snapshotPace?: SnapshotPace;
+  snapshotPace?: SnapshotPace | undefined;
   /**
    * Size in bytes of the ballast on the journal's disk, and of its watermark (DiskReserve); none
    * when left out.
@@ -36,7 +36,7 @@ export interface LedgerOptions {
   /**
    * Interval in ms between two scrubs of all sealed segments; none after the start when left out.
    */
-  scrubEveryMs?: number;
+  scrubEveryMs?: number | undefined;
   /** Called for snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
@@ -90,8 +90,8 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
+    scrubEveryMs: options.scrubEveryMs,
+    snapshotPace: options.snapshotPace,
   };
   const { engineMemory, engineSettings, storePort } = options;
   return new Worker(options.entry ?? new URL("../threads/ledger.ts", import.meta.url), {

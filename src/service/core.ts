@@ -15,6 +15,7 @@ import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
 import type { Log } from "../platform/log.ts";
+import { UuidV7Generator } from "../platform/uuid-v7.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
@@ -70,11 +71,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     onFatal: options.onFatal,
     clock: Date.now,
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
-    ...(options.snapshotOutcomes === undefined
-      ? {}
-      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
+    scrubEveryMs: options.scrubEveryMs,
+    storePort: options.storePort,
+    snapshotPace:
+      options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
     log: (event, detail) => {
       const level = ALARMS.has(event) ? "error" : "info";
       options.log?.[level](event, { detail });
@@ -101,9 +101,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
+      outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: options.isReservedEnabled,
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),

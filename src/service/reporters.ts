@@ -52,7 +52,7 @@ export function openReporters(options: ReportersOptions): Reporters {
       clock,
     }),
     rememberedSinceMs,
-    ...(options.store === undefined ? {} : { findSigned: finder(options.store, ledger) }),
+    findSigned: options.store === undefined ? undefined : finder(options.store, ledger),
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock,
     fillRandom: (bytes) => {

@@ -247,7 +247,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     reporters,
     kaizen: kaizen.kaizen,
     credibility: credibility.credibility,
-    ...(scorer === undefined ? {} : { scorer }),
+    scorer,
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,

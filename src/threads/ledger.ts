@@ -90,7 +90,7 @@ function open(data: ThreadData, send: Send) {
       freshTable: () => table.fresh((engineMemory) => send({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,
-      ...(snapshot === undefined ? {} : { start: snapshot }),
+      start: snapshot,
     });
     return { core: opened, start: snapshot };
   });
@@ -115,7 +115,7 @@ function open(data: ThreadData, send: Send) {
     keyEvents: [...core.keyEvents],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
-    ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
+    snapshotLsn: start?.lsn,
   };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
   return { core, taker, ready, notes, install };

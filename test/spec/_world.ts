@@ -17,6 +17,7 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/messages.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openEvidenceVault } from "../../src/service/vault.ts";
 import type { OpenVault } from "../../src/service/vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -107,9 +108,7 @@ export async function openWorld(): Promise<World> {
     clock,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
+      outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: true,
     },
   });

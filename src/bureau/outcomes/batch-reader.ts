@@ -14,7 +14,7 @@ import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import { type KeyEvent } from "../../contract/key-events.ts";
-import type { OutcomeIds } from "./ids.ts";
+import type { OutcomeIds } from "../services.ts";
 import { acceptableOutcome, signBy } from "./record.ts";
 import type { SignatureVerifier } from "../reporters/reporters.ts";
 import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";

@@ -33,10 +33,10 @@ export interface KeyringOptions {
 export interface NewKey {
   tenant: string;
   scopes: readonly Scope[];
-  minimumScores?: Partial<Record<ToolLevel, number>>;
-  isShadow?: boolean;
-  label?: string;
-  expiresAtMs?: number;
+  minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
+  isShadow?: boolean | undefined;
+  label?: string | undefined;
+  expiresAtMs?: number | undefined;
 }
 
 /** Holder of an API key. The operator's own key is never stored. */

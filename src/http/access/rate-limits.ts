@@ -13,7 +13,7 @@ export interface RateLimit {
   burst: number;
 }
 
-export type RateLimits = Partial<Record<RateClass, RateLimit>>;
+export type RateLimits = Partial<Record<RateClass, RateLimit | undefined>>;
 
 /** Status for a limited caller: headers for every reply and, when refused, the seconds to wait. */
 export interface RateStatus {

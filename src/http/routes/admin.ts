@@ -3,7 +3,7 @@
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { KeyDescription, KeyRequest } from "../../contract/messages.ts";
 import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/admin.ts";
-import { csvOf } from "../codec/csv.ts";
+import { formatCsv } from "../../platform/csv.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NewKey } from "../access/keyring.ts";
 import type { Route } from "../route.ts";
@@ -117,8 +117,11 @@ function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): 
 async function query(exchange: Exchange): Promise<Reply> {
   const { sql, format } = parseQueryRequest(exchange.readDocument());
   const result = await exchange.services.store.query(sql, QUERY_LIMITS, tenantOf(exchange));
-  if (format === "csv") return exchange.text(200, "text/csv; charset=utf-8", csvOf(result));
   const { columns, rows, isTruncated, elapsedMs } = result;
+  if (format === "csv") {
+    const names = columns.map((column) => column.name);
+    return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
+  }
   return exchange.document(200, {
     columns,
     rows,
@@ -131,9 +134,9 @@ function newKeyOf(request: KeyRequest): NewKey {
   return {
     tenant: request.tenant,
     scopes: request.scopes,
-    ...(request.minimum_scores === undefined ? {} : { minimumScores: request.minimum_scores }),
-    ...(request.is_shadow === undefined ? {} : { isShadow: request.is_shadow }),
-    ...(request.label === undefined ? {} : { label: request.label }),
-    ...(request.expires_at === undefined ? {} : { expiresAtMs: request.expires_at }),
+    minimumScores: request.minimum_scores,
+    isShadow: request.is_shadow,
+    label: request.label,
+    expiresAtMs: request.expires_at,
   };
 }

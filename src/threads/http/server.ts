@@ -29,6 +29,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { joinLedger } from "../../ledger/join.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import type { Store } from "../../store/store.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
@@ -143,7 +144,7 @@ class HttpThread {
         rateLimits,
         refusals: this.#refusals,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
-        ...(scorer === undefined ? {} : { scorer }),
+        scorer,
       });
       this.#send({ kind: "listening" });
     } catch (error) {
@@ -163,9 +164,7 @@ class HttpThread {
       clock: this.#clock,
       environment: {
         delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-        fillRandom: (bytes) => {
-          randomFillSync(bytes);
-        },
+        outcomeIds: new UuidV7Generator(randomFillSync),
         isReservedEnabled,
       },
       decisions: this.#decisions,

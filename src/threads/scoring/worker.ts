@@ -11,6 +11,7 @@ import { openAssessor } from "../texts/records.ts";
 import { RequestIds } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
@@ -63,9 +64,7 @@ const bureau = openBureau({
   provenance: openAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    fillRandom: (bytes) => {
-      randomFillSync(bytes);
-    },
+    outcomeIds: new UuidV7Generator(randomFillSync),
     isReservedEnabled,
   },
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),

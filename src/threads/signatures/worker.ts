@@ -6,7 +6,6 @@ import {
   type IntakeTask,
   type ReadBatch,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { OutcomeIds } from "../../bureau/outcomes/ids.ts";
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { FieldError } from "../../contract/messages.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
@@ -15,6 +14,7 @@ import { FRAME_KINDS } from "../../journal/format.ts";
 import { encodeEvidence, identified } from "../../journal/proof.ts";
 import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { type SignatureTask, verifyBatch } from "./batch.ts";
 
 /** A batch, and the key events since the pool last sent some. */
@@ -53,8 +53,7 @@ const NICE_VALUE = 5;
 
 lowerThreadPriority(NICE_VALUE);
 const isValid = openEd25519();
-const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
-const reader = new BatchReader(new OutcomeIds(fillRandom), (key, signature, message) =>
+const reader = new BatchReader(new UuidV7Generator(randomFillSync), (key, signature, message) =>
   Promise.resolve(isValid(key, signature, message)),
 );
 
