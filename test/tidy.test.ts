@@ -1,13 +1,11 @@
 // The house rules as a test over the tree itself: who may import whom (the table of
-// ARCHITECTURE.md), sizes, words that have a better replacement, dead files, what the pages name.
+// ARCHITECTURE.md), sizes, words that have a better replacement, dead files.
 // Function length is the linter's job, unused exports and packages are knip's.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { describe, expect, it } from "vitest";
-import { citationsIn, numberedHeadings } from "./_citations.ts";
-import { danglingLinks, missingPaths } from "./_pages.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const IGNORED = new Set(["node_modules", "build", ".git", "local", "coverage"]);
@@ -51,12 +49,6 @@ const TOP_LEVEL = new Set(
 );
 const TOP_LEVEL_ALSO = new Set(["deploy", "clients"]);
 
-/** Pages that are read to the end are short. */
-const PAGE_LINES_MAX: Readonly<Record<string, number>> = {
-  "README.md": 120,
-  "ARCHITECTURE.md": 200,
-};
-
 /**
  * The outside world (time, chance, environment, exit) enters through these files alone. The client
  * is a library: its users are its composition root, and its defaults stand in one file.
@@ -94,7 +86,6 @@ function listFiles(folder: string): string[] {
 
 const files = listFiles(".");
 const code = files.filter((path) => /^(src|assembly|bench|test|data|examples)\/.*\.ts$/.test(path));
-const pages = files.filter((path) => path.endsWith(".md"));
 const texts = new Map(code.map((path) => [path, readFileSync(join(ROOT, path), "utf8")]));
 
 interface Import {
@@ -245,19 +236,6 @@ describe("the tree", () => {
     expect(source.filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it("cites only sections that docs/ has", () => {
-    const pages = files.filter((path) => /^docs\/(contract|design\/\w+)\.md$/.test(path));
-    const sections = new Map(
-      pages.map((path) => [path, numberedHeadings(readFileSync(join(ROOT, path), "utf8"))]),
-    );
-    const offences = [...texts].flatMap(([path, text]) =>
-      citationsIn(text)
-        .filter(({ page, section }) => sections.get(page)?.has(section) !== true)
-        .map(({ page, section }) => `${path}: ${page} ${section}`),
-    );
-    expect(offences).toEqual([]);
-  });
-
   it("keeps the top level fixed", () => {
     const strangers = readdirSync(ROOT).filter(
       (name) =>
@@ -268,36 +246,5 @@ describe("the tree", () => {
     );
     expect(strangers).toEqual([]);
     expect([...TOP_LEVEL].filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
-  });
-
-  it("gives each README one title", () => {
-    const offences = files.filter((path) => {
-      if (!/(^|\/)README\.md$/.test(path)) return false;
-      const prose = readFileSync(join(ROOT, path), "utf8").replaceAll(/^```[^]*?^```/gm, "");
-      return prose.match(/^# .+$/gm)?.length !== 1;
-    });
-    expect(offences).toEqual([]);
-  });
-
-  it("links only to pages, files and headings that exist", () => {
-    expect(pages.flatMap((page) => danglingLinks(ROOT, page))).toEqual([]);
-  });
-
-  it("names only paths that exist in its pages", () => {
-    expect(pages.flatMap((page) => missingPaths(ROOT, page))).toEqual([]);
-  });
-
-  it.each(Object.entries(PAGE_LINES_MAX))("keeps %s within %i lines", (page, linesMax) => {
-    const lines = readFileSync(join(ROOT, page), "utf8").split("\n").length - 1;
-    expect(lines).toBeLessThanOrEqual(linesMax);
-  });
-
-  it("lists every file that states an invariant in ARCHITECTURE.md", () => {
-    const architecture = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
-    const stating = code.filter(
-      (path) => IN_SOURCE.test(path) && /INVARIANT( \(.+?\))?:/.test(texts.get(path)!),
-    );
-    expect(stating.length).toBeGreaterThan(0);
-    expect(stating.filter((path) => !architecture.includes(`(${path})`))).toEqual([]);
   });
 });

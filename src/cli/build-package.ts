@@ -21,8 +21,8 @@ const TARGET = join(ROOT, "build/package");
 const COMMAND = "./bin.ts";
 const SHEBANG = "#!/usr/bin/env node\n";
 
-/** The client is a build of its own; scripts of this tree are of no use there. */
-const IS_LEFT_OUT = /^src\/(client\/|cli\/(build-package|write-reference)\.ts$)/;
+/** The client is a build of its own; this script is of no use there. */
+const IS_LEFT_OUT = /^src\/(client\/|cli\/build-package\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out. */
 const IS_SHARED = /(^|\/)layout\.ts$/;
 const DATA = ["data/config", "data/grounding", "data/sample/outcomes.ndjson"];

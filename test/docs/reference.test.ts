@@ -134,7 +134,7 @@ const LOG_CALLS = [
   /(?:\blog|[lL]ogger)(?:\?\.)?\.?(?:info|warn|error)\(\s*"([^"]+)"/g,
   /(?:\blog|#log)\(\s*"([a-z_ ]+)"/g,
   /kind: "(?:note|log)",\s*event: "([^"]+)"/g,
-  /#tell\(\s*"([a-z]+_[a-z_]+)"/g,
+  /#report\(\s*"([a-z]+_[a-z_]+)"/g,
   /event: "(access\.denied)"/g,
 ];
 
