@@ -1,8 +1,8 @@
 // A service with two HTTP threads as a process of its own, and connections of which is known which
 // thread they belong to: the system deals them out, the metric by thread tells.
 import http from "node:http";
-import { startCommand } from "./process.ts";
-import type { Started } from "./process.ts";
+import { startCommand } from "./_process.ts";
+import type { Started } from "./_process.ts";
 
 export const ADMIN_KEY = "threads-suite-admin-key-0123456789abcdefghij";
 

@@ -9,7 +9,7 @@ import { TrustRankClient } from "../../src/client/client.ts";
 import { generateSigningKey } from "../../src/client/reporting/sign.ts";
 import { connectToBoth, startThreads } from "./_threads.ts";
 import type { Connection, Service } from "./_threads.ts";
-import { endAll } from "./process.ts";
+import { endAll } from "./_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-denied-"));
 const dataDir = join(folder, "data");

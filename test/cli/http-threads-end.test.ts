@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 
 import { Connection, connectToBoth, requestsByThread, startThreads } from "./_threads.ts";
-import { endAll } from "./process.ts";
+import { endAll } from "./_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-end-"));
 const SUBJECT = "agent://threads-end/reported";
@@ -94,7 +94,7 @@ it("a thread that throws brings the service down in order, with an exit code", a
   const planted = join(folder, "planted");
   const { started, url } = await startThreads(dataDir, {
     PLANTED_FAULT: planted,
-    NODE_OPTIONS: `--import ${new URL("./planted-fault.ts", import.meta.url).href}`,
+    NODE_OPTIONS: `--import ${new URL("./_planted-fault.ts", import.meta.url).href}`,
   });
   const { statuses, over } = load(url, 8);
   await expect.poll(() => statuses.get(201) ?? 0, { timeout: 20_000 }).toBeGreaterThan(50);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { ADMIN_KEY, connectToBoth, requestsByThread, startThreads } from "./_threads.ts";
 import type { Connection, Service } from "./_threads.ts";
-import { endAll, runCommand } from "./process.ts";
+import { endAll, runCommand } from "./_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-"));
 const BURST = 60;

@@ -9,7 +9,7 @@ import { dataPaths } from "../../src/journal/data-directory.ts";
 import { segmentsOf } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { Connection } from "./_threads.ts";
-import { endAll, runCommand, startCommand } from "./process.ts";
+import { endAll, runCommand, startCommand } from "./_process.ts";
 
 const ADMIN_KEY = "rot-suite-admin-key-0123456789abcdefghijklmn";
 const PATIENT = { timeout: 30_000, interval: 200 };

@@ -2,7 +2,7 @@
 // that they can be judged again, and the same after a start that reads the journal.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { endAll, startCommand, type Started } from "./process.ts";
+import { endAll, startCommand, type Started } from "./_process.ts";
 
 const KEY = "an-admin-secret-of-the-operator-0123456789";
 const STAKES = 2500;

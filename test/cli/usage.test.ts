@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { runCommand } from "./process.ts";
+import { runCommand } from "./_process.ts";
 
 const dataDir = join(tmpdir(), "trustrank-usage-never-made");
 const at = ["--data-dir", dataDir];

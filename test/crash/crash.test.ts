@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { endAll } from "../cli/process.ts";
+import { endAll } from "../cli/_process.ts";
 import { cutTail, type Outcome, zeroTail } from "./damage.ts";
 import { killRounds } from "./kills.ts";
 import { clockJump, failedSync, fullDisk } from "./outside.ts";

@@ -15,7 +15,7 @@ import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
 
 /**
- * The exact 100 ms are tested on virtual time (test/client/gateway.test.ts). Here sockets are real,
+ * The exact 100 ms are tested on virtual time (test/client/gateway/gateway.test.ts). Here sockets are real,
  * and a machine that is busy elsewhere for a moment must not decide.
  */
 const TIMES = { budgetMs: 600, marginMs: 400 };

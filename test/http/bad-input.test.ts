@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/vocabulary.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import { call, type CallOptions, problemIn } from "./_client.ts";
-import { describeRooms } from "./_rooms.ts";
+import { describeRooms } from "./_servers.ts";
 import {
   CHECK_BODY,
   HANDSHAKE_BODY,

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "./_client.ts";
-import { describeRooms } from "./_rooms.ts";
+import { describeRooms } from "./_servers.ts";
 import {
   CHECK_BODY,
   HANDSHAKE_BODY,

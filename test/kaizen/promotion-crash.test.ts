@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { versionOf } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
-import { endAll } from "../cli/process.ts";
+import { endAll } from "../cli/_process.ts";
 import { startServer } from "../crash/server.ts";
 import type { CrashServer } from "../crash/server.ts";
 import { openStage, outcomesOf } from "./_service.ts";

@@ -17,8 +17,8 @@ import {
   seededRandom,
   temporaryDirectory,
 } from "./_fixtures.ts";
-import { SimulatedFiles } from "./simulated-files.ts";
-import { fillUp, mountSmall, unmount } from "./small-disk.ts";
+import { SimulatedFiles } from "../journal/_simulated-files.ts";
+import { fillUp, mountSmall, unmount } from "./_small-disk.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const RESERVE = 4 * MEBIBYTE;

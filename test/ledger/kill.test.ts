@@ -15,7 +15,7 @@ import { startStore } from "../../src/store/client.ts";
 import { outcomeIdOf, seededRandom, temporaryDirectory } from "./_fixtures.ts";
 
 const ROUNDS = Number(process.env["TRUSTRANK_KILL_ROUNDS"] ?? 10);
-const CHILD = fileURLToPath(new URL("./reporter-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("./_reporter-child.ts", import.meta.url));
 
 /** Lets a child report from `first` on, kills it; returns what it was told is durable. */
 async function runAndKill(

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { endAll, startCommand } from "../cli/process.ts";
+import { endAll, startCommand } from "../cli/_process.ts";
 import { joseSignature, newPair, proofOf, SERVICE_ID } from "../http/_signing.ts";
 
 const KEY = "refold-admin-key-0123456789abcdefghijkl";

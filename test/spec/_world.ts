@@ -186,7 +186,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },
-    entry: new URL("./world-thread.ts", import.meta.url),
+    entry: new URL("./_world-thread.ts", import.meta.url),
   });
   await threads.listen();
   return { threads, port };

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { CheckResponse, OutcomeReceipt } from "../../src/contract/messages.ts";
-import { endAll, startCommand } from "../cli/process.ts";
+import { endAll, startCommand } from "../cli/_process.ts";
 import { post } from "./_world.ts";
 
 const KEY = "restart-suite-admin-key-0123456789abcdefghi";

@@ -27,7 +27,7 @@ it("never shows a reader another page's index, and uses memory again", async () 
 
   const control = new Int32Array(new SharedArrayBuffer(8));
   const workerData = { memory: vault.memory, control };
-  const entry = new URL("./reader-thread.ts", import.meta.url);
+  const entry = new URL("./_reader-thread.ts", import.meta.url);
   const readers = Array.from({ length: READERS }, () => new Worker(entry, { workerData }));
   const answers = readers.map((reader) => once(reader, "message") as Promise<[object]>);
   const started = Date.now();

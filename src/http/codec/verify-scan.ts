@@ -5,7 +5,7 @@
 // and never reports a fault.
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
-// test/http/verify-scan.test.ts holds it on generated and damaged bodies.
+// test/http/codec/verify-scan.test.ts holds it on generated and damaged bodies.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
