@@ -1,4 +1,7 @@
+// Runs the tests. `npm test -- src-room` is a filter by path: `npm test -- journal` runs every test
+// whose path holds "journal", `npm test -- test/journal/` the tests of that folder alone.
 import { defineConfig } from "vitest/config";
+import { WAIT_MS_MAX } from "./test/_patience.ts";
 
 export default defineConfig({
   test: {
@@ -6,7 +9,10 @@ export default defineConfig({
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Deadlines matter when a test fails, and only then: see test/_patience.ts.
+    testTimeout: 2 * WAIT_MS_MAX,
+    hookTimeout: 2 * WAIT_MS_MAX,
+    // Of every `expect.poll`, which would else give up after a second.
+    expect: { poll: { timeout: WAIT_MS_MAX, interval: 10 } },
   },
 });

@@ -97,7 +97,7 @@ describeRooms("damaged requests", (room) => {
         ].join("\r\n");
         const bytes = Buffer.from(damaged(Buffer.from(request), steps));
         const { text: answer } = await sendRaw(room.server.port, [bytes], {
-          waitMs: 25,
+          isBrief: true,
           until: /\r\n\r\n.*\}$/s,
         });
         for (const status of statusesOf(answer)) {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { verifyBinary } from "../../src/http/server/uws-binary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { DurationEstimate } from "../../src/http/duration-estimate.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { call, problemIn } from "./_client.ts";
 import {
   ADAPTERS,
@@ -44,7 +45,9 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("answers 503 by itself when nobody else would ever answer", async () => {
-    const room = await openTestServer(adapter);
+    // Nearly all of the two seconds pass between the question and the first look at the clock.
+    let nowMs = 0;
+    const room = await openTestServer(adapter, { monotonic: () => (nowMs += 1990) });
     const body = { ...VERIFY_BODY, agent_id: "agent://test/never" };
     const answer = await call(room, "/v1/trust/verify", { body });
     expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
@@ -52,9 +55,15 @@ describeAdapters("lifecycle", (adapter) => {
   });
 
   it("refuses at once a deadline that recent answers would have missed", async () => {
-    const room = await openTestServer(adapter);
-    room.bureau.hold = new Promise((resolve) => setTimeout(resolve, 400));
-    await call(room, "/v1/outcomes", { body: OUTCOME_BODY });
+    let nowMs = 1;
+    const room = await openTestServer(adapter, { monotonic: () => nowMs });
+    const { promise, open } = gate();
+    room.bureau.hold = promise;
+    const slow = call(room, "/v1/outcomes", { body: OUTCOME_BODY });
+    await expect.poll(() => room.server.inflight).toBe(1);
+    nowMs += 400;
+    open();
+    await slow;
     room.bureau.calls.recordOutcome = 0;
     const headers = { "x-deadline-ms": "5" };
     const answer = await call(room, "/v1/outcomes", { body: OUTCOME_BODY, headers });
@@ -73,14 +82,16 @@ describeAdapters("lifecycle", (adapter) => {
     const { port } = room.server;
     const request = (path: string) =>
       `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${room.key}\r\n\r\n`;
-    const onOldConnection = sendRaw(port, [request("/healthz"), request("/readyz")], {
-      gapMs: 400,
-      waitMs: 1500,
-    });
+    const { promise: draining, resolve: drain } = Promise.withResolvers<void>();
+    const pieces = [request("/healthz"), draining, request("/readyz")];
+    let before = "";
+    const onText = (text: string) => (before = text);
+    const onOldConnection = sendRaw(port, pieces, { until: "closed", onText });
     await expect.poll(() => room.server.inflight).toBe(20);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect.poll(() => statusesOf(before)).toEqual([200]);
     room.server.stopAccepting();
-    const closing = room.server.close(5000);
+    const closing = room.server.close(WAIT_MS_MAX);
+    drain();
     const old = await onOldConnection;
     if (adapter === "uws") {
       expect(statusesOf(old.text)).toEqual([200, 503]);
@@ -114,7 +125,7 @@ describeAdapters("lifecycle", (adapter) => {
       }
     });
     await expect.poll(() => statuses.length).toBeGreaterThan(50);
-    const closing = room.server.close(2000);
+    const closing = room.server.close(WAIT_MS_MAX);
     await closing;
     await Promise.all(load);
     expect(new Set(statuses)).toEqual(new Set([200]));

@@ -89,7 +89,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   ];
 
   it.each(violations)("refuses %s and closes", async (_name, request, statuses) => {
-    const { text, isClosed } = await sendRaw(room.server.port, [request()], { waitMs: 1500 });
+    const { text, isClosed } = await sendRaw(room.server.port, [request()]);
     const [status] = statusesOf(text);
     // The native parser hangs up, or waits for more, without a word on what it cannot read at all.
     if (status === undefined) expect(adapter).toBe("uws");
@@ -99,10 +99,10 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   });
 
   it.each(violations)("never runs what hides behind %s", async (_name, request) => {
-    const together = await sendRaw(room.server.port, [request() + hidden], { waitMs: 400 });
+    const together = await sendRaw(room.server.port, [request() + hidden]);
     expect(verifyCount()).toBe(0);
     expect(statusesOf(together.text).length).toBeLessThanOrEqual(1);
-    const later = await sendRaw(room.server.port, [request(), hidden], { waitMs: 400 });
+    const later = await sendRaw(room.server.port, [request(), hidden]);
     expect(verifyCount()).toBe(0);
     expect(statusesOf(later.text).length).toBeLessThanOrEqual(1);
   });
@@ -148,7 +148,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
       request.slice(cut + 5, cut + 30),
       request.slice(cut + 30),
     ];
-    const { text } = await sendRaw(room.server.port, pieces, { until: /"allowed"/, gapMs: 20 });
+    const { text } = await sendRaw(room.server.port, pieces, { until: /"allowed"/ });
     expect(statusesOf(text)).toEqual([200]);
     expect(room.bureau.calls.check).toBe(1);
     expect(room.server.inflight).toBe(0);
@@ -156,7 +156,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
 
   it("forgets a request whose client goes away in the middle of the body", async () => {
     const request = post([withLength]);
-    await sendRaw(room.server.port, [request.slice(0, -10)], { waitMs: 100 });
+    await sendRaw(room.server.port, [request.slice(0, -10)]);
     await expect.poll(() => room.server.inflight).toBe(0);
     expect(room.bureau.calls.check).toBe(0);
   });
@@ -191,7 +191,6 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
       post([withLength, `X-Request-Id: r${index}`]),
     );
     const { text } = await sendRaw(room.server.port, [requests.join("")], {
-      waitMs: 3000,
       until: new RegExp(`"request_id":"r${count - 1}".*\\}`, "s"),
     });
     const ids = [...text.matchAll(/"request_id":"(r\d+)"/g)].map((found) => found[1]);
@@ -211,11 +210,12 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     ].join("\r\n");
     const part = request.slice(0, -20);
     const rest = request.slice(-20);
-    const slow = () => sendRaw(tight.server.port, [part, rest], { gapMs: 300, until: /"allowed"/ });
+    const { promise: refused, resolve: goOn } = Promise.withResolvers<void>();
+    const slow = () => sendRaw(tight.server.port, [part, refused, rest], { until: /"allowed"/ });
     const first = [slow(), slow()];
     await expect.poll(() => tight.server.inflight).toBe(2);
-    await new Promise((resolve) => setTimeout(resolve, 50));
     const third = await sendRaw(tight.server.port, [part]);
+    goOn();
     expect(statusesOf(third.text)).toEqual([503]);
     expect(third.text).toContain('"code":"overloaded"');
     for (const { text } of await Promise.all(first)) expect(statusesOf(text)).toEqual([200]);
