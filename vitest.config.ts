@@ -9,6 +9,8 @@ export default defineConfig({
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",
     maxWorkers: 2,
+    // Of the tests of one file that run at once: those wait for processes of their own.
+    maxConcurrency: 2,
     // Deadlines matter when a test fails, and only then: see test/_patience.ts.
     testTimeout: 2 * WAIT_MS_MAX,
     hookTimeout: 2 * WAIT_MS_MAX,

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { versionOf } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
@@ -28,8 +28,10 @@ beforeAll(async () => {
   await stage.ledger.appendBatch(outcomesOf(1, OUTCOMES, Date.now()));
   await stage.ledger.close();
 });
-afterEach(endAll);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(async () => {
+  await endAll();
+  rmSync(root, { recursive: true, force: true });
+});
 
 function freshCopy(): string {
   const dataDir = join(root, `case-${++cases}`);
@@ -82,7 +84,10 @@ const BEFORE = [
   ["before the state", "rename state.json before 1", "before the promotion was committed"],
 ] as const;
 
-it.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
+/** The first cut leaves least behind, the last one most. */
+const MOST_AND_LEAST = new Set<string>([BEFORE[0][1], BEFORE.at(-1)![1]]);
+
+it.concurrent.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
   const dataDir = freshCopy();
   await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
   const server = await serve(dataDir);
@@ -93,12 +98,13 @@ it.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => 
     state: "failed",
     reason: `the process ended ${when}: the champion stays`,
   });
+  if (!MOST_AND_LEAST.has(killAt)) return void (await server.kill());
   // Nothing is spent, nothing is in the way: the same run promotes now.
   const again = await server.post("/v1/kaizen/run", JSON.stringify(RUN));
   const promoted = again.body as RunRecord;
   expect(promoted.state).toBe("promoted");
   expect((await afterwards(server)).served).toBe(promoted.challenger_version);
-  await server.kill("SIGTERM");
+  await server.kill();
 });
 
 const AFTER = [
@@ -107,7 +113,7 @@ const AFTER = [
   ["before the record's end", "rename .json before 5"],
 ] as const;
 
-it.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
+it.concurrent.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
   const dataDir = freshCopy();
   await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
   const server = await serve(dataDir);
@@ -118,43 +124,45 @@ it.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
   expect(served).toBe(run.challenger_version);
   expect(status).toMatchObject({ config_version: served, promoted_by: run.run_id });
   expect(run.findings!.sides.flatMap((side) => side.gates).length).toBeGreaterThan(10);
-  await server.kill("SIGTERM");
+  await server.kill();
 });
 
-it("a rollback cut off is either done or not begun", async () => {
-  const promoted = freshCopy();
-  const first = await serve(promoted);
-  const run = (await first.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
-  expect(run.state).toBe("promoted");
-  await first.kill("SIGTERM");
-  for (const [side, expected] of [
-    ["before", run.challenger_version],
-    ["after", SHIPPED],
-  ] as const) {
-    const dataDir = join(root, `rollback-${side}`);
-    cpSync(promoted, dataDir, { recursive: true });
-    const cut = await serve(dataDir, `rename state.json ${side} 1`);
-    await askToDeath(cut, "/v1/kaizen/rollback", { reason: "a test" });
-    const server = await serve(dataDir);
-    const { run: found, served } = await afterwards(server);
-    expect(served, side).toBe(expected);
-    expect(found.rolled_back?.reason, side).toBe(side === "after" ? "a test" : undefined);
+describe("a promotion that nobody cuts off", () => {
+  const promoted = join(root, "promoted");
+  let challenger: RunRecord["challenger_version"];
+  beforeAll(async () => {
+    cpSync(history, promoted, { recursive: true });
+    const server = await serve(promoted);
+    const run = (await server.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
+    expect(run.state).toBe("promoted");
+    challenger = run.challenger_version;
     await server.kill("SIGTERM");
-  }
-});
+  });
 
-it("nobody cuts it off: both configs, one promotion, nothing half-written", async () => {
-  const dataDir = freshCopy();
-  const server = await serve(dataDir);
-  await server.post("/v1/kaizen/run", JSON.stringify(RUN));
-  await server.kill("SIGTERM");
-  const kaizen = join(dataDir, "kaizen");
-  const names = readdirSync(join(kaizen, "configs"));
-  expect(names).toHaveLength(2);
-  expect(names).toContain(`${SHIPPED}.json`);
-  expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
-  const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
-    promotions: { version: string }[];
-  };
-  expect(state.promotions).toHaveLength(1);
+  it("leaves both configs, one promotion, nothing half-written", () => {
+    const kaizen = join(promoted, "kaizen");
+    const names = readdirSync(join(kaizen, "configs"));
+    expect(names).toHaveLength(2);
+    expect(names).toContain(`${SHIPPED}.json`);
+    expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
+      promotions: { version: string }[];
+    };
+    expect(state.promotions).toHaveLength(1);
+  });
+
+  it.concurrent.each(["before", "after"])(
+    "is there or rolled back when cut %s it",
+    async (side) => {
+      const dataDir = join(root, `rollback-${side}`);
+      cpSync(promoted, dataDir, { recursive: true });
+      const cut = await serve(dataDir, `rename state.json ${side} 1`);
+      await askToDeath(cut, "/v1/kaizen/rollback", { reason: "a test" });
+      const server = await serve(dataDir);
+      const { run: found, served } = await afterwards(server);
+      expect(served).toBe(side === "after" ? SHIPPED : challenger);
+      expect(found.rolled_back?.reason).toBe(side === "after" ? "a test" : undefined);
+      await server.kill();
+    },
+  );
 });
