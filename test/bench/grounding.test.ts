@@ -23,7 +23,7 @@ it("bench:grounding, with a vault beside an empty one", async () => {
     expect(assess[`ns_${name}`], name).toBeGreaterThan(0);
   }
   expect(report["scores"]).toHaveLength(2);
-}, 60_000);
+});
 
 /** Claims about invented towns: true ones repeat their page, false ones change name and number. */
 function writeRows(folder: string): void {
@@ -55,4 +55,4 @@ it("eval:grounding by the shipped numbers tells true claims of towns from false 
   } finally {
     rmSync(folder, { recursive: true });
   }
-}, 60_000);
+});

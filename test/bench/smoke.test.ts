@@ -37,7 +37,7 @@ function writeRatings(): string {
   return file;
 }
 
-test("eval:trust learns a small market better than the constant and Beta baselines", async () => {
+test.concurrent("eval:trust learns a small market better than the constant and Beta baselines", async () => {
   const report = await lastLine("bench/eval-trust.ts", "--file", writeRatings());
   expect(report).toMatchObject({ rows: 3000, test_rows: 600, agents: 260 });
   const check = report["check"] as { auc: number; log_loss: number; fpr_refused: number };
@@ -46,7 +46,7 @@ test("eval:trust learns a small market better than the constant and Beta baselin
   expect(check.log_loss).toBeLessThan(baselines.constant_log_loss);
 });
 
-test("eval:trust --robust: with credibility invented agents buy little", async () => {
+test.concurrent("eval:trust --robust: with credibility invented agents buy little", async () => {
   const file = writeRatings();
   const report = await lastLine("bench/eval-trust.ts", "--file", file, "--robust");
   const lifts = report["sybil"] as Record<string, number>;
@@ -54,9 +54,9 @@ test("eval:trust --robust: with credibility invented agents buy little", async (
   expect(lifts["200x20_lift_points"]).toBeLessThan(35);
   const check = report["check"] as { auc: number };
   expect(check.auc).toBeGreaterThan(0.7);
-}, 120_000);
+});
 
-test("bench:kernel", async () => {
+test.concurrent("bench:kernel", async () => {
   const report = await lastLine("bench/kernel.ts", "--smoke");
   for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {
     expect(report[member], member).toBeGreaterThan(0);
@@ -64,35 +64,35 @@ test("bench:kernel", async () => {
   expect(report["bytes_per_agent"]).toBeLessThan(220);
 });
 
-test("bench:http", async () => {
+test.concurrent("bench:http", async () => {
   const report = await lastLine("bench/http.ts", "--smoke");
   expect(report["errors"]).toBe(0);
   expect(report["verify_rps"]).toBeGreaterThan(0);
   expect(report["open_loop"]).toMatchObject({ errors: 0 });
-}, 120_000);
+});
 
-test("bench:ledger", async () => {
+test.concurrent("bench:ledger", async () => {
   const report = await lastLine("bench/ledger.ts", "--smoke");
   expect(report).toMatchObject({ refused: 0, offered_refused: 0 });
   for (const member of ["outcomes_per_second", "ack_p99_ms", "verify_p99_ms_busy", "fsyncs"]) {
     expect(report[member], member).toBeGreaterThan(0);
   }
-}, 120_000);
+});
 
-test("bench:start", async () => {
+test.concurrent("bench:start", async () => {
   const report = await lastLine("bench/start.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 20_000, same_bytes: true });
   expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
 
-test("bench:vault-start", async () => {
+test.concurrent("bench:vault-start", async () => {
   const report = await lastLine("bench/vault-start.ts", "--smoke");
   expect(report).toMatchObject({ sources: 500, is_compared: true });
   expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
 });
 
-test("bench:ed25519", async () => {
+test.concurrent("bench:ed25519", async () => {
   const report = await lastLine("bench/ed25519.ts", "--smoke");
   expect(report["libsodium_us"]).toBeGreaterThan(0);
   expect(report["openssl_us"]).toBeGreaterThan(0);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const parameters = ["serve", "--port", "0", "--data-dir", `${directory}/data`, "--json"];
   server = startCommand(parameters, { TRUSTRANK_ADMIN_KEY: KEY });
   url = (JSON.parse(await server.firstLine) as { url: string }).url;
-}, 60_000);
+});
 
 afterAll(async () => {
   await endAll();
@@ -116,4 +116,4 @@ it("logs every door's decisions, replays, exports and keeps them over a stop", a
     `${directory}/data`,
   ]);
   expect(alone.stdout).toContain("decisions: 1 days");
-}, 60_000);
+});

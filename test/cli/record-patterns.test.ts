@@ -20,7 +20,7 @@ async function start(): Promise<void> {
 beforeAll(() => {
   directory = fs.mkdtempSync("/tmp/trustrank-patterns-");
   return start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await endAll();
@@ -96,7 +96,7 @@ it("names few reporters and rings, and nobody else", async () => {
     const replay = await ask(`/v1/decisions/${id}/replay`, {});
     expect(replay).toMatchObject({ identical: true, differences: [] });
   }
-}, 60_000);
+});
 
 it("a start that reads the journal gives the same", async () => {
   const before = await Promise.all([narrow, broad, ...circle].map(codesOf));
@@ -104,4 +104,4 @@ it("a start that reads the journal gives the same", async () => {
   await server.ended;
   await start();
   expect(await Promise.all([narrow, broad, ...circle].map(codesOf))).toEqual(before);
-}, 60_000);
+});

@@ -123,7 +123,7 @@ describe("a service", () => {
     const ask = (format: string) =>
       runCommand(["query", sql, "--format", format, ...at, "--key", key]);
     await expect
-      .poll(async () => (await ask("csv")).stdout, { timeout: 15_000 })
+      .poll(async () => (await ask("csv")).stdout)
       .toBe("subject,total\nagent://a/x,11\n");
     expect((await ask("table")).stdout).toMatch(/^subject +total\n-+ +-+\nagent:\/\/a\/x +11\n$/);
     expect(JSON.parse((await ask("json")).stdout)).toEqual([{ subject: "agent://a/x", total: 11 }]);

@@ -7,6 +7,7 @@ import { withTrustRank } from "../../src/client/gates/with-trust-rank.ts";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import { checkReply, rejection, service as replying, verifyReply } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const CONNECT = "agent://test/connect";
 const REFUSE = "agent://test/refuse";
@@ -22,7 +23,7 @@ let client: TrustRankClient;
 beforeAll(async () => {
   service = await startTestService();
   // Times are tested elsewhere, on a clock of their own: a busy machine must not fail this suite.
-  client = new TrustRankClient({ ...service, timeoutMs: 5000, agentId: "agent://acme/me" });
+  client = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX, agentId: "agent://acme/me" });
 });
 afterAll(() => service.stop());
 
@@ -48,7 +49,7 @@ describe("check and handshake", () => {
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).toMatchObject({ code: "invalid_request", status: 400 });
     expect((thrown as TrustRankError).errors[0]?.pointer).toBe("/subject");
-    const stranger = new TrustRankClient({ baseUrl: service.baseUrl, timeoutMs: 5000 });
+    const stranger = new TrustRankClient({ baseUrl: service.baseUrl, timeoutMs: WAIT_MS_MAX });
     // A 403 that is a problem is no verdict.
     const noKey = await rejection(stranger.handshake(CONNECT, CONNECT, { stakes: 1 }));
     expect(noKey).toMatchObject({ code: "unauthenticated", status: 401 });
@@ -82,7 +83,7 @@ describe("require", () => {
   });
 
   it("reports an outage as another error", async () => {
-    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: 5000 });
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: WAIT_MS_MAX });
     const thrown = await rejection(down.require(CONNECT, { stakes: 10 }));
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).not.toBeInstanceOf(TrustGateError);
@@ -229,7 +230,11 @@ describe("a reply that is no verdict", () => {
 describe("AbortSignal", () => {
   it("ends a call that has begun, and one that has not", async () => {
     const slow = () => new Promise<Response>(() => undefined);
-    const stuck = new TrustRankClient({ baseUrl: "http://trust", fetch: slow, timeoutMs: 5000 });
+    const stuck = new TrustRankClient({
+      baseUrl: "http://trust",
+      fetch: slow,
+      timeoutMs: WAIT_MS_MAX,
+    });
     const caller = new AbortController();
     const begun = rejection(stuck.check(CONNECT, { stakes: 1, signal: caller.signal }));
     caller.abort(new Error("the user went away"));
@@ -255,7 +260,7 @@ describe("withTrustRank", () => {
 
   it("does not run it on refuse, escalate, fault or a callback that throws", async () => {
     ran.length = 0;
-    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: 5000 });
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: WAIT_MS_MAX });
     const agentId = (to: string) => to;
     const attempts = [
       rejection(gated()(REFUSE, 5)),

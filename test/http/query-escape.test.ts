@@ -21,9 +21,8 @@ beforeAll(async () => {
   fillJournal(dataDir, 1, 400);
   store = await startStore({ dataDir, isStandalone: true });
   fs.writeFileSync(`${dataDir}/store-export/0.parquet`, "PAR1");
-  const { query } = store;
-  store.query = (sql, limits, tenant) =>
-    query.call(store, sql, { ...limits, timeoutMs: QUERY_MS_MAX }, tenant);
+  const query = store.query.bind(store);
+  store.query = (sql, limits, tenant) => query(sql, { ...limits, timeoutMs: QUERY_MS_MAX }, tenant);
   room = await openTestServer("uws", { store });
 });
 

@@ -15,7 +15,7 @@ import {
 } from "../ledger/_fixtures.ts";
 import { SimulatedFiles } from "./_simulated-files.ts";
 
-const SEEDS = Number(process.env["TRUSTRANK_SIMULATION_SEEDS"] ?? 2500);
+const SEEDS = Number(process.env["TRUSTRANK_SIMULATION_SEEDS"] ?? 1000);
 const CRASHES = 3;
 const key = newKey();
 

@@ -30,6 +30,7 @@ import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const DAY_MS = 86_400_000;
 const KEY = "spec-suite-admin-key-0123456789abcdefghijk";
@@ -232,7 +233,7 @@ function httpDoor(url: string): Door {
 }
 
 function clientDoor(url: string): Door {
-  const client = new TrustRankClient({ baseUrl: url, apiKey: KEY, timeoutMs: 5000 });
+  const client = new TrustRankClient({ baseUrl: url, apiKey: KEY, timeoutMs: WAIT_MS_MAX });
   return {
     name: "client",
     verify: (request) => client.verify(request),

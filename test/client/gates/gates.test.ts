@@ -18,16 +18,17 @@ import { trustGate, TrustGateUnavailableError } from "../../../src/client/gates/
 import { DECISIONS, type Decision } from "../../../src/contract/vocabulary.ts";
 import { checkReply, rejection, service as replying } from "../_replies.ts";
 import { type Service, startTestService } from "../_service.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 
 const agent = (name: string) => `agent://test/${name}`;
 
 let service: Service;
 let client: TrustRankClient;
-const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: 5000 });
+const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: WAIT_MS_MAX });
 
 beforeAll(async () => {
   service = await startTestService();
-  client = new TrustRankClient({ ...service, timeoutMs: 5000, agentId: agent("connect") });
+  client = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX, agentId: agent("connect") });
 });
 afterAll(() => service.stop());
 

@@ -5,6 +5,7 @@ import { TrustRankClient } from "../../../src/client/client.ts";
 import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
 import { protectRoute } from "../../../src/client/gateway/protect.ts";
 import { type Service, startTestService } from "../_service.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 
 const agent = (name: string) => `agent://test/${name}`;
 const boom = (): never => {
@@ -26,7 +27,7 @@ describe("protectRoute", () => {
   const route = (baseUrl: string, toolLevel: "L0" | "L1" | "L3", more: object = {}) =>
     protectRoute(handler, {
       gateway: new TrustGateway({
-        client: new TrustRankClient({ ...service, baseUrl, timeoutMs: 5000 }),
+        client: new TrustRankClient({ ...service, baseUrl, timeoutMs: WAIT_MS_MAX }),
       }),
       toolLevel,
       action: "payments.transfer",

@@ -9,6 +9,7 @@ import type { FetchLike } from "../../../src/client/runtime.ts";
 import { createOutcomeSigner } from "../../../src/client/reporting/sign.ts";
 import type { OutcomeRequest } from "../../../src/contract/messages.ts";
 import { type Service, startTestService } from "../_service.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 
 const REPORTER = "agent://acme/me";
 const SUBJECT = "agent://shop/seller";
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const openClient = (more: object = {}) =>
-  new TrustRankClient({ ...service, agentId: REPORTER, slowTimeoutMs: 5000, ...more });
+  new TrustRankClient({ ...service, agentId: REPORTER, slowTimeoutMs: WAIT_MS_MAX, ...more });
 
 function event(status: string, sequence = 0, turnId = "turn-1"): ActionResultEvent {
   return { data: { turnId, stepIndex: 2, sequence, status, result: { kind: "tool-result" } } };

@@ -9,6 +9,7 @@ import { type ProvenanceDrop, ProvenanceQueue } from "../../../src/client/report
 import type { FetchLike } from "../../../src/client/runtime.ts";
 import { type LiveService, startLiveService } from "../_live.ts";
 import { rejection, verifyReply } from "../_replies.ts";
+import { WAIT_MS_MAX } from "../../_patience.ts";
 
 const AGENT = "agent://test/connect";
 const TEXT = "Wien, später: \u{1f980}";
@@ -18,7 +19,7 @@ let service: LiveService;
 let client: TrustRankClient;
 beforeAll(async () => {
   service = await startLiveService();
-  client = new TrustRankClient({ ...service, timeoutMs: 5000 });
+  client = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX });
 });
 afterAll(() => service.stop());
 
@@ -67,7 +68,7 @@ describe("TrustRankClient.recordProvenance", () => {
 
 describe("a gateway", () => {
   const route = (fetch: FetchLike, provenance: unknown, drops: ProvenanceDrop[] = []) => {
-    const own = new TrustRankClient({ ...service, timeoutMs: 5000, fetch });
+    const own = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX, fetch });
     const gateway = new TrustGateway({
       client: own,
       onProvenanceDrop: (drop) => void drops.push(drop),

@@ -3,8 +3,6 @@ import { afterEach, expect, it } from "vitest";
 import { type RefusalBatch, RefusalCounts } from "../../../src/http/access/refusals.ts";
 import { CHECK_BODY, describeAdapters, openTestServer, type TestServer } from "../_setup.ts";
 
-const PATIENT = { timeout: 5000 };
-
 let room: TestServer | undefined;
 afterEach(() => room?.stop());
 
@@ -47,7 +45,7 @@ describeAdapters("refused authorisations", (adapter) => {
     };
     const address = "127.0.0.1";
     const own = opened.keyring.list()[0]!.key_id;
-    await expect.poll(totals, PATIENT).toEqual({
+    await expect.poll(totals).toEqual({
       no_key: { address, keyId: null, count: 2 },
       malformed_key: { address, keyId: null, count: 1 },
       expired_key: { address, keyId, count: 1 },

@@ -61,7 +61,7 @@ describe("kaizen over HTTP", () => {
     const expected = ["dry_run", false, from, run.body.rows, "G1", gates.length, id];
     // The row follows the answer; until then the view shows the run under way.
     await expect
-      .poll(async () => (await send("POST", "/v1/query", { sql })).body.rows, { timeout: 20_000 })
+      .poll(async () => (await send("POST", "/v1/query", { sql })).body.rows)
       .toEqual([expected]);
   });
 

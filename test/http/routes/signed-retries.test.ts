@@ -19,7 +19,6 @@ const DAY_MS = 86_400_000;
 /** As if everything recorded up to a minute ago were forgotten. */
 const FORGOTTEN = { isStored: true, rememberedSinceMs: NOW_MS + 120_000 };
 /** The store applies in its own time. */
-const PATIENT = { timeout: 10_000 };
 const OLD_MS = NOW_MS - 3 * DAY_MS;
 
 async function register(service: SigningService) {
@@ -62,10 +61,7 @@ describe("a signed retry that the guard has forgotten", () => {
     expect(service.ledger.position()).toBe(position + 1);
     expect(await sqlOf(service, "SELECT count(*) FROM outcomes")).toEqual([[1]]);
     await expect
-      .poll(
-        () => sqlOf(service, "SELECT event, agent, kid FROM audit_events ORDER BY position"),
-        PATIENT,
-      )
+      .poll(() => sqlOf(service, "SELECT event, agent, kid FROM audit_events ORDER BY position"))
       .toEqual([
         ["reporter_key.registered", AGENT, pair.kid],
         ["signature.replayed", AGENT, pair.kid],
@@ -158,6 +154,6 @@ describe("a signed retry that the guard has forgotten", () => {
     const { evidence_id, evidence_index, position } = batch.json.items[2].result;
     const sql = `SELECT position, stakes FROM outcomes
       WHERE evidence_id = '${evidence_id}' AND evidence_index = ${evidence_index}`;
-    await expect.poll(() => sqlOf(service, sql), PATIENT).toEqual([[position, 3]]);
+    await expect.poll(() => sqlOf(service, sql)).toEqual([[position, 3]]);
   });
 });

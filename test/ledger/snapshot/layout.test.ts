@@ -45,7 +45,7 @@ test("a table of an older layout is made anew from the journal", async () => {
     await first.ledger.appendBatch(Array.from({ length: 50 }, (_, i) => recordOf(at + i + 1)));
   }
   const written = () => first.notes.some(([event]) => event === "snapshot_written");
-  await expect.poll(written, { timeout: 20_000 }).toBe(true);
+  await expect.poll(written).toBe(true);
   const before = first.table();
   await first.ledger.close();
   const directory = join(dataDir, "snapshots");

@@ -12,7 +12,7 @@ import { startFromSnapshot } from "../../../src/ledger/snapshot/restore.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf, seededRandom } from "../_fixtures.ts";
 import { SimulatedFiles } from "../../journal/_simulated-files.ts";
 
-const SEEDS = Number(process.env["TRUSTRANK_SIMULATION_SEEDS"] ?? 1000);
+const SEEDS = Number(process.env["TRUSTRANK_SIMULATION_SEEDS"] ?? 500);
 const CRASHES = 2;
 /** Several sectors, so that a table can be torn. */
 const TABLE_BYTES = 2048;

@@ -70,7 +70,7 @@ async function writeHistory(): Promise<string> {
   for (let part = 0; part < 4; part++) {
     await report(opened, 1 + part * 450, 450);
     const written = () => opened.notes.filter(([event]) => event === "snapshot_written").length;
-    await expect.poll(written, { timeout: 20_000 }).toBeGreaterThan(part);
+    await expect.poll(written).toBeGreaterThan(part);
   }
   await report(opened, 1801, 199);
   await opened.ledger.close();
@@ -133,7 +133,7 @@ test("damaged, foreign and future snapshots are ignored with a line, never trust
   await expect.poll(() => opened.notes).toHaveLength(2);
   expect(opened.ledger.replay.snapshotLsn).toBeUndefined();
   expect(tableOf(opened).equals(expected)).toBe(true);
-}, 120_000);
+});
 
 test("a snapshot of another seed, another journal or the future is not ours", async () => {
   const dataDir = await writeHistory();
@@ -158,7 +158,7 @@ test("a snapshot of another seed, another journal or the future is not ours", as
     expect(opened.notes[0]?.[1]).toMatch(why);
     expect(opened.ledger.replay).toMatchObject({ snapshotLsn: undefined, outcomes: count });
   }
-}, 120_000);
+});
 
 /** Positions visited behind the point, or why none. */
 function recover(directory: string, from: JournalPoint): number[] | string {

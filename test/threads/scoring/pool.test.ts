@@ -1,31 +1,42 @@
 // Batches on the pool and in place, by the real service: the same verdicts, faults that survive the
 // crossing to another thread, and refusal instead of waiting when too many are under way.
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { VerifyBatchResponse } from "../../../src/contract/messages.ts";
-import { endAll, startCommand } from "../../cli/_process.ts";
+import { endAll, startCommand, type Started } from "../../cli/_process.ts";
 
 const KEY = "scoring-pool-admin-key-0123456789abcdef";
 const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-pool-"));
 const urls = new Map<string, string>();
 
 beforeAll(async () => {
-  for (const mode of ["inline", "pool", "auto"]) {
-    const parameters = ["serve", "--port", "0", "--scoring", mode, "--json"];
-    const started = startCommand([...parameters, "--data-dir", path.join(dataDir, mode)], {
-      TRUSTRANK_ADMIN_KEY: KEY,
-    });
-    const { url } = JSON.parse(await started.firstLine) as { url: string };
-    urls.set(mode, url);
+  // One history for all: each service that makes the sample dates it by the moment of its start.
+  const first = await start("inline");
+  first.process.kill("SIGTERM");
+  await first.ended;
+  for (const mode of ["pool", "auto"]) {
+    cpSync(path.join(dataDir, "inline"), path.join(dataDir, mode), { recursive: true });
   }
+  await Promise.all(["inline", "pool", "auto"].map(start));
 });
 
 afterAll(async () => {
   await endAll();
   rmSync(dataDir, { recursive: true, force: true });
 });
+
+async function start(mode: string): Promise<Started> {
+  const parameters = ["serve", "--port", "0", "--scoring", mode, "--json"];
+  const started = startCommand([...parameters, "--data-dir", path.join(dataDir, mode)], {
+    TRUSTRANK_ADMIN_KEY: KEY,
+  });
+  const { url } = JSON.parse(await started.firstLine) as { url: string };
+  urls.set(mode, url);
+  return started;
+}
 
 function post(mode: string, body: unknown): Promise<Response> {
   return fetch(`${urls.get(mode)}/v1/trust/verify/batch`, {
@@ -55,13 +66,19 @@ async function verdicts(mode: string, count: number): Promise<unknown[]> {
   });
 }
 
+/** Scores move with the clock: now and then one is rounded another way a moment later. */
+const TRIES = 5;
+
 test("the same verdicts wherever they are scored, small and large, in order", async () => {
   for (const count of [1, 40, 1000]) {
-    const inline = await verdicts("inline", count);
-    expect(inline).toHaveLength(count);
-    // Scores move with the clock by less than their rounding within the test.
-    expect(await verdicts("pool", count)).toEqual(inline);
-    expect(await verdicts("auto", count)).toEqual(inline);
+    for (let left = TRIES; ; left -= 1) {
+      const asked = ["inline", "pool", "auto"].map((mode) => verdicts(mode, count));
+      const [inline, pool, auto] = await Promise.all(asked);
+      expect(inline).toHaveLength(count);
+      if (left > 1 && !isDeepStrictEqual([pool, auto], [inline, inline])) continue;
+      expect([pool, auto]).toEqual([inline, inline]);
+      break;
+    }
   }
 });
 

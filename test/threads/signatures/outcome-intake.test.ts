@@ -208,7 +208,7 @@ describe("the pool", () => {
     );
     expect(recordsOf(pooled)).toEqual(recordsOf(rowByRow));
     expect(pooled.digest()).toBe(rowByRow.digest());
-  }, 60_000);
+  });
 });
 
 /** An answer without the ids that are drawn anew. */

@@ -163,7 +163,7 @@ it("opens the port at once and is right from the first answer on", async () => {
     const text = await (await fetch(`${service.url}/metrics`, { headers })).text();
     return Number(/^trustrank_evidence_unindexed (\d+)$/m.exec(text)?.[1]);
   };
-  await expect.poll(gauge, { timeout: 30_000 }).toBe(0);
+  await expect.poll(gauge).toBe(0);
   expect(await provenanceOf(falseOf(2995))).toMatchObject({
     sources: [{ id: "page/2995", status: "CITATION_MISMATCH" }],
   });

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 
 import * as layout from "../../../assembly/grounding/layout.ts";
 import { stripMarkup, flattenDocument } from "../../../src/vault/grounding/flatten.ts";
+import { cpuMs } from "../../_patience.ts";
 
 const bytes = readFileSync(new URL("../../../build/grounding.wasm", import.meta.url));
 const module = new WebAssembly.Module(bytes);
@@ -91,7 +92,7 @@ test("flattens JSON: leaves apart, false and null ones kept out, times in both n
 test("takes tags, scripts and comments out of markup, whatever is left open", () => {
   const page = "<style>p{}</style><h1>One &amp; two</h1><p>three<!-- four --> &#53;<script>six";
   expect(stripMarkup(page).split(/\s+/).filter(Boolean)).toEqual(["One", "&", "two", "three", "5"]);
-  const startedAt = performance.now();
+  const startedAt = cpuMs();
   for (const piece of ["<", "<!--", "<script", "&", "<p "]) stripMarkup(piece.repeat(200_000));
-  expect(performance.now() - startedAt).toBeLessThan(5000);
+  expect(cpuMs() - startedAt).toBeLessThan(5000);
 });

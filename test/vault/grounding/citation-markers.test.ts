@@ -8,6 +8,7 @@ import {
   withoutMarkers,
 } from "../../../src/vault/grounding/citation-markers.ts";
 import { ACME, BRIDGE, itemOf, openVault } from "../_setup.ts";
+import { cpuMs } from "../../_patience.ts";
 
 const sourcesIn = (text: string, ids: readonly string[]) =>
   markersOf(text, ids).map(({ sources }) => sources);
@@ -69,11 +70,11 @@ describe("markers", () => {
 
   it("cost no more than their text, whatever it holds", () => {
     const ids = Array.from({ length: 64 }, (_, at) => `source-${at}`);
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     for (const piece of ["[1]", "(Aaaa ", "A", "[", "(", "[1,1,1", "Smith (2020) ", "(((2020)"]) {
       markersOf(piece.repeat(65_536 / piece.length), ids);
     }
-    expect(performance.now() - startedAt).toBeLessThan(4000);
+    expect(cpuMs() - startedAt).toBeLessThan(4000);
   });
 });
 

@@ -89,7 +89,7 @@ test(`same integers as the reference on ${RUNS} random texts of all of Unicode`,
     }),
     { numRuns: RUNS },
   );
-}, 300_000);
+});
 
 test("same integers where sentences, postings and words reach their limits", () => {
   const long = Array.from({ length: 1300 }, (_, at) => `word${at % 700}`).join(" ");
