@@ -16,8 +16,8 @@ import { type Service, startTestService } from "../client/_service.ts";
 import { stretched } from "../_patience.ts";
 
 /**
- * The exact 100 ms are tested on virtual time (test/client/gateway/gateway.test.ts). Here sockets are real,
- * and a machine that is busy elsewhere for a moment must not decide.
+ * The exact 100 ms are tested on virtual time (test/client/gateway/gateway.test.ts). Here sockets
+ * are real, and a machine that is busy elsewhere for a moment must not decide.
  */
 const TIMES = { budgetMs: stretched(250), marginMs: stretched(150) };
 /** Where no answer is waited for in time. */

@@ -1,4 +1,4 @@
-// Starts the room over a loopback port for a test: real server, real keyring on a real directory,
+// Starts the HTTP layer over a loopback port for a test: real server, real keyring on a real directory,
 // an in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
 import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";

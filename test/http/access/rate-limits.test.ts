@@ -101,41 +101,41 @@ describe("RateLimiter", () => {
 });
 
 describeAdapters("rate limits over HTTP", (adapter) => {
-  let room: TestServer;
+  let service: TestServer;
   beforeAll(async () => {
-    room = await openTestServer(adapter, { rateLimits: { score: { perSecond: 2, burst: 4 } } });
+    service = await openTestServer(adapter, { rateLimits: { score: { perSecond: 2, burst: 4 } } });
   });
   afterAll(async () => {
-    await room.stop();
+    await service.stop();
   });
 
   it("tells where the key stands, then 429 with when to come back", async () => {
     const statuses: number[] = [];
     for (let index = 0; index < 4; index += 1) {
-      const answer = await call(room, "/v1/check", { body: CHECK_BODY });
+      const answer = await call(service, "/v1/check", { body: CHECK_BODY });
       statuses.push(answer.status);
       expect(answer.headers.get("ratelimit-policy")).toBe('"score";q=4;w=2');
       expect(answer.headers.get("ratelimit")).toMatch(`"score";r=${3 - index};t=`);
     }
     expect(statuses).toEqual([200, 200, 200, 200]);
-    const refused = await call(room, "/v1/check", { body: CHECK_BODY });
+    const refused = await call(service, "/v1/check", { body: CHECK_BODY });
     expect([refused.status, problemIn(refused).code]).toEqual([429, "rate_limited"]);
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(refused.headers.get("ratelimit")).toBe('"score";r=0;t=1');
-    const other = await room.makeKey(["score:read"]);
-    expect((await call(room, "/v1/check", { key: other, body: CHECK_BODY })).status).toBe(200);
-    const outcome = await call(room, "/v1/outcomes", { body: OUTCOME_BODY });
+    const other = await service.makeKey(["score:read"]);
+    expect((await call(service, "/v1/check", { key: other, body: CHECK_BODY })).status).toBe(200);
+    const outcome = await call(service, "/v1/outcomes", { body: OUTCOME_BODY });
     expect([outcome.status, outcome.headers.get("ratelimit")]).toEqual([201, null]);
-    room.clock.nowMs += 500;
-    expect((await call(room, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+    service.clock.nowMs += 500;
+    expect((await call(service, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
   });
 
   it("charges a batch by its items", async () => {
-    const key = await room.makeKey(["score:read"]);
+    const key = await service.makeKey(["score:read"]);
     const items = Array(9).fill(VERIFY_BODY);
-    const answer = await call(room, "/v1/trust/verify/batch", { key, body: { items } });
+    const answer = await call(service, "/v1/trust/verify/batch", { key, body: { items } });
     expect(answer.status).toBe(200);
-    const refused = await call(room, "/v1/check", { key, body: CHECK_BODY });
+    const refused = await call(service, "/v1/check", { key, body: CHECK_BODY });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3"]);
   });
 });

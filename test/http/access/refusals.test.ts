@@ -3,14 +3,14 @@ import { afterEach, expect, it } from "vitest";
 import { type RefusalBatch, RefusalCounts } from "../../../src/http/access/refusals.ts";
 import { CHECK_BODY, describeAdapters, openTestServer, type TestServer } from "../_setup.ts";
 
-let room: TestServer | undefined;
-afterEach(() => room?.stop());
+let service: TestServer | undefined;
+afterEach(() => service?.stop());
 
 describeAdapters("refused authorisations", (adapter) => {
   it("are counted by reason, address and key, and handed on within a moment", async () => {
     const batches: RefusalBatch[] = [];
     const denials = new RefusalCounts((batch) => batches.push(batch), 20);
-    const opened = (room = await openTestServer(adapter, { denials }));
+    const opened = (service = await openTestServer(adapter, { denials }));
     const expiresAtMs = opened.clock.nowMs + 1000;
     const expired = await opened.makeKey(["score:read"], { expiresAtMs });
     opened.clock.nowMs = expiresAtMs;

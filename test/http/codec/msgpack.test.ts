@@ -121,12 +121,12 @@ describe("parseMsgpack", () => {
 });
 
 describeAdapters("MessagePack over HTTP", (adapter) => {
-  let room: TestServer;
+  let service: TestServer;
   beforeAll(async () => {
-    room = await openTestServer(adapter);
+    service = await openTestServer(adapter);
   });
   afterAll(async () => {
-    await room.stop();
+    await service.stop();
   });
 
   it.each<[string, object]>([
@@ -136,16 +136,16 @@ describeAdapters("MessagePack over HTTP", (adapter) => {
     ["/v1/handshake", HANDSHAKE_BODY],
     ["/v1/outcomes", { ...OUTCOME_BODY, id: "same" }],
   ])("says the same as JSON on %s", async (path, body) => {
-    await call(room, path, { body });
+    await call(service, path, { body });
     const headers = { "x-request-id": "same", accept: TYPE, "content-type": TYPE };
-    const response = await fetch(room.base + path, {
+    const response = await fetch(service.base + path, {
       method: "POST",
-      headers: { ...headers, authorization: `Bearer ${room.key}` },
+      headers: { ...headers, authorization: `Bearer ${service.key}` },
       body: new Uint8Array(pack(body)),
     });
     expect(response.headers.get("content-type")).toBe(TYPE);
     const value = parseMsgpack(Buffer.from(await response.arrayBuffer()));
-    const json = await call(room, path, { body, headers: { "x-request-id": "same" } });
+    const json = await call(service, path, { body, headers: { "x-request-id": "same" } });
     expect(response.status).toBe(json.status);
     expect(withoutIds(value)).toEqual(withoutIds(json.json));
   });
@@ -153,14 +153,14 @@ describeAdapters("MessagePack over HTTP", (adapter) => {
   it("answers problems as problem+json, with pointers", async () => {
     const bytes = new Uint8Array(pack({ subject: "agent://a/b", stakes: -1 }));
     const headers = { "content-type": TYPE, accept: TYPE };
-    const problem = problemIn(await call(room, "/v1/check", { bytes, headers }));
+    const problem = problemIn(await call(service, "/v1/check", { bytes, headers }));
     expect(problem.errors).toMatchObject([{ pointer: "/stakes", code: "range" }]);
   });
 
   it("serves documents of GET routes", async () => {
     for (const path of ["/v1/usage", "/openapi.json", "/v1/agents/agent://a/b"]) {
-      const headers = { accept: TYPE, authorization: `Bearer ${room.key}` };
-      const response = await fetch(room.base + path, { headers });
+      const headers = { accept: TYPE, authorization: `Bearer ${service.key}` };
+      const response = await fetch(service.base + path, { headers });
       expect(response.headers.get("content-type")).toBe(TYPE);
       const bytes = Buffer.from(await response.arrayBuffer());
       expect(new Packr().unpack(bytes)).toBeTypeOf("object");

@@ -50,19 +50,19 @@ describe("OpenAPI", () => {
   });
 
   it("describes what the routes answer", async () => {
-    const room = await openTestServer("node");
+    const service = await openTestServer("node");
     const answers: [string, unknown][] = [
-      ["VerifyResponse", (await call(room, "/v1/trust/verify", { body: VERIFY_BODY })).json],
-      ["CheckResponse", (await call(room, "/v1/check", { body: CHECK_BODY })).json],
-      ["HandshakeResponse", (await call(room, "/v1/handshake", { body: HANDSHAKE_BODY })).json],
-      ["OutcomeReceipt", (await call(room, "/v1/outcomes", { body: OUTCOME_BODY })).json],
-      ["AgentExplanation", (await call(room, "/v1/agents/agent://a/b")).json],
-      ["QueryResult", (await call(room, "/v1/query", { body: { sql: "select 1" } })).json],
-      ["UsageReport", (await call(room, "/v1/usage")).json],
-      ["KeyList", (await call(room, "/v1/keys", { key: room.admin })).json],
-      ["Problem", (await call(room, "/v1/check", { body: {} })).json],
+      ["VerifyResponse", (await call(service, "/v1/trust/verify", { body: VERIFY_BODY })).json],
+      ["CheckResponse", (await call(service, "/v1/check", { body: CHECK_BODY })).json],
+      ["HandshakeResponse", (await call(service, "/v1/handshake", { body: HANDSHAKE_BODY })).json],
+      ["OutcomeReceipt", (await call(service, "/v1/outcomes", { body: OUTCOME_BODY })).json],
+      ["AgentExplanation", (await call(service, "/v1/agents/agent://a/b")).json],
+      ["QueryResult", (await call(service, "/v1/query", { body: { sql: "select 1" } })).json],
+      ["UsageReport", (await call(service, "/v1/usage")).json],
+      ["KeyList", (await call(service, "/v1/keys", { key: service.admin })).json],
+      ["Problem", (await call(service, "/v1/check", { body: {} })).json],
     ];
-    await room.stop();
+    await service.stop();
     for (const [name, answer] of answers) {
       expect([name, mismatch(SCHEMAS[name]!, answer, "")]).toEqual([name, undefined]);
     }

@@ -57,7 +57,7 @@ const PROVENANCE = {
 };
 
 describeAdapters("decision log", (adapter) => {
-  let room: TestServer;
+  let service: TestServer;
   let store: RowStore;
 
   beforeEach(async () => {
@@ -68,66 +68,66 @@ describeAdapters("decision log", (adapter) => {
       legOf("r-1", { evaluated_at: new Date(START_MS - 1000).toISOString(), tier: "A" }),
       legOf("theirs", { tenant: "other" }),
     ];
-    room = await openTestServer(adapter, { store });
+    service = await openTestServer(adapter, { store });
   });
-  afterEach(() => room.stop());
+  afterEach(() => service.stop());
 
   it("lists the tenant's own decisions, an administrator's key all", async () => {
-    const own = await call(room, "/v1/decisions");
+    const own = await call(service, "/v1/decisions");
     expect(own.status).toBe(200);
     const idsOf = (answer: { json: unknown }) =>
       (answer.json as { decisions: ReplayableLeg[] }).decisions.map((leg) => leg.request_id);
     expect(idsOf(own)).toEqual(["r-2", "r-1", "r-1"]);
     expect(JSON.stringify(own.json)).not.toContain("inputs");
-    expect(idsOf(await call(room, "/v1/decisions", { key: room.admin }))).toContain("theirs");
-    expect(idsOf(await call(room, "/v1/decisions?limit=1"))).toEqual(["r-2"]);
-    expect(idsOf(await call(room, "/v1/decisions?agent=agent://a/b"))).toEqual([]);
-    expect(idsOf(await call(room, `/v1/decisions?since=${START_MS}`))).toEqual(["r-2", "r-1"]);
+    expect(idsOf(await call(service, "/v1/decisions", { key: service.admin }))).toContain("theirs");
+    expect(idsOf(await call(service, "/v1/decisions?limit=1"))).toEqual(["r-2"]);
+    expect(idsOf(await call(service, "/v1/decisions?agent=agent://a/b"))).toEqual([]);
+    expect(idsOf(await call(service, `/v1/decisions?since=${START_MS}`))).toEqual(["r-2", "r-1"]);
   });
 
   it.each(["limit=0", "limit=1001", "limit=x", "since=yesterday"])(
     "refuses the query %s",
     async (query) => {
-      const answer = await call(room, `/v1/decisions?${query}`);
+      const answer = await call(service, `/v1/decisions?${query}`);
       expect(answer.status).toBe(400);
       expect(answer.json).toMatchObject({ code: "invalid_parameter" });
     },
   );
 
   it("reads the newest decision of an id, and none of another tenant", async () => {
-    const found = await call(room, "/v1/decisions/r-1");
+    const found = await call(service, "/v1/decisions/r-1");
     expect(found.json).toMatchObject({
       request_id: "r-1",
       legs: [{ tier: "D", inputs: [1, 2, 3] }],
     });
     expect((found.json as { legs: unknown[] }).legs).toHaveLength(1);
     for (const path of ["/v1/decisions/theirs", "/v1/decisions/nothing"]) {
-      const answer = await call(room, path);
+      const answer = await call(service, path);
       expect(answer.status).toBe(404);
       expect(answer.json).toMatchObject({ detail: "no decision has this request id" });
     }
   });
 
   it("replays under the active config or the one named", async () => {
-    const active = await call(room, "/v1/decisions/r-1/replay", { body: { config: "active" } });
+    const active = await call(service, "/v1/decisions/r-1/replay", { body: { config: "active" } });
     expect(active.json).toMatchObject({ request_id: "r-1", identical: true, differences: [] });
     const body = { config: "c-fedcba9876543210" };
-    const named = await call(room, "/v1/decisions/r-1/replay", { body });
+    const named = await call(service, "/v1/decisions/r-1/replay", { body });
     expect(named.json).toMatchObject({ identical: false, replayed_config: body.config });
-    const wrong = await call(room, "/v1/decisions/r-1/replay", { body: { konfig: "x" } });
+    const wrong = await call(service, "/v1/decisions/r-1/replay", { body: { konfig: "x" } });
     expect(wrong.json).toMatchObject({ code: "invalid_request", errors: [{ pointer: "/konfig" }] });
-    expect((await call(room, "/v1/decisions/theirs/replay", { body: {} })).status).toBe(404);
+    expect((await call(service, "/v1/decisions/theirs/replay", { body: {} })).status).toBe(404);
   });
 
   it("takes provenance before it is stored, in the tenant's name", async () => {
     store.hold = new Promise(() => undefined);
-    const answer = await call(room, "/v1/provenance", { body: PROVENANCE });
+    const answer = await call(service, "/v1/provenance", { body: PROVENANCE });
     expect(answer.status).toBe(202);
     expect(answer.json).toMatchObject({ accepted: true });
     expect(store.noted).toMatchObject([
       { table: "provenance", event: { ...PROVENANCE, tenant: "acme", request_id: null } },
     ]);
-    const wrong = await call(room, "/v1/provenance", {
+    const wrong = await call(service, "/v1/provenance", {
       body: { ...PROVENANCE, content_hash: "x" },
     });
     expect(wrong.json).toMatchObject({ errors: [{ pointer: "/content_hash" }] });
@@ -135,41 +135,41 @@ describeAdapters("decision log", (adapter) => {
 
   it("records what a person made of a flagged decision", async () => {
     const body = { resolution: "overturned", note: "known customer" };
-    const key = room.admin;
-    const answer = await call(room, "/v1/reviews/r-1", { body, key });
+    const key = service.admin;
+    const answer = await call(service, "/v1/reviews/r-1", { body, key });
     expect(answer.json).toMatchObject({ request_id: "r-1", ...body, reviewer: "installed-admin" });
     expect(store.noted).toMatchObject([{ table: "reviews", event: { tenant: "acme" } }]);
-    expect((await call(room, "/v1/reviews/r-2", { body, key })).status).toBe(404);
-    expect((await call(room, "/v1/reviews/r-1", { body })).status).toBe(403);
-    const maybe = await call(room, "/v1/reviews/r-1", { body: { resolution: "maybe" }, key });
+    expect((await call(service, "/v1/reviews/r-2", { body, key })).status).toBe(404);
+    expect((await call(service, "/v1/reviews/r-1", { body })).status).toBe(403);
+    const maybe = await call(service, "/v1/reviews/r-1", { body: { resolution: "maybe" }, key });
     expect(maybe.status).toBe(400);
-    const listed = await call(room, "/v1/reviews?open=1");
+    const listed = await call(service, "/v1/reviews?open=1");
     expect((listed.json as { reviews: unknown[] }).reviews).toHaveLength(2);
   });
 
   it("asks for the scope", async () => {
-    const key = await room.makeKey(["outcomes:write"]);
+    const key = await service.makeKey(["outcomes:write"]);
     for (const path of ["/v1/decisions", "/v1/decisions/r-1", "/v1/reviews"]) {
-      expect((await call(room, path, { key })).status).toBe(403);
+      expect((await call(service, path, { key })).status).toBe(403);
     }
-    expect((await call(room, "/v1/export/outcomes/days", { key })).status).toBe(403);
+    expect((await call(service, "/v1/export/outcomes/days", { key })).status).toBe(403);
   });
 
   it("asks the store for the caller's tenant alone, for all only as an administrator", async () => {
     const body = { sql: "select 1" };
-    for (const key of [room.key, room.admin]) {
-      await call(room, "/v1/query", { body, key });
-      await call(room, "/v1/export/outcomes/days", { key });
-      await call(room, "/v1/export/outcomes?day=2026-01-31", { key });
+    for (const key of [service.key, service.admin]) {
+      await call(service, "/v1/query", { body, key });
+      await call(service, "/v1/export/outcomes/days", { key });
+      await call(service, "/v1/export/outcomes?day=2026-01-31", { key });
     }
     expect(store.tenants).toEqual(["acme", "acme", "acme", undefined, undefined, undefined]);
   });
 
   it("notes who made and who revoked a key, and no secret of it", async () => {
     const body = { tenant: "acme", scopes: ["score:read"] };
-    const made = await call(room, "/v1/keys", { body, key: room.admin });
+    const made = await call(service, "/v1/keys", { body, key: service.admin });
     const { key, key_id } = made.json as { key: string; key_id: string };
-    await call(room, `/v1/keys/${key_id}`, { method: "DELETE", key: room.admin });
+    await call(service, `/v1/keys/${key_id}`, { method: "DELETE", key: service.admin });
     const audit = { table: "audit_events", event: { tenant: "acme", actor: "installed-admin" } };
     expect(store.noted).toMatchObject([
       { ...audit, event: { ...audit.event, event: "api_key.created", detail: { key_id } } },
@@ -179,13 +179,13 @@ describeAdapters("decision log", (adapter) => {
   });
 
   it("exports a day of what there is, and nothing else", async () => {
-    const days = await call(room, "/v1/export/outcomes/days?since=2026-01-01");
+    const days = await call(service, "/v1/export/outcomes/days?since=2026-01-01");
     expect(days.json).toEqual({ days: ["2026-01-31"] });
-    const file = await call(room, "/v1/export/outcomes?day=2026-01-31");
+    const file = await call(service, "/v1/export/outcomes?day=2026-01-31");
     expect(file.status).toBe(200);
-    expect((await call(room, "/v1/export/applied?day=2026-01-31")).status).toBe(404);
+    expect((await call(service, "/v1/export/applied?day=2026-01-31")).status).toBe(404);
     for (const day of ["", "2026-1-31", "2026-13-01", "2026-01-31' OR 1=1 --"]) {
-      const answer = await call(room, `/v1/export/outcomes?day=${encodeURIComponent(day)}`);
+      const answer = await call(service, `/v1/export/outcomes?day=${encodeURIComponent(day)}`);
       expect(answer.json).toMatchObject({ code: "invalid_parameter" });
     }
   });

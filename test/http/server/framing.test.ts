@@ -14,7 +14,7 @@ import {
 const BODY = JSON.stringify(CHECK_BODY);
 
 describe.each(ADAPTERS)("framing (%s)", (adapter) => {
-  let room: TestServer;
+  let service: TestServer;
   /** A complete, valid request that must not run when it is smuggled. */
   let hidden: string;
 
@@ -22,30 +22,30 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     [
       `POST ${path} HTTP/1.1`,
       "Host: localhost",
-      `Authorization: Bearer ${room.key}`,
+      `Authorization: Bearer ${service.key}`,
       "Content-Type: application/json",
       ...headers,
       "",
       body,
     ].join("\r\n");
   const withLength = `Content-Length: ${Buffer.byteLength(BODY)}`;
-  const verifyCount = () => room.bureau.calls.verify;
+  const verifyCount = () => service.bureau.calls.verify;
 
   beforeAll(async () => {
-    room = await openTestServer(adapter);
+    service = await openTestServer(adapter);
     const body = JSON.stringify(VERIFY_BODY);
     hidden = post([`Content-Length: ${Buffer.byteLength(body)}`], body, "/v1/trust/verify");
   });
   afterAll(async () => {
-    await room.stop();
+    await service.stop();
   });
   beforeEach(() => {
-    room.bureau.calls.verify = 0;
-    room.bureau.calls.check = 0;
+    service.bureau.calls.verify = 0;
+    service.bureau.calls.check = 0;
   });
 
   it("answers a plain request and keeps the connection", async () => {
-    const { text, isClosed } = await sendRaw(room.server.port, [post([withLength])], {
+    const { text, isClosed } = await sendRaw(service.server.port, [post([withLength])], {
       until: /"allowed":true\}/,
     });
     expect(statusesOf(text)).toEqual([200]);
@@ -89,20 +89,20 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   ];
 
   it.each(violations)("refuses %s and closes", async (_name, request, statuses) => {
-    const { text, isClosed } = await sendRaw(room.server.port, [request()]);
+    const { text, isClosed } = await sendRaw(service.server.port, [request()]);
     const [status] = statusesOf(text);
     // The native parser hangs up, or waits for more, without a word on what it cannot read at all.
     if (status === undefined) expect(adapter).toBe("uws");
     else expect(statuses).toContain(status);
     if (status !== undefined) expect(isClosed).toBe(true);
-    expect(room.bureau.calls.check).toBe(0);
+    expect(service.bureau.calls.check).toBe(0);
   });
 
   it.each(violations)("never runs what hides behind %s", async (_name, request) => {
-    const together = await sendRaw(room.server.port, [request() + hidden]);
+    const together = await sendRaw(service.server.port, [request() + hidden]);
     expect(verifyCount()).toBe(0);
     expect(statusesOf(together.text).length).toBeLessThanOrEqual(1);
-    const later = await sendRaw(room.server.port, [request(), hidden]);
+    const later = await sendRaw(service.server.port, [request(), hidden]);
     expect(verifyCount()).toBe(0);
     expect(statusesOf(later.text).length).toBeLessThanOrEqual(1);
   });
@@ -110,7 +110,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   it("refuses an empty or missing Host", async () => {
     for (const host of ["Host:\r\n", "Host: \r\n", "Accept: x\r\n"]) {
       const request = `GET /healthz HTTP/1.1\r\n${host}\r\n`;
-      const { text, isClosed } = await sendRaw(room.server.port, [request]);
+      const { text, isClosed } = await sendRaw(service.server.port, [request]);
       expect([statusesOf(text), isClosed]).toEqual([[400], true]);
     }
   });
@@ -118,24 +118,24 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
   it("refuses a body on GET, but not a length of zero", async () => {
     const get = (length: number, body: string) =>
       `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`;
-    const withBody = await sendRaw(room.server.port, [get(4, "abcd") + hidden]);
+    const withBody = await sendRaw(service.server.port, [get(4, "abcd") + hidden]);
     expect(statusesOf(withBody.text).length).toBeLessThanOrEqual(1);
     expect(withBody.isClosed).toBe(true);
     expect(verifyCount()).toBe(0);
-    const without = await sendRaw(room.server.port, [get(0, "")], { until: /"status"/ });
+    const without = await sendRaw(service.server.port, [get(0, "")], { until: /"status"/ });
     expect(statusesOf(without.text)).toEqual([200]);
   });
 
   it("refuses headers beyond the limit", async () => {
     const request = post([`X-Long: ${"a".repeat(10_000)}`, withLength]);
-    const { text } = await sendRaw(room.server.port, [request]);
+    const { text } = await sendRaw(service.server.port, [request]);
     expect(statusesOf(text)).toEqual([431]);
-    expect(room.bureau.calls.check).toBe(0);
+    expect(service.bureau.calls.check).toBe(0);
   });
 
   it("takes headers below the limit", async () => {
     const request = post([`X-Long: ${"a".repeat(6000)}`, withLength]);
-    const { text } = await sendRaw(room.server.port, [request], { until: /"allowed"/ });
+    const { text } = await sendRaw(service.server.port, [request], { until: /"allowed"/ });
     expect(statusesOf(text)).toEqual([200]);
   });
 
@@ -148,28 +148,32 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
       request.slice(cut + 5, cut + 30),
       request.slice(cut + 30),
     ];
-    const { text } = await sendRaw(room.server.port, pieces, { until: /"allowed"/ });
+    const { text } = await sendRaw(service.server.port, pieces, { until: /"allowed"/ });
     expect(statusesOf(text)).toEqual([200]);
-    expect(room.bureau.calls.check).toBe(1);
-    expect(room.server.inflight).toBe(0);
+    expect(service.bureau.calls.check).toBe(1);
+    expect(service.server.inflight).toBe(0);
   });
 
   it("forgets a request whose client goes away in the middle of the body", async () => {
     const request = post([withLength]);
-    await sendRaw(room.server.port, [request.slice(0, -10)]);
-    await expect.poll(() => room.server.inflight).toBe(0);
-    expect(room.bureau.calls.check).toBe(0);
+    await sendRaw(service.server.port, [request.slice(0, -10)]);
+    await expect.poll(() => service.server.inflight).toBe(0);
+    expect(service.bureau.calls.check).toBe(0);
   });
 
   it("answers `Expect: 100-continue`", async () => {
-    const { text } = await sendRaw(room.server.port, [post([withLength, "Expect: 100-continue"])], {
-      until: /"allowed"/,
-    });
+    const { text } = await sendRaw(
+      service.server.port,
+      [post([withLength, "Expect: 100-continue"])],
+      {
+        until: /"allowed"/,
+      },
+    );
     expect(statusesOf(text)).toEqual([100, 200]);
   });
 
   it("refuses a body over the limit before reading it, and closes", async () => {
-    const { text, isClosed } = await sendRaw(room.server.port, [
+    const { text, isClosed } = await sendRaw(service.server.port, [
       post(["Content-Length: 70000"], "x".repeat(1000)),
     ]);
     expect(statusesOf(text)).toEqual([413]);
@@ -179,7 +183,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
 
   it("reads and drops the body of a refused request, then serves the next", async () => {
     const unknown = post([withLength], BODY, "/v1/unknown");
-    const { text } = await sendRaw(room.server.port, [unknown + post([withLength])], {
+    const { text } = await sendRaw(service.server.port, [unknown + post([withLength])], {
       until: /"allowed"/,
     });
     expect(statusesOf(text)).toEqual([404, 200]);
@@ -190,7 +194,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     const requests = Array.from({ length: count }, (_, index) =>
       post([withLength, `X-Request-Id: r${index}`]),
     );
-    const { text } = await sendRaw(room.server.port, [requests.join("")], {
+    const { text } = await sendRaw(service.server.port, [requests.join("")], {
       until: new RegExp(`"request_id":"r${count - 1}".*\\}`, "s"),
     });
     const ids = [...text.matchAll(/"request_id":"(r\d+)"/g)].map((found) => found[1]);

@@ -11,21 +11,21 @@ const ROUNDS = 64;
 describeAdapters("a shared port", (adapter) => {
   it("deals connections out to all, and refuses whoever would have it alone", async () => {
     const port = await findPort("127.0.0.1", 0);
-    const rooms: TestServer[] = [];
+    const services: TestServer[] = [];
     for (let i = 0; i < 2; i++)
-      rooms.push(await openTestServer(adapter, { port, isPortShared: true }));
+      services.push(await openTestServer(adapter, { port, isPortShared: true }));
     for (let i = 0; i < ROUNDS; i++) {
-      expect((await call(rooms[0]!, "/healthz", { headers })).status).toBe(200);
+      expect((await call(services[0]!, "/healthz", { headers })).status).toBe(200);
     }
-    const counts = rooms.map((room) => {
-      const { requests } = room.server.counts().metrics;
+    const counts = services.map((service) => {
+      const { requests } = service.server.counts().metrics;
       return requests.reduce((sum, [, count]) => sum + count, 0);
     });
     expect(counts[0]! + counts[1]!).toBe(ROUNDS);
     expect(Math.min(...counts)).toBeGreaterThan(0);
     await expect(openTestServer(adapter, { port })).rejects.toThrow(/port|EADDRINUSE/);
     await expect(findPort("127.0.0.1", port)).rejects.toThrow("is the port taken?");
-    await Promise.all(rooms.map((room) => room.stop()));
+    await Promise.all(services.map((service) => service.stop()));
   });
 });
 

@@ -1,4 +1,4 @@
-// Events that are not in the journal, from the rooms that tell them to the views that show them.
+// Events that are not in the journal, from the layers that send them to the views that show them.
 import * as fs from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";

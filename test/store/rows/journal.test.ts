@@ -23,7 +23,7 @@ const SOURCE: SourceEvent = {
   registrar: "key-acme",
 };
 
-test("records of other rooms are rows of the views, and survive without the database", async () => {
+test("records of other layers are rows of the views, and survive without the database", async () => {
   const dataDir = temporaryDirectory();
   const open = async () => {
     const store = await startStore({ dataDir });
