@@ -6,6 +6,7 @@ import { WAIT_MS_MAX } from "./test/_patience.ts";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/cli/_build-command.ts"],
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",
     maxWorkers: 2,

@@ -4,7 +4,10 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const ENTRY = fileURLToPath(new URL("../../src/cli/trustrank.ts", import.meta.url));
+/** Under Vitest the built command (see _build-command.ts), else the sources. */
+const ENTRY =
+  process.env["TRUSTRANK_TEST_COMMAND"] ??
+  fileURLToPath(new URL("../../src/cli/trustrank.ts", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
