@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { versionOf } from "../../../src/kaizen/service/files.ts";
-import type { KaizenResult } from "../../../src/kaizen/service/task.ts";
 import type { OutcomeRecord } from "../../../src/journal/records.ts";
-import { ASKED, NOW_MS, openStage, outcomesOf } from "../_service.ts";
+import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
 const SHIPPED = versionOf(defaultConfig());
@@ -22,21 +21,6 @@ afterEach(async () => {
   await stage?.ledger.close();
   stage = undefined;
 });
-
-/** Findings that promote, without the work. */
-function winning(): KaizenResult {
-  const config = defaultConfig();
-  const model = { ...config.check, intercept: -0.25 };
-  return {
-    rows: 1,
-    findings: {
-      sides: [],
-      reason: "all gates passed for check",
-      policy: {} as KaizenResult["findings"]["policy"],
-      config: { ...config, name: "kaizen test", check: model },
-    },
-  };
-}
 
 describe("a run in the service", () => {
   it("replays, fits, tests and reports; a dry run changes nothing", async () => {
