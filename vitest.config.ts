@@ -1,5 +1,5 @@
-// Runs the tests. `npm test -- src-room` is a filter by path: `npm test -- journal` runs every test
-// whose path holds "journal", `npm test -- test/journal/` the tests of that folder alone.
+// Settings of the tests. What stands behind `npm test --` filters them by path: `journal` takes every
+// file whose path holds the word, `test/journal/` the tests of src/journal alone.
 import { defineConfig } from "vitest/config";
 import { WAIT_MS_MAX } from "./test/_patience.ts";
 
