@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test(`${ROUNDS} kills under eight writers lose and double nothing`, async () => {
+test.concurrent(`${ROUNDS} kills under eight writers lose and double nothing`, async () => {
   const dataDir = join(folder, "kills");
   const report = await killRounds(dataDir, ROUNDS, seededRandom(SEED), () => undefined);
   const { rounds, acknowledged, recorded, faults } = report;
@@ -34,7 +34,7 @@ test(`${ROUNDS} kills under eight writers lose and double nothing`, async () => 
   expect(acknowledged).toBeGreaterThan(100);
 });
 
-test("a cut and a zero-filled tail cost at most the batch they cut", async () => {
+test.concurrent("a cut and a zero-filled tail cost at most the batch they cut", async () => {
   const sound = await makeSound(folder);
   for (const step of [cutTail, zeroTail]) {
     const outcome = await step(sound);
@@ -43,7 +43,7 @@ test("a cut and a zero-filled tail cost at most the batch they cut", async () =>
   }
 });
 
-test.for([
+test.concurrent.for([
   ["a full disk", fullDisk],
   ["a failing sync", failedSync],
   ["a jumping clock", clockJump],
@@ -54,7 +54,7 @@ test.for([
   expect(outcome.faults, outcome.name).toEqual([]);
 });
 
-test(`${REFOLDS} kills while a revoked key is folded out`, async () => {
+test.concurrent(`${REFOLDS} kills while a revoked key is folded out`, async () => {
   const plan = { rounds: REFOLDS, history: REFOLD_HISTORY };
   const outcome = await refoldKills(folder, plan, SEED, () => undefined);
   outcomes.push(outcome);
