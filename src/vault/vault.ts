@@ -1,16 +1,17 @@
 // The evidence vault: registers, reads and revokes sources. Texts are made ready first, events are
 // journaled, then applied once durable, in order; a replay applies the same events to an empty
 // vault. Records live here, in the one thread that writes; what a verify needs is in shared memory.
+import type { EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
 import type {
   EvidenceItem,
   EvidenceList,
   EvidenceProof,
   EvidenceRecord,
-  EvidenceRegistrar,
-  EvidenceVault,
   SignedRoot,
-} from "../contract/sources.ts";
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
+  LabelResult,
+  TextLabel,
+  ThresholdList,
+} from "../contract/schemas/sources.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { SOURCES_MAX } from "./sources/catalogue.ts";
 import {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { VerifyBatchResponse } from "../../src/contract/messages.ts";
+import type { VerifyBatchResponse } from "../../src/contract/schemas/scores.ts";
 import { endAll, startCommand } from "../cli/process.ts";
 
 const KEY = "scoring-pool-admin-key-0123456789abcdef";

@@ -1,6 +1,6 @@
 // The use case of `GET /v1/agents/{id}`: everything behind a score, and what would change it. Off
 // the hot path; never cached, so that it always speaks of the same state as the next verdict.
-import type { AgentExplanation } from "../../contract/messages.ts";
+import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentReading, Reading } from "../../engine/reading.ts";

@@ -1,6 +1,6 @@
 // What an agent wrote and from which sources, told after the fact (SPEC §4.9, post-transaction):
 // asynchronous, and of no consequence for the request that it is about.
-import type { ProvenanceRecord } from "../../contract/decisions.ts";
+import type { ProvenanceRecord } from "../../contract/messages.ts";
 import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
 import { asTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";

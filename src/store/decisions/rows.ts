@@ -1,6 +1,6 @@
 // Decisions in the store: the table that rings are drained into, as they come, and the view that
 // gives its numbers their names. Codes stay codes in the table: ten texts a row are dear enough.
-import type { DecisionFilter, LoggedLeg, ReplayableLeg } from "../../contract/decisions.ts";
+import type { DecisionFilter } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import {
   DECISIONS,
@@ -10,6 +10,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../../contract/vocabulary.ts";
+import type { LoggedLeg, ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import {
   FLAG_ENFORCED,
   FLAG_FLAGGED,

@@ -6,8 +6,8 @@
 // INVARIANT (publication): an entry is complete before a slot names it. State and document are the
 // only words that change while it is named, each by one atomic store. An entry that no slot names
 // any more is used again only once no reader is pinned (pins.ts), so readers look up pinned.
-import { EVIDENCE_STATES } from "../../contract/sources.ts";
-import type { EvidenceState } from "../../contract/sources.ts";
+import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
+import type { EvidenceState } from "../../contract/vocabulary.ts";
 import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
 
 /*
