@@ -1,5 +1,6 @@
-// The shapes that cross the wire, in the specification's own (snake_case) words. Members marked
-// optional-extension are ours: a caller that knows only the specification never needs them.
+// Messages that the published client shows its users, in the specification's own (snake_case) words.
+// Plain interfaces, because its types must not depend on typebox; a test holds each to its schema in
+// schemas/, and all other messages have their types from there alone.
 import type {
   Decision,
   Grade,

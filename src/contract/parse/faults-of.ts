@@ -73,7 +73,7 @@ function collectItems(
 function sayingOf(keyword: string, params: object): string {
   if ("message" in params) return String(params.message);
   if ("allowedValues" in params) {
-    const values = params.allowedValues as readonly unknown[];
+    const values = params.allowedValues as readonly string[];
     return `enum must be one of ${values.map((value) => `\`${value}\``).join(", ")}`;
   }
   if (keyword !== "type" || !("type" in params)) return `format breaks \`${keyword}\``;

@@ -3,7 +3,13 @@
 // faults-of.ts.
 import { invalidRequest } from "../faults.ts";
 import type { FieldError } from "../messages.ts";
-import { compile, type MessageOf, type Schema, type TypedSchema } from "../schemas/schema.ts";
+import {
+  type Check,
+  compile,
+  type MessageOf,
+  type Schema,
+  type TypedSchema,
+} from "../schemas/schema.ts";
 import { faultsOf } from "./faults-of.ts";
 
 /** The message in `value`, which stands at `pointer`, or its faults. */
@@ -14,7 +20,7 @@ export type Parser<Message> = (value: unknown) => Message;
 
 export function readerOf<S extends TypedSchema>(schema: S): Reader<MessageOf<S>> {
   // Compiled when it is first needed: a thread reads few of the messages that it loads.
-  let check: ((value: unknown) => boolean) | undefined;
+  let check: Check | undefined;
   const copy = copierOf(schema) ?? ((value: unknown) => value);
   return (value, pointer) => {
     check ??= compile(schema);
@@ -27,7 +33,7 @@ export function parserOf<S extends TypedSchema>(schema: S): Parser<MessageOf<S>>
   const read = readerOf(schema);
   return (value) => {
     const found = read(value);
-    if (Array.isArray(found)) throw invalidRequest(found as FieldError[]);
+    if (Array.isArray(found)) throw invalidRequest(found);
     return found;
   };
 }
@@ -43,21 +49,25 @@ function copierOf(schema: Schema): Copy | undefined {
   return copy === undefined ? undefined : (values) => (values as unknown[]).map(copy);
 }
 
+/**
+ * Generated, as typebox generates its checks: with a loop over the names, parsing a verify takes
+ * 520 ns instead of 335, and requests have as many shapes as callers. The names are the schema's.
+ */
 function memberCopier(properties: Readonly<Record<string, Schema>>): Copy {
-  const names = Object.keys(properties);
-  const copies = Object.values(properties).map(copierOf);
-  const defaults = Object.values(properties).map((property) => property["~default"]);
-  return (value) => {
-    const from = value as Record<string, unknown>;
-    const to: Record<string, unknown> = {};
-    for (let index = 0; index < names.length; index += 1) {
-      const name = names[index] as string;
-      const given = from[name];
-      const member = given === undefined ? defaults[index] : given;
-      if (member === undefined) continue;
-      const copy = copies[index];
-      to[name] = copy === undefined ? member : copy(member);
-    }
-    return to;
-  };
+  const required: string[] = [];
+  const optional: string[] = [];
+  for (const [name, property] of Object.entries(properties)) {
+    const at = JSON.stringify(name);
+    const isDefaulted = property["~default"] !== undefined;
+    const given = isDefaulted ? `(from[${at}] ?? defaults[${at}])` : `from[${at}]`;
+    const copied = copierOf(property) === undefined ? given : `copies[${at}](${given})`;
+    if (property["~optional"] === undefined || isDefaulted) required.push(`${at}: ${copied}`);
+    else optional.push(`if (from[${at}] !== undefined) to[${at}] = ${copied};`);
+  }
+  const code = `return (from) => { const to = {${required.join()}}; ${optional.join(" ")} return to; }`;
+  const members = Object.entries(properties);
+  const copies = Object.fromEntries(members.map(([name, each]) => [name, copierOf(each)]));
+  const defaults = Object.fromEntries(members.map(([name, each]) => [name, each["~default"]]));
+  // oxlint-disable-next-line typescript/no-implied-eval
+  return new Function("copies", "defaults", code)(copies, defaults) as Copy;
 }

@@ -11,10 +11,9 @@ import type {
 } from "../messages.ts";
 import * as decisions from "../schemas/decisions.ts";
 import * as kaizen from "../schemas/kaizen.ts";
-import { anything } from "../schemas/kinds.ts";
 import * as outcomes from "../schemas/outcomes.ts";
 import * as reporters from "../schemas/reporter-keys.ts";
-import { object } from "../schemas/schema.ts";
+import { anything, batchOf, object } from "../schemas/schema.ts";
 import * as scores from "../schemas/scores.ts";
 import * as service from "../schemas/service.ts";
 import * as sources from "../schemas/sources.ts";
@@ -42,7 +41,7 @@ export const parseQueryRequest = parserOf(service.QueryRequest);
 export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
 export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);
 
-const parseVerifyEnvelope = parserOf(object({ items: scores.batchOf(anything) }));
+const parseVerifyEnvelope = parserOf(object({ items: batchOf(anything) }));
 const readVerifyRequest = readerOf(scores.VerifyRequest);
 
 /**

@@ -1,109 +1,91 @@
 // Messages of kaizen and of reporters' credibility. The answers are kaizen's own shapes, shown here
 // as far as callers may rely on them.
-import * as kind from "./kinds.ts";
-import { checked, defaulted, list, message, object, oneOf, optional, STRICT } from "./schema.ts";
+import * as t from "./schema.ts";
 
-const { anObject, flag, integer, number, text, time } = kind;
 const HOLDOUT_DAYS_MAX = 365;
 const REASON_LENGTH_MAX = 500;
 
-const days = checked<number>(
-  { "~shown": { type: "number", minimum: 1, maximum: HOLDOUT_DAYS_MAX } },
-  (value: unknown) => typeof value === "number" && value >= 1 && value <= HOLDOUT_DAYS_MAX,
-  () => `range must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`,
-);
+const DAYS = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
 
 const summary = {
-  run_id: text,
-  state: oneOf(["running", "kept", "promoted", "dry_run", "failed"]),
-  started_at: optional(time),
-  started_by: optional(text),
-  finished_at: optional(time),
-  champion_version: optional(text),
-  challenger_version: optional(text),
-  rolled_back: optional(object({ at: time, reason: text })),
-  reason: optional(text),
-  rows: optional(integer),
-  position: optional(integer),
-  duration_ms: optional(integer),
+  run_id: t.text,
+  state: t.oneOf(["running", "kept", "promoted", "dry_run", "failed"]),
+  started_at: t.optional(t.time),
+  started_by: t.optional(t.text),
+  finished_at: t.optional(t.time),
+  champion_version: t.optional(t.text),
+  challenger_version: t.optional(t.text),
+  rolled_back: t.optional(t.object({ at: t.time, reason: t.text })),
+  reason: t.optional(t.text),
+  ...t.all(t.optional(t.integer), "rows", "position", "duration_ms"),
 };
 
 /** The newest look at a promotion, by scorecard that it changed. */
-const watch = object({
-  at: time,
-  sides: list(
-    object({
-      side: oneOf(["check", "handshake"]),
-      rollback_due: flag,
-      numbers: anObject,
-      sentence: text,
+const watch = t.object({
+  at: t.time,
+  sides: t.list(
+    t.object({
+      side: t.oneOf(["check", "handshake"]),
+      rollback_due: t.flag,
+      numbers: t.anObject,
+      sentence: t.text,
     }),
   ),
 });
 
-export const KaizenRunRequest = message(
-  "KaizenRunRequest",
-  {
-    dry_run: defaulted(flag, false),
-    holdout_days: optional(days),
-    sign_off: defaulted(flag, false),
-    wait: defaulted(flag, true),
-  },
-  STRICT,
-);
-export const KaizenRun = message("KaizenRun", {
+export const KaizenRunRequest = t.strict("KaizenRunRequest", {
+  dry_run: t.defaulted(t.flag, false),
+  holdout_days: t.optional(t.between(1, HOLDOUT_DAYS_MAX, DAYS)),
+  sign_off: t.defaulted(t.flag, false),
+  wait: t.defaulted(t.flag, true),
+});
+export const KaizenRun = t.message("KaizenRun", {
   ...summary,
-  findings: optional(anObject),
-  watch: optional(watch),
+  findings: t.optional(t.anObject),
+  watch: t.optional(watch),
 });
-export const KaizenRuns = message("KaizenRuns", {
-  config_version: text,
-  cool_down_runs: integer,
-  runs: list(object(summary)),
-  promoted_by: optional(text),
-  promoted_at: optional(time),
-  watch: optional(watch),
-  running: optional(object({ run_id: text, stage: text, share: number })),
-  next_run_at: optional(time),
+export const KaizenRuns = t.message("KaizenRuns", {
+  config_version: t.text,
+  cool_down_runs: t.integer,
+  runs: t.list(t.object(summary)),
+  promoted_by: t.optional(t.text),
+  promoted_at: t.optional(t.time),
+  watch: t.optional(watch),
+  running: t.optional(t.object({ run_id: t.text, stage: t.text, share: t.number })),
+  next_run_at: t.optional(t.time),
 });
-export const KaizenRollbackRequest = message(
-  "KaizenRollbackRequest",
-  {
-    reason: defaulted(
-      kind.textOfLength(
-        { maxLength: REASON_LENGTH_MAX },
-        ({ length }) => length <= REASON_LENGTH_MAX,
-        `is longer than ${REASON_LENGTH_MAX}`,
-      ),
-      "by command",
+export const KaizenRollbackRequest = t.strict("KaizenRollbackRequest", {
+  reason: t.defaulted(
+    t.textOfLength(
+      { maxLength: REASON_LENGTH_MAX },
+      ({ length }) => length <= REASON_LENGTH_MAX,
+      `is longer than ${REASON_LENGTH_MAX}`,
     ),
-  },
-  STRICT,
-);
-export const KaizenRollback = message("KaizenRollback", { config_version: text, run_id: text });
+    "by command",
+  ),
+});
+export const KaizenRollback = t.message("KaizenRollback", {
+  config_version: t.text,
+  run_id: t.text,
+});
 
-const figures = object({
-  reporters: integer,
-  seeds: integer,
-  believed: integer,
-  believed_share: kind.share,
-  clusters: integer,
-  discounted: integer,
-  stakes_high: number,
-  changed: integer,
+const figures = t.object({
+  ...t.all(t.integer, "reporters", "seeds", "believed"),
+  believed_share: t.share,
+  clusters: t.integer,
+  discounted: t.integer,
+  stakes_high: t.number,
+  changed: t.integer,
 });
-export const CredibilityBatch = message("CredibilityBatch", {
-  at: time,
-  position: integer,
-  records: integer,
-  reason: text,
-  duration_ms: number,
-  figures: optional(figures),
+export const CredibilityBatch = t.message("CredibilityBatch", {
+  at: t.time,
+  position: t.integer,
+  records: t.integer,
+  reason: t.text,
+  duration_ms: t.number,
+  figures: t.optional(figures),
 });
-export const CredibilityStatus = message("CredibilityStatus", {
-  is_wanted: flag,
-  has_seeds: flag,
-  in_force: flag,
-  is_running: flag,
-  last: optional(CredibilityBatch),
+export const CredibilityStatus = t.message("CredibilityStatus", {
+  ...t.all(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
+  last: t.optional(CredibilityBatch),
 });

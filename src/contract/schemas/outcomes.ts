@@ -6,67 +6,55 @@ import {
   SIGNATURE_LENGTH_MAX,
 } from "../limits.ts";
 import { GRADES, SIGNATURES } from "../vocabulary.ts";
-import * as kind from "./kinds.ts";
-import {
-  checked,
-  list,
-  message,
-  type MessageOf,
-  object,
-  oneOf,
-  optional,
-  schemaOf,
-  withKeywords,
-} from "./schema.ts";
-import { batchOf } from "./scores.ts";
-import { FieldError, Problem } from "./service.ts";
-
-const { flag, integer, text } = kind;
+import * as t from "./schema.ts";
+import { FieldError, itemResults } from "./service.ts";
 
 /** The integer 0 or 1 and nothing that merely looks like it. */
-const outcome = checked<0 | 1>(
+const outcome = t.checked<0 | 1>(
   { "~shown": { enum: [0, 1] } },
-  (value: unknown) => value === 0 || value === 1,
-  (value: unknown) =>
+  (value) => value === 0 || value === 1,
+  (value) =>
     Number.isInteger(value)
       ? "enum must be 0 (failure) or 1 (success)"
       : "type must be the integer 0 or 1",
 );
 
 /** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
-export const OutcomeRequest = message("OutcomeRequest", {
-  subject: kind.agentId,
-  reporter: kind.agentId,
+export const OutcomeRequest = t.message("OutcomeRequest", {
+  subject: t.agentId,
+  reporter: t.agentId,
   outcome,
-  stakes: kind.stakes,
-  grade: oneOf(GRADES),
-  id: optional(kind.token(OUTCOME_ID_LENGTH_MAX)),
-  settled_at: optional(kind.settledAt),
-  agent_fault: optional(flag),
-  action: optional(kind.action),
-  request_id: optional(kind.token(REQUEST_ID_LENGTH_MAX)),
+  stakes: t.stakes,
+  grade: t.oneOf(GRADES),
+  id: t.optional(t.token(OUTCOME_ID_LENGTH_MAX)),
+  settled_at: t.optional(t.settledAt),
+  agent_fault: t.optional(t.flag),
+  action: t.optional(t.action),
+  request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
 });
 
-export const OutcomeReceipt = message("OutcomeReceipt", {
-  outcome_id: text,
-  position: integer,
-  recorded_at: kind.time,
-  duplicate: flag,
-  signature: oneOf(SIGNATURES),
-  evidence_id: optional(text),
-  evidence_index: optional(integer),
+export const OutcomeReceipt = t.message("OutcomeReceipt", {
+  outcome_id: t.text,
+  position: t.integer,
+  recorded_at: t.time,
+  duplicate: t.flag,
+  signature: t.oneOf(SIGNATURES),
+  evidence_id: t.optional(t.text),
+  evidence_index: t.optional(t.integer),
 });
 
-export const SignedOutcome = message(
+export const SignedOutcome = t.message(
   "SignedOutcome",
   {
-    body: kind.textOfLength(
+    body: t.textOfLength(
       { minLength: 1, maxLength: OUTCOME_BODY_BYTES_MAX },
       (body) => Buffer.byteLength(body) <= OUTCOME_BODY_BYTES_MAX,
       `must be at most ${OUTCOME_BODY_BYTES_MAX} bytes`,
     ),
     // Its length is judged with the rest of it, where the signature is read (jws.ts).
-    signature: withKeywords(text, { "~shown": { minLength: 1, maxLength: SIGNATURE_LENGTH_MAX } }),
+    signature: t.withKeywords(t.text, {
+      "~shown": { minLength: 1, maxLength: SIGNATURE_LENGTH_MAX },
+    }),
   },
   {
     description: [
@@ -78,21 +66,21 @@ export const SignedOutcome = message(
   },
 );
 
-const row = schemaOf<unknown>({ anyOf: [OutcomeRequest, SignedOutcome] });
-export const OutcomeBatchRequest = withKeywords(batchOf(row), {
+const row = t.schemaOf<unknown>({ anyOf: [OutcomeRequest, SignedOutcome] });
+export const OutcomeBatchRequest = t.withKeywords(t.batchOf(row), {
   "~component": "OutcomeBatchRequest",
 });
 
-export const OutcomeBatchResponse = message("OutcomeBatchResponse", {
-  items: list(
-    object({ status: integer, result: optional(OutcomeReceipt), problem: optional(Problem) }),
-  ),
+export const OutcomeBatchResponse = t.message("OutcomeBatchResponse", {
+  items: itemResults(OutcomeReceipt),
 });
 
 /** `POST /v1/outcomes/import`: lines are counted from 1, blank lines included. */
-export const ImportReport = message("ImportReport", {
-  accepted: integer,
-  duplicates: integer,
-  rejected: list(object({ line: integer, code: text, detail: text, errors: list(FieldError) })),
+export const ImportReport = t.message("ImportReport", {
+  accepted: t.integer,
+  duplicates: t.integer,
+  rejected: t.list(
+    t.object({ line: t.integer, code: t.text, detail: t.text, errors: t.list(FieldError) }),
+  ),
 });
-export type ImportReport = MessageOf<typeof ImportReport>;
+export type ImportReport = t.MessageOf<typeof ImportReport>;

@@ -2,116 +2,103 @@
 // answer of every route that fails.
 import { FAULTS } from "../faults.ts";
 import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
-import { SCOPES } from "../vocabulary.ts";
-import * as kind from "./kinds.ts";
-import {
-  defaulted,
-  list,
-  message,
-  type MessageOf,
-  object,
-  oneOf,
-  optional,
-  schemaOf,
-  STRICT,
-} from "./schema.ts";
-
-const { flag, integer, number, text, texts, time, timeOrNull } = kind;
+import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
 
 /** `POST /v1/keys`. */
-export const KeyRequest = message(
-  "KeyRequest",
-  {
-    tenant: kind.plainText(TENANT_LENGTH_MAX),
-    scopes: list(oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length, "~noun": "scopes" }),
-    /** Minimum internal score by tool level; levels left out keep the default. */
-    minimum_scores: optional(
-      object(kind.byToolLevel(optional(kind.internalScore)), {
-        ...STRICT,
-        "~unknown": "is not a tool level",
-      }),
-    ),
-    is_shadow: optional(flag),
-    label: optional(kind.plainText(KEY_LABEL_LENGTH_MAX)),
-    expires_at: optional(kind.timeOrMs),
-  },
-  STRICT,
-);
-export type KeyRequest = MessageOf<typeof KeyRequest>;
+export const KeyRequest = t.strict("KeyRequest", {
+  tenant: t.plainText(TENANT_LENGTH_MAX),
+  scopes: t.list(t.oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length, "~noun": "scopes" }),
+  /** Minimum internal score by tool level; levels left out keep the default. */
+  minimum_scores: t.optional(
+    t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS), {
+      ...t.STRICT,
+      "~unknown": "is not a tool level",
+    }),
+  ),
+  is_shadow: t.optional(t.flag),
+  label: t.optional(t.plainText(KEY_LABEL_LENGTH_MAX)),
+  expires_at: t.optional(t.timeOrMs),
+});
+export type KeyRequest = t.MessageOf<typeof KeyRequest>;
 
 /** A key as it is listed: never its secret. */
-export const KeyDescription = message("KeyDescription", {
-  key_id: text,
-  tenant: text,
-  scopes: list(oneOf(SCOPES)),
-  minimum_scores: object(kind.byToolLevel(kind.internalScore)),
-  is_shadow: flag,
-  label: kind.textOrNull,
-  created_at: time,
-  expires_at: timeOrNull,
-  revoked_at: timeOrNull,
+export const KeyDescription = t.message("KeyDescription", {
+  key_id: t.text,
+  tenant: t.text,
+  scopes: t.list(t.oneOf(SCOPES)),
+  minimum_scores: t.object(t.all(t.internalScore, ...TOOL_LEVELS)),
+  is_shadow: t.flag,
+  label: t.textOrNull,
+  created_at: t.time,
+  expires_at: t.timeOrNull,
+  revoked_at: t.timeOrNull,
 });
-export type KeyDescription = MessageOf<typeof KeyDescription>;
+export type KeyDescription = t.MessageOf<typeof KeyDescription>;
 
-export const KeyCreated = message("KeyCreated", { key: text, ...KeyDescription.properties });
-export const KeyList = message("KeyList", { keys: list(KeyDescription) });
+export const KeyCreated = t.message("KeyCreated", { key: t.text, ...KeyDescription.properties });
+export const KeyList = t.message("KeyList", { keys: t.list(KeyDescription) });
 
 /** `POST /v1/query`. */
-export const QueryRequest = message(
-  "QueryRequest",
-  {
-    sql: kind.textOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
-    format: defaulted(oneOf(["json", "csv"]), "json"),
-  },
-  STRICT,
-);
+export const QueryRequest = t.strict("QueryRequest", {
+  sql: t.textOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
+  format: t.defaulted(t.oneOf(["json", "csv"]), "json"),
+});
 
-export const QueryResult = message("QueryResult", {
-  columns: list(object({ name: text, type: text })),
-  rows: list(schemaOf<unknown[]>({ type: "array" })),
-  is_truncated: flag,
-  elapsed_ms: number,
+export const QueryResult = t.message("QueryResult", {
+  columns: t.list(t.object({ name: t.text, type: t.text })),
+  rows: t.list(t.schemaOf<unknown[]>({ type: "array" })),
+  is_truncated: t.flag,
+  elapsed_ms: t.number,
 });
 
 /** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
-export const UsageReport = message("UsageReport", {
+export const UsageReport = t.message("UsageReport", {
   /** Counting began here: counters live as long as the process. */
-  since: time,
-  keys: list(
-    object({
-      key_id: text,
-      tenant: text,
-      paid_reads: integer,
-      reads: object({ verify: integer, check: integer, handshake: integer, explain: integer }),
-      outcomes_reported: integer,
+  since: t.time,
+  keys: t.list(
+    t.object({
+      key_id: t.text,
+      tenant: t.text,
+      paid_reads: t.integer,
+      reads: t.object({
+        ...t.all(t.integer, "verify", "check", "handshake", "explain"),
+      }),
+      outcomes_reported: t.integer,
     }),
   ),
 });
-export type UsageReport = MessageOf<typeof UsageReport>;
+export type UsageReport = t.MessageOf<typeof UsageReport>;
 
-export const Health = message("Health", {
-  status: schemaOf<"ok">({ const: "ok" }),
-  version: text,
-  service_id: optional(text),
+export const Health = t.message("Health", {
+  status: t.schemaOf<"ok">({ const: "ok" }),
+  version: t.text,
+  service_id: t.optional(t.text),
 });
-export const Readiness = message("Readiness", {
-  ready: flag,
-  reasons: texts,
-  warnings: optional(texts),
+export const Readiness = t.message("Readiness", {
+  ready: t.flag,
+  reasons: t.texts,
+  warnings: t.optional(t.texts),
 });
-export const OpenApi = schemaOf<object>({ type: "object", "~component": "OpenApi" });
+export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenApi" });
 
 /** What is wrong with one member, by its RFC 6901 pointer. */
-export const FieldError = message("FieldError", { pointer: text, code: text, detail: text });
+export const FieldError = t.message("FieldError", {
+  ...t.all(t.text, "pointer", "code", "detail"),
+});
 
 /** RFC 9457 problem details. */
-export const Problem = message("Problem", {
-  type: schemaOf<string>({ type: "string", format: "uri" }),
-  title: text,
-  status: integer,
-  detail: text,
-  instance: text,
-  code: schemaOf<string>({ type: "string", enum: Object.keys(FAULTS) }),
-  request_id: text,
-  errors: optional(list(FieldError)),
+export const Problem = t.message("Problem", {
+  type: t.schemaOf<string>({ type: "string", format: "uri" }),
+  title: t.text,
+  status: t.integer,
+  detail: t.text,
+  instance: t.text,
+  code: t.schemaOf<string>({ type: "string", enum: Object.keys(FAULTS) }),
+  request_id: t.text,
+  errors: t.optional(t.list(FieldError)),
 });
+
+/** Answer to a batch: an entry per item, order kept, each a result or a problem. */
+export const itemResults = <S extends t.TypedSchema>(result: S) =>
+  t.list(t.object({ status: t.integer, result: t.optional(result), problem: t.optional(Problem) }));

@@ -2,38 +2,26 @@
 // are indexed; their text never comes out again.
 import { CONTENT_TYPE_LENGTH_MAX, TITLE_LENGTH_MAX } from "../limits.ts";
 import { EVIDENCE_STATES, TEXT_LABELS, VISIBILITIES } from "../vocabulary.ts";
-import * as kind from "./kinds.ts";
-import {
-  defaulted,
-  list,
-  message,
-  type MessageOf,
-  object,
-  oneOf,
-  optional,
-  STRICT,
-} from "./schema.ts";
-import { batchOf } from "./scores.ts";
+import * as t from "./schema.ts";
 
-const { flag, integer, number, sourceId, text, time } = kind;
-const digest = kind.contentHash;
-const contentType = kind.plainText(CONTENT_TYPE_LENGTH_MAX);
+const digest = t.contentHash;
+const contentType = t.plainText(CONTENT_TYPE_LENGTH_MAX);
 
 const given = {
   /** Digest of the original bytes; left out, that of `text` as UTF-8. */
-  sha256: optional(digest),
-  /** Media type: `application/json` and `text/html` are flattened before they are indexed. */
-  kind: defaulted(contentType, "text/plain"),
-  title: defaulted(kind.plainText(TITLE_LENGTH_MAX), ""),
+  sha256: t.optional(digest),
   /** Without it the source can be verified by digest, but no text is checked against it. */
-  text: optional(text),
-  visibility: defaulted(oneOf(VISIBILITIES), "tenant"),
+  text: t.optional(t.text),
+  /** Media type: `application/json` and `text/html` are flattened before they are indexed. */
+  kind: t.defaulted(contentType, "text/plain"),
+  title: t.defaulted(t.plainText(TITLE_LENGTH_MAX), ""),
+  visibility: t.defaulted(t.oneOf(VISIBILITIES), "tenant"),
   /** `retracted` and `recorded_false` register what must not be repeated. */
-  state: defaulted(oneOf(EVIDENCE_STATES.filter((state) => state !== "revoked")), "active"),
+  state: t.defaulted(t.oneOf(EVIDENCE_STATES.filter((state) => state !== "revoked")), "active"),
 };
 
 const HAS_CONTENT = {
-  ...STRICT,
+  ...t.STRICT,
   "~refine": [
     {
       check: (item: Record<string, unknown>) =>
@@ -44,126 +32,130 @@ const HAS_CONTENT = {
 };
 
 /** `PUT /v1/evidence/{source_id}`. */
-export const EvidenceRequest = message("EvidenceRequest", given, HAS_CONTENT);
-export type EvidenceRequest = MessageOf<typeof EvidenceRequest>;
+export const EvidenceRequest = t.message("EvidenceRequest", given, HAS_CONTENT);
+export type EvidenceRequest = t.MessageOf<typeof EvidenceRequest>;
 
-export const EvidenceItem = message("EvidenceItem", { source_id: sourceId, ...given }, HAS_CONTENT);
-export type EvidenceItem = MessageOf<typeof EvidenceItem>;
+export const EvidenceItem = t.message(
+  "EvidenceItem",
+  { source_id: t.sourceId, ...given },
+  HAS_CONTENT,
+);
+export type EvidenceItem = t.MessageOf<typeof EvidenceItem>;
 
 /** Body of `POST /v1/evidence`. All or nothing. */
-export const EvidenceBatch = message("EvidenceBatch", { items: batchOf(EvidenceItem) });
+export const EvidenceBatch = t.message("EvidenceBatch", { items: t.batchOf(EvidenceItem) });
 
 /** A registered source: never its text. */
-export const EvidenceRecord = message("EvidenceRecord", {
-  source_id: sourceId,
+export const EvidenceRecord = t.message("EvidenceRecord", {
+  source_id: t.sourceId,
   sha256: digest,
-  size: integer,
-  kind: text,
-  title: text,
-  tenant: text,
-  visibility: oneOf(VISIBILITIES),
-  state: oneOf(EVIDENCE_STATES),
-  has_text: flag,
-  registered_at: time,
-  registrar: text,
+  size: t.integer,
+  ...t.all(t.text, "kind", "title", "tenant"),
+  visibility: t.oneOf(VISIBILITIES),
+  state: t.oneOf(EVIDENCE_STATES),
+  has_text: t.flag,
+  registered_at: t.time,
+  registrar: t.text,
   /** Place in the chain of records, from 0. */
-  index: integer,
+  index: t.integer,
   /** Chain before this record and with it. */
   prev_hash: digest,
   chain_hash: digest,
 });
-export type EvidenceRecord = MessageOf<typeof EvidenceRecord>;
+export type EvidenceRecord = t.MessageOf<typeof EvidenceRecord>;
 
 /** The record, and the proof that the chain's root holds it. */
-export const EvidenceProof = message("EvidenceProof", {
+export const EvidenceProof = t.message("EvidenceProof", {
   ...EvidenceRecord.properties,
   /** `jws` is that of `GET /v1/vault/root` at this size: proof and signed root in one answer. */
-  merkle: object({ root: digest, tree_size: integer, leaf: digest, path: list(digest), jws: text }),
-});
-export type EvidenceProof = MessageOf<typeof EvidenceProof>;
-
-/** `GET /v1/vault/root`: the tree head of all records, signed by the bureau's own key. */
-export const SignedRoot = message("SignedRoot", {
-  root: digest,
-  tree_size: integer,
-  chain_hash: digest,
-  signed_at: time,
-  /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
-  jws: text,
-  jwk: object({
-    kty: oneOf(["OKP"]),
-    crv: oneOf(["Ed25519"]),
-    x: text,
-    kid: text,
-    alg: oneOf(["EdDSA"]),
-    use: oneOf(["sig"]),
+  merkle: t.object({
+    root: digest,
+    tree_size: t.integer,
+    leaf: digest,
+    path: t.list(digest),
+    jws: t.text,
   }),
 });
-export type SignedRoot = MessageOf<typeof SignedRoot>;
+export type EvidenceProof = t.MessageOf<typeof EvidenceProof>;
 
-export const EvidenceList = message("EvidenceList", {
+/** `GET /v1/vault/root`: the tree head of all records, signed by the bureau's own key. */
+export const SignedRoot = t.message("SignedRoot", {
   root: digest,
-  tree_size: integer,
-  records: list(EvidenceRecord),
+  tree_size: t.integer,
+  chain_hash: digest,
+  signed_at: t.time,
+  /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
+  jws: t.text,
+  jwk: t.object({
+    kty: t.oneOf(["OKP"]),
+    crv: t.oneOf(["Ed25519"]),
+    x: t.text,
+    kid: t.text,
+    alg: t.oneOf(["EdDSA"]),
+    use: t.oneOf(["sig"]),
+  }),
 });
-export type EvidenceList = MessageOf<typeof EvidenceList>;
+export type SignedRoot = t.MessageOf<typeof SignedRoot>;
 
-export const EvidenceBatchResult = message("EvidenceBatchResult", {
-  records: list(EvidenceRecord),
+export const EvidenceList = t.message("EvidenceList", {
+  root: digest,
+  tree_size: t.integer,
+  records: t.list(EvidenceRecord),
+});
+export type EvidenceList = t.MessageOf<typeof EvidenceList>;
+
+export const EvidenceBatchResult = t.message("EvidenceBatchResult", {
+  records: t.list(EvidenceRecord),
 });
 
 /** A context as verify takes it, and what a person found of it. */
-export const TextLabel = message(
-  "TextLabel",
-  {
-    content: text,
-    cited_sources: kind.citedSourcesOfText,
-    question: optional(text),
-    content_type: optional(contentType),
-    label: oneOf(TEXT_LABELS),
-  },
-  STRICT,
-);
-export type TextLabel = MessageOf<typeof TextLabel>;
+export const TextLabel = t.strict("TextLabel", {
+  content: t.text,
+  cited_sources: t.withKeywords(t.citedSources, { minItems: 1 }),
+  question: t.optional(t.text),
+  content_type: t.optional(contentType),
+  label: t.oneOf(TEXT_LABELS),
+});
+export type TextLabel = t.MessageOf<typeof TextLabel>;
 
 /** Body of `POST /v1/vault/labels`. All or nothing. */
-export const TextLabels = message("TextLabels", { items: batchOf(TextLabel) });
+export const TextLabels = t.message("TextLabels", { items: t.batchOf(TextLabel) });
 
 /** How texts of one kind are judged for this tenant. */
-export const KindThreshold = message("KindThreshold", {
-  kind: text,
+export const KindThreshold = t.message("KindThreshold", {
+  kind: t.text,
   /** From here on the text is doubted; from there on it is called hallucinated. */
-  doubt_at: number,
-  hallucinated_at: number,
-  from: oneOf(["shipped", "tenant"]),
+  doubt_at: t.number,
+  hallucinated_at: t.number,
+  from: t.oneOf(["shipped", "tenant"]),
   /** Bounds on the share of supported texts that each threshold flags; null for a default. */
-  alpha_doubt: kind.numberOrNull,
-  alpha_hallucinated: kind.numberOrNull,
-  supported: integer,
-  unsupported: integer,
+  alpha_doubt: t.numberOrNull,
+  alpha_hallucinated: t.numberOrNull,
+  supported: t.integer,
+  unsupported: t.integer,
   /** Supported texts of one's own that replace the shipped thresholds. */
-  needed: integer,
+  needed: t.integer,
 });
-export type KindThreshold = MessageOf<typeof KindThreshold>;
+export type KindThreshold = t.MessageOf<typeof KindThreshold>;
 
-export const ThresholdList = message("ThresholdList", {
+export const ThresholdList = t.message("ThresholdList", {
   /** The model whose scores these are: labels of another one no longer count. */
-  model: text,
-  thresholds: list(KindThreshold),
+  model: t.text,
+  thresholds: t.list(KindThreshold),
 });
-export type ThresholdList = MessageOf<typeof ThresholdList>;
+export type ThresholdList = t.MessageOf<typeof ThresholdList>;
 
-export const LabelResult = message("LabelResult", {
+export const LabelResult = t.message("LabelResult", {
   ...ThresholdList.properties,
-  items: list(
-    object({
+  items: t.list(
+    t.object({
       /** False when no cited source has a text, or the content says nothing to check. */
-      counted: flag,
-      kind: optional(text),
+      counted: t.flag,
+      kind: t.optional(t.text),
       /** The score that was kept, in the unit of the thresholds. */
-      risk: optional(number),
+      risk: t.optional(t.number),
     }),
   ),
 });
-export type LabelResult = MessageOf<typeof LabelResult>;
+export type LabelResult = t.MessageOf<typeof LabelResult>;
 export type LabelledItem = LabelResult["items"][number];

@@ -35,5 +35,5 @@ function shownWithin(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shownWithin);
   if (!isObject(value)) return value;
   const name = value["~component"];
-  return name === undefined ? shown(value) : { $ref: `#/components/schemas/${String(name)}` };
+  return typeof name === "string" ? { $ref: `#/components/schemas/${name}` } : shown(value);
 }

@@ -9,7 +9,7 @@ import {
   parseEvidenceRequest,
   parseTextLabels,
 } from "../../contract/parse/requests.ts";
-import { sourceId } from "../../contract/schemas/kinds.ts";
+import { sourceId } from "../../contract/schemas/schema.ts";
 import type { EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
