@@ -4,7 +4,7 @@
 // key after it was compromised are left out by the rule itself, over the whole log, once more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentExplanation } from "../../src/contract/messages.ts";
+import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { nodeFiles } from "../../src/journal/files.ts";

@@ -2,7 +2,7 @@
 // revoked as compromised under eight writers, and the server dies at a random moment of the
 // re-fold, of the swap behind it, or of the start that has to do it again.
 import { setTimeout as wait } from "node:timers/promises";
-import type { AgentExplanation } from "../../src/contract/messages.ts";
+import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { Evidence } from "./evidence.ts";
 import { type CrashServer, launchServer, startServer } from "./server.ts";
 import { SIGNER_IDS, type SignedKey, Signers, WITNESS, WITNESSED_PER_BATCH } from "./signers.ts";

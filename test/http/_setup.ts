@@ -6,9 +6,10 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "vitest";
-import type { DecisionFilter, ReplayableLeg } from "../../src/contract/decisions.ts";
+import type { DecisionFilter } from "../../src/contract/decisions.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { Scope } from "../../src/contract/vocabulary.ts";
+import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import {
   type HttpServerOptions,
   type RunningServer,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { FIELD_ERRORS_MAX } from "../../../src/contract/limits.ts";
-import { parseKeyRequest, parseQueryRequest } from "../../../src/contract/parse/admin.ts";
+import { parseKeyRequest, parseQueryRequest } from "../../../src/contract/parse/requests.ts";
 import {
   parseCheckRequest,
   parseHandshakeRequest,

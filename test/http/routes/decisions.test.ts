@@ -1,6 +1,6 @@
 // The decision log's routes over the transport: who sees what, what is refused and how.
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { ReplayableLeg } from "../../../src/contract/decisions.ts";
+import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
 import { call } from "../_client.ts";
 import {
   describeAdapters,

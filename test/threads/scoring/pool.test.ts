@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { VerifyBatchResponse } from "../../../src/contract/messages.ts";
+import type { VerifyBatchResponse } from "../../../src/contract/schemas/scores.ts";
 import { endAll, startCommand, type Started } from "../../cli/_process.ts";
 
 const KEY = "scoring-pool-admin-key-0123456789abcdef";

@@ -2,7 +2,7 @@
 // that tenant alone, through a replay, and without the texts.
 import { describe, expect, it } from "vitest";
 
-import type { TextLabel } from "../../../src/contract/text-labels.ts";
+import type { TextLabel } from "../../../src/contract/schemas/sources.ts";
 import { decodeLabels } from "../../../src/vault/sources/events.ts";
 import { LABELS_MIN } from "../../../src/vault/calibration/labels.ts";
 import { ACME, BRIDGE, itemOf, openVault, RIVAL } from "../_setup.ts";

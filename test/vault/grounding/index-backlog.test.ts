@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { EVIDENCE_STATES } from "../../../src/contract/sources.ts";
+import { EVIDENCE_STATES } from "../../../src/contract/vocabulary.ts";
 import { VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
 import { DeferringAssessor } from "../../../src/vault/assessment/deferring-assessor.ts";
 import { decodeEvent, decodeWithoutText, encodeEvent } from "../../../src/vault/sources/events.ts";
