@@ -18,7 +18,7 @@ export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
 
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 2;
+export const LAYOUT_VERSION = 3;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -167,11 +167,17 @@ export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
 export const LEG_BASE = 35; //             g the leg was scored at
 export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
-/** Word 37 is always 0: logged decisions have a place for it. */
+export const LEG_OUTCOMES = 37; //         outcomes ever counted about the subject
 export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
 /** Words 40 to 43 hold the points of the reasons while they are ranked. */
 export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
+/** Outputs again: 1 where outcomes have resolved too little of the prior variance. */
+export const LEG_THIN = 45;
+/** 1 where the probability itself, stakes apart, reaches the border of denial. */
+export const LEG_DENIED = 46;
+/** Largest stakes that connect without verification; 0 for none, Infinity for any. */
+export const LEG_STAKES_CLEAR = 47;
 /** From here on a leg result is what it was scored from. */
 export const LEG_INPUTS = 16;
 export const LEG_INPUTS_END = 45;
@@ -237,8 +243,8 @@ export const WORD_MARGIN = 39;
 export const WORD_TIER_A = 40;
 export const WORD_TIER_B = 41;
 export const WORD_TIER_C = 42;
-export const WORD_REVIEW_SD = 43;
-export const WORD_REVIEW_EVIDENCE = 44;
+export const WORD_THIN_BELOW = 43; //     share of the prior variance that outcomes must resolve
+export const WORD_THIN_OUTCOMES = 44; //  and how many there must be
 export const WORD_REGIME_MOMENTUM = 45;
 export const WORD_SHOCK_RESIDUAL = 46;
 export const WORD_SHOCK_DAYS = 47;
@@ -255,7 +261,7 @@ export const MODEL_INTERCEPT = 0;
 export const MODEL_BASE = 1;
 export const MODEL_MEAN = 2;
 export const MODEL_VIEWER = 3;
-export const MODEL_REFUSE_AT = 4; //      Neyman-Pearson threshold on the optimistic probability
+export const MODEL_DENY_AT = 4; //        probability of failure from which a record denies
 export const MODEL_MEAN_REFERENCE = 5;
 export const MODEL_SD_REFERENCE = 6;
 export const MODEL_WEIGHTS = 8; //        FEATURE_COUNT words

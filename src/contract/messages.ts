@@ -57,9 +57,13 @@ export interface VerifyResponse {
   };
   policy_action: { verdict: Verdict; log_reason: string };
   reason_codes: string[];
-  /** False when the key is in shadow mode: the verdict is for the log, not to be applied. */
+  /** Largest stakes at which this would be ALLOW: null for any, 0 where it is not for any. */
+  max_stakes: number | null;
+  /** False in shadow mode (key or level): the verdict is for the log, not to be applied. */
   enforced: boolean;
   config_version: string;
+  /** The policy that made the verdict, by its content. */
+  policy_version: string;
   evaluated_at: string;
   expires_at: string;
 }

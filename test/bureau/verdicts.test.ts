@@ -36,15 +36,18 @@ function handshake(initiator: string, counterparty: string, stakes: number): Han
 describe("verify", () => {
   it("tells the sample's agents apart", () => {
     expect(verify(GOOD, "L2").policy_action.verdict).toBe("ALLOW");
-    expect(verify(TURNED_BAD, "L2").policy_action.verdict).toBe("QUARANTINE");
+    expect(verify(TURNED_BAD, "L2").policy_action).toEqual({
+      verdict: "CHALLENGE",
+      log_reason: "RISK_ABOVE_BOUND",
+    });
     expect(verify(FRAUD, "L2").policy_action).toEqual({
-      verdict: "BLOCK",
-      log_reason: "REFUSE_RULE",
+      verdict: "QUARANTINE",
+      log_reason: "RISK_ABOVE_BORDER",
     });
     expect(verify(NEWCOMER, "L2").policy_action.verdict).toBe("CHALLENGE");
     expect(verify(TURNED_BAD, "L1").policy_action).toEqual({
       verdict: "ALLOW",
-      log_reason: "CRITICAL_RISK_FLAGGED_FOR_REVIEW",
+      log_reason: "RISK_FLAGGED_FOR_REVIEW",
     });
   });
 
@@ -67,10 +70,12 @@ describe("verify", () => {
         source_verified: false,
         reason: "The request names neither content nor sources, so nothing was assessed.",
       },
-      policy_action: { verdict: "QUARANTINE", log_reason: "CRITICAL_RISK" },
+      policy_action: { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" },
       reason_codes: expect.arrayContaining(["FAILURE_HISTORY", "PROVENANCE_NOT_ASSESSED"]),
+      max_stakes: 0,
       enforced: true,
       config_version: expect.stringMatching(/^c-[0-9a-f]{16}$/),
+      policy_version: expect.stringMatching(/^p-[0-9a-f]{16}$/),
       evaluated_at: "2026-01-01T00:00:00.000Z",
       expires_at: "2026-01-01T00:05:00.000Z",
     });
@@ -81,6 +86,37 @@ describe("verify", () => {
     expect(response.trust_evaluation).not.toHaveProperty("regime");
     expect(response.trust_evaluation.tier).toBe("REVIEW");
     expect(response.reason_codes).toEqual(["THIN_FILE", "PROVENANCE_NOT_ASSESSED"]);
+    expect(response.trust_evaluation.risk_level).not.toBe("CRITICAL");
+    for (const level of ["L2", "L3"] as const) {
+      expect(verify(UNKNOWN, level).policy_action).toEqual({
+        verdict: "CHALLENGE",
+        log_reason: "THIN_FILE",
+      });
+    }
+  });
+
+  it("flags a thin record at L1 once a day", () => {
+    const { bureau: fresh } = openSampleBureau();
+    const labels = [1, 2].map(() => verify(UNKNOWN, "L1", fresh).policy_action.log_reason);
+    expect(labels).toEqual(["THIN_FILE_FLAGGED", "THIN_FILE_TOLERATED"]);
+  });
+
+  it("decides the stakes as check does, and says how far ALLOW goes", () => {
+    const at = (agent_id: string, stakes?: number) =>
+      bureau.verify(
+        { agent_id, action: "a.b", tool_level: "L2", context: {}, ...(stakes && { stakes }) },
+        call,
+      ) as VerifyResponse;
+    const limit = at(GOOD).max_stakes!;
+    expect(limit).toBeGreaterThan(0);
+    expect(at(GOOD, limit).policy_action.verdict).toBe("ALLOW");
+    expect(at(GOOD, limit * 1.01).policy_action).toEqual({
+      verdict: "CHALLENGE",
+      log_reason: "STAKES_NEED_VERIFICATION",
+    });
+    expect(at(GOOD, limit * 1.01).max_stakes).toBe(limit);
+    expect(at(GOOD, 1e9).policy_action.log_reason).toBe("STAKES_NEED_APPROVAL");
+    expect(verify(GOOD, "L1").max_stakes).toBeNull();
   });
 
   it("gives no reasons against the agent with a clear verdict", () => {
@@ -142,7 +178,7 @@ describe("check", () => {
         );
         const atMost = check(subject, low.max_stakes ?? low.stakes);
         expect(DECISIONS.indexOf(atMost.decision)).toBeLessThanOrEqual(
-          DECISIONS.indexOf(low.decision),
+          low.max_stakes === 0 ? 3 : DECISIONS.indexOf(low.decision),
         );
       }),
     );
@@ -159,8 +195,16 @@ describe("check", () => {
     }
   });
 
-  it("names stakes without a limit as null, never as Infinity", () => {
-    expect(check(FRAUD, 10)).toMatchObject({ decision: "refuse", max_stakes: null });
+  it("tells unlimited stakes from none", () => {
+    expect(check("agent://test/connect", 10)).toMatchObject({ max_stakes: null });
+    expect(check("agent://test/refuse", 10)).toMatchObject({ decision: "refuse", max_stakes: 0 });
+  });
+
+  it("names what would still open where a person is asked", () => {
+    const response = check(TURNED_BAD, 1e6);
+    expect(response.decision).toBe("escalate");
+    expect(check(TURNED_BAD, response.max_stakes!).allowed).toBe(true);
+    expect(check(TURNED_BAD, response.max_stakes! * 1.01).allowed).toBe(false);
   });
 });
 

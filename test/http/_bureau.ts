@@ -209,7 +209,9 @@ export class MemoryBureau implements Bureau {
       },
       policy_action: { verdict, log_reason: `FIXED_${verdict}` },
       reason_codes: [...leg.reason_codes],
+      max_stakes: null,
       enforced: !call.principal.isShadow,
+      policy_version: "p-0123456789abcdef",
     };
   }
 

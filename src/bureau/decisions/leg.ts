@@ -15,9 +15,16 @@ export function roundEffective(score: number): number {
 }
 
 /** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
+export function stakesOnWire(stakes: number): number | null {
+  return stakes === Number.POSITIVE_INFINITY ? null : Math.floor(stakes * 10_000) / 10_000;
+}
+
+/**
+ * Largest stakes with a decision no stricter; of one that waits for a person the largest that would
+ * open without; 0 for a refusal, null for any stakes.
+ */
 export function maxStakes(reading: Reading): number | null {
-  const stakesMax = reading.stakesMax;
-  return stakesMax === Number.POSITIVE_INFINITY ? null : Math.floor(stakesMax * 10_000) / 10_000;
+  return stakesOnWire(reading.stakesMax);
 }
 
 /** The leg of one reading at these stakes. */

@@ -68,17 +68,18 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
     max_stakes: Number.isFinite(reading.stakesMax) ? reading.stakesMax : null,
     leg_decision: DECISIONS[reading.decisionIndex]!,
   };
-  if (leg.kind === "verify") return { ...judged, ...rule(leg, reading) };
+  if (leg.kind === "verify") return { ...judged, ...rule(services, leg, reading) };
   return { ...judged, reason_codes: codesOf(reading, leg.stakes) };
 }
 
 /** The policy as verify applied it: the key's minimum and broken provenance are as logged. */
-function rule(leg: ReplayableLeg, reading: Reading): Judged {
+function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
+  const { policy } = services.policies.of(leg.tenant);
   const ruling = decidePolicy(
     leg.tool_level!,
-    reading.failurePessimistic,
+    policy.levels[leg.tool_level!],
+    reading,
     Math.round(reading.scoreInternal) >= leg.minimum_score,
-    reading.isRefused,
     leg.hard_failure ?? "",
   );
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };

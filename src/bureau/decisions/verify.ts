@@ -1,5 +1,6 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
+import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
@@ -7,7 +8,8 @@ import type { CallContext } from "../bureau.ts";
 import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
-import { decidePolicy, riskIndex } from "./policy.ts";
+import { stakesOnWire } from "./leg.ts";
+import { decidePolicy, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "./policy.ts";
 import type { Ruling } from "./policy.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
@@ -74,15 +76,25 @@ function respond(
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
-  const minimum = call.principal.minimumScores[request.tool_level];
+  const { version, policy } = services.policies.of(call.principal.tenant);
+  const level = policy.levels[request.tool_level];
+  const minimum = Math.max(
+    call.principal.minimumScores[request.tool_level],
+    level.minimum_score ?? SCORE_MIN,
+  );
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
   // The policy sees the agent's own score: what its text deserves, the failure code decides.
-  const ruling = decidePolicy(
-    request.tool_level,
-    reading.failurePessimistic,
-    Math.round(reading.scoreInternal) >= minimum,
-    reading.isRefused,
-    failureCode,
+  const ruling = onceADay(
+    services,
+    request.agent_id,
+    decidePolicy(
+      request.tool_level,
+      level,
+      reading,
+      Math.round(reading.scoreInternal) >= minimum,
+      failureCode,
+      finding.data.source_verified || isSilent(finding),
+    ),
   );
   const scoreInternal = lowerScore(reading.scoreInternal, finding.penalty ?? 0);
   const width = reading.failurePessimistic - reading.failureOptimistic;
@@ -91,7 +103,7 @@ function respond(
     trust_evaluation: {
       score: normalizeScore(scoreInternal),
       threshold_met: scoreInternal >= minimum,
-      risk_level: RISK_LEVELS[riskIndex(reading.failurePessimistic)]!,
+      risk_level: RISK_LEVELS[riskIndex(reading.failureProbability)]!,
       internal_score: scoreInternal,
       tier: TIERS[reading.tierIndex]!,
       confidence: Math.round((1 - width) * 1000) / 1000,
@@ -99,8 +111,10 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    enforced: !call.principal.isShadow,
+    max_stakes: stakesAllowed(level, reading, ruling),
+    enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
+    policy_version: version,
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
   };
@@ -109,6 +123,26 @@ function respond(
   }
   logVerify(services, request, call, reading, ruling, failureCode, response, isReserved);
   return response;
+}
+
+/** Whether the request cited nothing that could have been verified. */
+function isSilent(finding: ProvenanceFinding): boolean {
+  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
+}
+
+/** A thin record is flagged the first time of the day; after that it is only tolerated. */
+function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ruling {
+  if (ruling !== THIN_FLAGGED) return ruling;
+  return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
+}
+
+/**
+ * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
+ * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
+ */
+function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): number | null {
+  if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
+  return level.enforce && level.counts_stakes ? stakesOnWire(reading.stakesClear) : null;
 }
 
 /**
@@ -127,5 +161,7 @@ function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFindin
     }
   }
   if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
+  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
   return codes;
 }

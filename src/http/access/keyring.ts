@@ -12,8 +12,16 @@ const HEADER_LENGTH_MAX = 512;
 const INSTALLED_SECRET_LENGTH_MIN = 32;
 const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
-/** SPEC §2.3 leaves the enterprise's minimum open: the middle of the scale unless the key says. */
-export const MINIMUM_SCORE_DEFAULT = 300 + 0.5 * 550;
+/**
+ * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
+ * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
+ */
+export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
+  L0: 300,
+  L1: 300,
+  L2: 507,
+  L3: 550,
+};
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
 const INSTALLED_KEY_ID = "installed-admin";
 const NO_DIGEST = Buffer.alloc(32);
@@ -266,7 +274,10 @@ function entryOf(stored: StoredKey, number: number): Entry {
 }
 
 function minimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {
-  const entries = TOOL_LEVELS.map((level) => [level, given?.[level] ?? MINIMUM_SCORE_DEFAULT]);
+  const entries = TOOL_LEVELS.map((level) => [
+    level,
+    given?.[level] ?? MINIMUM_SCORES_DEFAULT[level],
+  ]);
   return Object.fromEntries(entries) as Record<ToolLevel, number>;
 }
 

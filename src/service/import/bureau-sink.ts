@@ -1,10 +1,8 @@
 // The batches of an import into the bureau of this process.
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { MINIMUM_SCORE_DEFAULT } from "../../http/access/keyring.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../http/access/keyring.ts";
 import type { ImportSink } from "./pipeline.ts";
-
-const LEVEL = MINIMUM_SCORE_DEFAULT;
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
 const OPERATOR: CallContext = {
@@ -13,7 +11,7 @@ const OPERATOR: CallContext = {
     keyId: "operator",
     tenant: "operator",
     scopes: new Set(["admin"]),
-    minimumScores: { L0: LEVEL, L1: LEVEL, L2: LEVEL, L3: LEVEL },
+    minimumScores: MINIMUM_SCORES_DEFAULT,
     isShadow: false,
   },
 };
