@@ -6,7 +6,6 @@ import { parseArgs } from "node:util";
 import { decidePolicy } from "../src/bureau/decisions/policy.ts";
 import type { Risk } from "../src/bureau/decisions/policy.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
-import type { LevelPolicy } from "../src/contract/policy.ts";
 import { VERDICTS } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
@@ -90,11 +89,6 @@ function riskOf(
   };
 }
 
-/** The bounds of a level for one side: a handshake has a bound of its own. */
-function levelFor(side: Side, level: LevelPolicy): LevelPolicy {
-  return side === "check" ? level : { ...level, allow_up_to: level.allow_handshake_up_to };
-}
-
 /** Shares of outcomes let through and denied, under one model and the default policy. */
 function sharesOf(
   side: Side,
@@ -118,8 +112,9 @@ function sharesOf(
     if (isEstablished) seen.established++;
     if (risk.isThin) thin[kind]++;
     for (const level of ["L2", "L3"] as const) {
-      const rules = levelFor(side, DEFAULT_POLICY.levels[level]);
-      const { verdictIndex } = decidePolicy(level, rules, risk, true, "");
+      const rules = DEFAULT_POLICY.levels[level];
+      const bound = side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
+      const { verdictIndex } = decidePolicy(level, rules, risk, true, "", true, bound);
       if (verdictIndex === ALLOW) {
         allowed[level][kind]++;
         if (isEstablished) allowed[level].established++;

@@ -92,6 +92,8 @@ export interface Leg {
   reason_codes: ReasonCode[];
   /** The largest stakes for which this leg's decision would be no stricter; null: any stakes. */
   max_stakes: number | null;
+  /** The most sensitive tool level that the policy would allow the subject, as of now. */
+  tool_level_max: ToolLevel;
 }
 
 export interface VerdictStamp {

@@ -25,6 +25,7 @@ export function checkReply(
     reasons: isClear ? [] : ["few outcomes are known"],
     reason_codes: isClear ? [] : ["THIN_FILE"],
     max_stakes: null,
+    tool_level_max: "L2",
     config_version: "c-1",
     evaluated_at: EVALUATED,
     expires_at: EXPIRES,

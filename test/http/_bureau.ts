@@ -248,6 +248,7 @@ function legOf(agent: string): Leg {
     decision,
     reasons: index === 0 ? [] : ["recent failures weigh on the score"],
     reason_codes: index === 0 ? [] : ["RECENT_FAILURE"],
-    max_stakes: index === 3 ? null : 1000,
+    max_stakes: index === 3 ? 0 : 1000,
+    tool_level_max: index === 0 ? "L3" : "L1",
   };
 }

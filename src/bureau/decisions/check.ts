@@ -7,6 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { highestLevelAllowed } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -34,6 +35,12 @@ export function check(
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
+    tool_level_max: highestLevelAllowed(
+      services.policies.of(call.principal.tenant).policy,
+      reading,
+      call.principal.minimumScores,
+      false,
+    ),
     config_version: services.engine.configVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,

@@ -28,8 +28,8 @@ export function handshake(
   const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
-  const forwardLeg = leg(counterparty, stakes, forward);
-  const backwardLeg = leg(initiator, stakes, backward);
+  const forwardLeg = leg(services, call, counterparty, stakes, forward);
+  const backwardLeg = leg(services, call, initiator, stakes, backward);
   const decisionIndex = combineDecisions(forward.decisionIndex, backward.decisionIndex);
   const response: HandshakeResponse = {
     request_id: call.requestId,

@@ -3,6 +3,9 @@ import type { Leg } from "../../contract/messages.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
+import type { CallContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import { highestLevelAllowed } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -28,7 +31,13 @@ export function maxStakes(reading: Reading): number | null {
 }
 
 /** The leg of one reading at these stakes. */
-export function leg(subject: string, stakes: number, reading: Reading): Leg {
+export function leg(
+  services: BureauServices,
+  { principal }: CallContext,
+  subject: string,
+  stakes: number,
+  reading: Reading,
+): Leg {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
@@ -41,6 +50,12 @@ export function leg(subject: string, stakes: number, reading: Reading): Leg {
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
+    tool_level_max: highestLevelAllowed(
+      services.policies.of(principal.tenant).policy,
+      reading,
+      principal.minimumScores,
+      true,
+    ),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;
   return scored;

@@ -1,7 +1,7 @@
 // The policy verdict of verify (SPEC §2.3, §3, §8.2): risk against the bounds of a level, doubt apart
 // from it, then the rules that can only make it stricter, combined by `max` of restriction. Pure and
 // allocation-free but for provenance codes; knows no agent, no clock, no wire.
-import type { LevelPolicy } from "../../contract/policy.ts";
+import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 
@@ -101,7 +101,7 @@ function isAboveBorder(level: LevelPolicy, risk: Risk, probability: number, fitt
 }
 
 /** Risk and doubt alone: bounds, thin record, border. */
-function ruleOnRecord(level: LevelPolicy, risk: Risk): Ruling {
+function ruleOnRecord(level: LevelPolicy, risk: Risk, allowUpTo: number): Ruling {
   const isDenied = isAboveBorder(level, risk, risk.failureProbability, risk.isDenied);
   if (!level.enforce) {
     if (isDenied || risk.isRefused) return DENIED_FLAGGED;
@@ -109,7 +109,7 @@ function ruleOnRecord(level: LevelPolicy, risk: Risk): Ruling {
       return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
     }
     if (risk.failureProbability > level.flag_above) return RISK_FLAGGED;
-    return risk.failureProbability > level.allow_up_to || risk.failureProbability > RISK_BOUNDS[0]
+    return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0]
       ? TOLERATED
       : SUFFICIENT;
   }
@@ -118,7 +118,7 @@ function ruleOnRecord(level: LevelPolicy, risk: Risk): Ruling {
   if (isOptimisticDenied || risk.isRefused) return REFUSED;
   if (isDenied) return RISK_ABOVE_BORDER;
   if (risk.isThin && level.thin === "challenge") return THIN_RECORD;
-  if (!risk.isThin && risk.failureProbability > level.allow_up_to) return RISK_ABOVE_BOUND;
+  if (!risk.isThin && risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
   if (risk.isThin) return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
   return risk.failureProbability > level.flag_above ? RISK_FLAGGED : SUFFICIENT;
 }
@@ -135,8 +135,9 @@ export function decidePolicy(
   isThresholdMet: boolean,
   failureCode: string,
   isSourced = true,
+  allowUpTo = level.allow_up_to,
 ): Ruling {
-  let decided = ruleOnRecord(level, risk);
+  let decided = ruleOnRecord(level, risk, allowUpTo);
   if (level.enforce) {
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
     if (level.counts_stakes) decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
@@ -146,6 +147,26 @@ export function decidePolicy(
   const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
   if (verdicts[toolLevel] > decided.verdictIndex) return ruling(verdicts[toolLevel], failureCode);
   return decided;
+}
+
+/**
+ * The most sensitive level that the policy would allow an agent now, for those who ask once and
+ * act later: "L3", "L2", or "L1" where neither. `isHandshake`: the reading knows who looks.
+ */
+export function highestLevelAllowed(
+  policy: Policy,
+  risk: Risk & { readonly scoreInternal: number },
+  minimums: Readonly<Record<ToolLevel, number>>,
+  isHandshake: boolean,
+): ToolLevel {
+  for (const name of ["L3", "L2"] as const) {
+    const level = policy.levels[name];
+    const bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
+    const minimum = Math.max(minimums[name], level.minimum_score ?? 0);
+    const isMet = isHandshake || Math.round(risk.scoreInternal) >= minimum;
+    if (decidePolicy(name, level, risk, isMet, "", true, bound).verdictIndex === ALLOW) return name;
+  }
+  return "L1";
 }
 
 function stricter(current: Ruling, candidate: Ruling): Ruling {

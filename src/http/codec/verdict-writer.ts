@@ -48,7 +48,7 @@ function legMembers(leg: Leg): string {
     `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
     `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
     `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
-    `,"max_stakes":${stakesMax}`
+    `,"max_stakes":${stakesMax},"tool_level_max":"${leg.tool_level_max}"`
   );
 }
 
@@ -78,7 +78,8 @@ type LegMember =
   | "decision"
   | "reasons"
   | "reason_codes"
-  | "max_stakes";
+  | "max_stakes"
+  | "tool_level_max";
 type HandshakeMember =
   | StampMember
   | "initiator"
