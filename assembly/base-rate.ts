@@ -1,7 +1,7 @@
-// The base rate g: log-odds of failure of the whole population, and the level every agent starts
-// from. By default it moves once per period (a day of event time) from the residuals of at most
-// one outcome per reporter, and by no more than a bounded step: a flood cannot drag it. With a
-// period of zero it is one more state of the filter (scoring 2.2, the golden vectors).
+// Base rate g: log-odds of failure of the whole population, and the level every agent starts from.
+// By default it moves once per period (a day of event time) from the residuals of at most one
+// outcome per reporter, and by no more than a bounded step: a flood cannot drag it. With a period
+// of zero it is one more state of the filter (scoring 2.2, the golden vectors).
 import { word } from "./config.ts";
 import {
   HEADER_BASE,
@@ -79,7 +79,7 @@ function revertBase(config: u32, prior: f64, last: f64, timeMs: f64): void {
   store<f64>(HEADER_BASE, revertVariance(variance, prior, a), HEADER_BASE_VARIANCE);
 }
 
-/** One Newton step from what the closed period collected, bounded, then reversion to now. */
+/** One Newton step from the residuals of the closed period, bounded, then reversion to now. */
 function closePeriod(config: u32, prior: f64, last: f64, timeMs: f64): void {
   const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
   const information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);

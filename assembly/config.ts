@@ -1,5 +1,5 @@
-// The active scoring config: a fixed struct in a ring of 64 slots. Installing one fills the next
-// slot and then raises HEADER_CONFIG_COUNT, one atomic store, so the next read sees all of it.
+// Active scoring config: a fixed struct in a ring of 64 slots. Installing one fills the next slot
+// and then raises HEADER_CONFIG_COUNT, one atomic store, so the next read sees all of it.
 import {
   CONFIG_BASE,
   CONFIG_NUMBER,

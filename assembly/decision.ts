@@ -1,5 +1,5 @@
-// From a probability of failure and the stakes to a connect decision, by least expected cost
-// (scoring 4). The two rising borders fall with the stakes, so more stakes are never less strict.
+// Connect decision from a probability of failure and the stakes, by least expected cost (scoring
+// 4). The two rising borders fall with the stakes, so more stakes are never less strict.
 import { word } from "./config.ts";
 import {
   DECISION_CONNECT,

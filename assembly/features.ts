@@ -1,5 +1,5 @@
-// The scorecard's features of one leg. Every sign on the log-odds of failure is a hard constraint
-// of the fit (scoring 3); a weight of zero costs one compare here.
+// Scorecard features of one leg. Every sign on the log-odds of failure is a hard constraint of the
+// fit (scoring 3); a weight of zero costs one compare here.
 import { baseProbability } from "./base-rate.ts";
 import { word } from "./config.ts";
 import {

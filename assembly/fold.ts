@@ -1,4 +1,4 @@
-// The write path: folds one settled outcome into the rows of its subject and its reporter. A pure
+// Write path: folds one settled outcome into the rows of its subject and its reporter. A pure
 // function of the log: only event time enters, never the clock (scoring 2.2).
 import { advanceBase, baseRate, collectBase, stepBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, word } from "./config.ts";

@@ -145,7 +145,7 @@ function scorePair(
   const view = viewer != ROW_ABSENT ? viewerCopy : 0;
   while (true) {
     const map = pairMap();
-    // What the subject, as a reporter, has said about the viewer.
+    // The subject's own outcomes, as a reporter, about the viewer.
     const entry = row != 0 && view != 0 ? findPair(map, viewer, subject) : 0;
     scoreLeg(config, number, WORD_MODEL_HANDSHAKE, row, view, entry, stakes, nowMs, out);
     if (pairMap() == map) return;
@@ -222,8 +222,8 @@ export function copy(slot: u32, row: u32): void {
 }
 
 /**
- * Writer: what a batch says of the reporters as a whole. `isInForce` 0 lets everybody count fully
- * again; `stakesHigh` is the upper end of phi, 0 for the config's.
+ * Writer: rules of a credibility batch for all reporters. `isInForce` 0 makes every reporter count
+ * fully again; `stakesHigh` is the upper end of phi, 0 for the config's.
  */
 export function setStandings(isInForce: u32, stakesHigh: f64): void {
   store<u32>(HEADER_BASE, isInForce, HEADER_STANDINGS);
@@ -232,7 +232,7 @@ export function setStandings(isInForce: u32, stakesHigh: f64): void {
 
 /**
  * Writer: batch-written standing of the agent in SCRATCH_ID_A. Only STANDING_FLAGS are replaced:
- * what others marked the row with stays.
+ * other marks of the row stay.
  */
 export function setStanding(
   slot: u32,
@@ -255,7 +255,7 @@ export function setStanding(
 
 /**
  * Writer: sets or clears one mark (a FLAG_* outside STANDING_FLAGS) of the agent in SCRATCH_ID_A;
- * an agent that nobody has heard of gets a row.
+ * an unknown agent gets a row.
  */
 export function setMark(slot: u32, length: u32, mark: u32, isSet: bool): i32 {
   const row = findOrAddRow(scratchOf(slot) + SCRATCH_ID_A, length);

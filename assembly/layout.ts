@@ -103,9 +103,9 @@ export const FLAG_KEY_REVOKED = 4;
 export const FLAG_CREDIBILITY = 8; // ROW_CREDIBILITY holds; without it: a stranger
 export const FLAG_SIGNS = 16; //      has a signing key: unsigned reports are a stranger's
 export const FLAG_DISCOUNTED = 32; // most of what is reported of it comes from strangers
-/** The bits that a batch of standings writes; all others are left as they are. */
+/** The bits that a credibility batch writes; all others are left as they are. */
 export const STANDING_FLAGS = 57;
-// Above the flags, three shares of 0 to 1 that say who the record comes from (assembly/reporter-concentration.ts).
+// Above the flags, three shares (0 to 1) of concentration (assembly/reporter-concentration.ts).
 export const CONCENTRATION_SHIFT = 6; // 11 bits: sum of squares of the reporters' shares
 export const CONCENTRATION_MAX = 2047;
 export const SINGLE_SHIFT = 17; //        7 bits: part of it that no reporter repeated
@@ -117,7 +117,7 @@ export const MUTUAL_MAX = 255;
 export const INDEX_LOG2_MIN = 12;
 export const INDEX_LOAD_PERCENT = 75;
 
-// Pair map entry, 24 bytes: what one reporter (or pool of reporters) has said of one subject.
+// Pair map entry, 24 bytes: outcomes of one reporter (or pool of reporters) on one subject.
 //   0 | key u64: (subject row + 1) << 32 | reporter row, or a pool number |
 //   8 | successes: mass f32 | at u32 s | the mass's sign bit: both have praised each other
 //  16 | failures:  mass f32 | at u32 s |

@@ -1,4 +1,4 @@
-// The heap of the shared memory: a bump allocator owned by the single writer, plus a short list of
+// Heap of the shared memory: a bump allocator owned by the single writer, plus a short list of
 // ranges that outgrown tables left behind. Nothing is ever returned to the system.
 import {
   FREE_RANGES_MAX,

@@ -9,12 +9,12 @@ export function sigmoid(x: f64): f64 {
   return 1.0 / (1.0 + Math.exp(-x));
 }
 
-/** exp(-days / tau): what is left of a mean after `days` of Ornstein-Uhlenbeck reversion. */
+/** exp(-days / tau): remaining share of a mean after `days` of Ornstein-Uhlenbeck reversion. */
 export function reversion(days: f64, tau: f64): f64 {
   return days > 0.0 ? Math.exp(-days / tau) : 1.0;
 }
 
-/** 2^(-days / halfLife): what is left of a decayed counter. */
+/** 2^(-days / halfLife): remaining share of a decayed counter. */
 export function halving(days: f64, halfLife: f64): f64 {
   return days > 0.0 ? Math.exp((-LN2 * days) / halfLife) : 1.0;
 }

@@ -1,7 +1,7 @@
-// The pair map: how much evidence one reporter, or one pool of reporters, has already given about
-// one subject, per sign. It bounds what repeated, colluding or unknown reporters can do: the mass
-// per (subject, source, sign) never exceeds its cap (scoring: caps are separate per sign, so a
-// positive flood cannot use up the room of honest failures).
+// Pair map: the evidence that one reporter, or one pool of reporters, has already given about one
+// subject, per sign. It bounds the influence of repeated, colluding or unknown reporters: the mass
+// per (subject, source, sign) never exceeds its cap (scoring 2.2: caps are separate per sign, so a
+// positive flood cannot use up the share of honest failures).
 import { finalise } from "./hash.ts";
 import {
   HEADER_BASE,

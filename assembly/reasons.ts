@@ -160,7 +160,7 @@ function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
     const narrow = narrowCost(config, model, breadthMissing(flags), out);
     const code = isCircle(flags) ? REASON_RING_PATTERN : REASON_CONCENTRATED_REPORTERS;
     if (narrow >= least) offer(out, code, narrow);
-    // What the file is thin of because few fill it is said as that, and not twice.
+    // A thin file that rests on few reporters is reported as that, and not twice.
     if (narrow >= least) thin -= narrow;
   }
   // The file is thin because those who filled it are not believed: that is what to say.
@@ -171,7 +171,7 @@ function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
 
 /**
  * Points that the agent would gain had its record `missing` times the weight: a narrower
- * uncertainty, and more evidence. What the outcomes say would stay as it is.
+ * uncertainty, and more evidence. The shares of success and failure would stay as they are.
  */
 function narrowCost(config: u32, model: u32, missing: f64, out: u32): f64 {
   const factor = word(config, WORD_FACTOR);

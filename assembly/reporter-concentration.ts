@@ -1,8 +1,8 @@
-// Who an agent's record comes from: how much of it rests on few reporters, how much on one of them
-// said again and again, how much on agents that it praised itself. Kept as three shares in the
-// upper bits of ROW_FLAGS: all masses fade alike, so that the shares hold until the next outcome,
-// and a read has them with the flags. A reporter weighs what the pair cap left of its word; what
-// pools and standings take has codes of its own.
+// Concentration of an agent's record: how much of it rests on few reporters, on one reporter's
+// repetitions, and on agents that it praised itself. Kept as three shares in the upper bits of
+// ROW_FLAGS: all masses fade alike, so that the shares hold until the next outcome, and a read has
+// them with the flags. A reporter weighs as much as the pair cap left of its reports; the effects
+// of pools and standings have codes of their own.
 import {
   CONCENTRATION_MAX,
   CONCENTRATION_SHIFT,
@@ -24,24 +24,24 @@ import { DAY_MS, reversion } from "./numeric.ts";
 import { findPair, isPraiseReturned, markPraiseReturned, pairMap, pairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
 
-/** Reporters, each as heavy as the other, that make a record broad: two can err or agree alike. */
+/** Number of equally heavy reporters that make a record broad: two can err or agree alike. */
 const VOICES_ENOUGH: u32 = 3;
-/** A reporter that the agent praised too is half a voice: one relation, told at both ends. */
+/** A reporter that the agent praised too counts half: one relation, reported from both ends. */
 const MUTUAL_PART: u32 = 2;
 /** Entries of the pair map keep whole seconds: less than this is no time. */
 const FADE_NONE_MS: f64 = 1000.0;
 
-// What the pair cap did with the outcome being folded (only one ever is), as of its own time.
+// Effect of the pair cap on the outcome being folded (only one ever is), as of its own time.
 let pairBefore: f64 = 0.0;
 let pairRoom: f64 = 0.0;
 let pairAtMs: f64 = 0.0;
 /** Mass of the other sign, as of the subject's newest outcome. */
 let pairOther: f64 = 0.0;
 let isReturned: bool = false;
-/** What the subject's praise weighs in its reporter's record, once: when it is first returned. */
+/** Weight of the subject's praise in its reporter's record, once: when it is first returned. */
 let praise: f64 = 0.0;
 
-/** What is left of a mass between two times: exp(-days / tau), in less time than that takes. */
+/** Remaining share of a mass between two times: exp(-days / tau), in less time than that takes. */
 function fade(config: u32, fromMs: f64, toMs: f64): f64 {
   const elapsed = toMs - fromMs;
   if (elapsed < FADE_NONE_MS) return 1.0;
@@ -124,7 +124,7 @@ function packed(value: f64, most: u32, shift: u32): u32 {
   return min(steps, most) << shift;
 }
 
-/** Books the outcome that `noteRoom` told of. Both rows are open, the subject's time not moved. */
+/** Books the outcome noted by `noteRoom`. Both rows are open, the subject's time not moved. */
 export function bookVoice(config: u32, row: u32, reporterRow: u32, timeMs: f64): void {
   const lastMs = load<f64>(row, ROW_SUBJECT_TIME);
   const kept = <f64>load<f32>(row, ROW_VOICES) * fade(config, lastMs, timeMs);
@@ -149,7 +149,7 @@ export function bookVoice(config: u32, row: u32, reporterRow: u32, timeMs: f64):
   if (praise > 0.0) returnPraise(reporterRow);
 }
 
-/** What the reporter had from its subject is praise from an agent that it has praised, from now. */
+/** From now on, the praise that the reporter received from its subject counts as returned. */
 function returnPraise(row: u32): void {
   const flags = load<u32>(row, ROW_FLAGS);
   const had = <f64>mutualOf(flags) / <f64>MUTUAL_MAX;
@@ -164,8 +164,8 @@ export function isCircle(flags: u32): bool {
 }
 
 /**
- * Whether too few voices repeat themselves in the record. In whole numbers: this stands in the way
- * of every answer.
+ * Whether too few reporters repeat themselves in the record. In whole numbers: every answer waits
+ * for this.
  */
 export function isNarrow(flags: u32): bool {
   const concentration = concentrationOf(flags);
@@ -176,8 +176,8 @@ export function isNarrow(flags: u32): bool {
 }
 
 /**
- * How many times as much a narrow record would weigh had the same outcomes come from reporters of
- * their own, up to those that are enough; above 1.
+ * Factor, above 1, by which a narrow record would weigh more had the same outcomes come from
+ * different reporters, up to the number that is enough.
  */
 export function breadthMissing(flags: u32): f64 {
   const heard = <f64>(MUTUAL_PART * MUTUAL_MAX - mutualOf(flags)) / <f64>(MUTUAL_PART * MUTUAL_MAX);

@@ -1,5 +1,5 @@
-// The read path: one leg's score, probabilities, tier, regime, decision and reasons from a copied
-// row (scoring 3 and 4). Writes one leg result; allocates nothing.
+// Read path: one leg's score, probabilities, tier, regime, decision and reasons from a copied row
+// (scoring 3 and 4). Writes one leg result; allocates nothing.
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
 import { decide, denyBorder, stakesBound } from "./decision.ts";
@@ -134,8 +134,8 @@ export function scoreLeg(
 }
 
 /**
- * Scores, decision, tier and reasons from what is read: the words LEG_KNOWN and LEG_INPUTS on.
- * Nothing else is looked at, so that a logged leg judged again gives the same bits.
+ * Scores, decision, tier and reasons from the leg's inputs: the words LEG_KNOWN and LEG_INPUTS on.
+ * Nothing else is read, so that a logged leg judged again gives the same bits.
  */
 export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   const meanWeight = word(config, model + MODEL_MEAN);
@@ -293,7 +293,7 @@ function boundOf(config: u32, decision: i32, novelty: f64, out: u32): f64 {
 }
 
 /**
- * Stakes bound when the probability itself rises with the stakes above what was proven. The bound
+ * Stakes bound when the probability itself rises with the stakes above the proven ones. The bound
  * as a function of assumed stakes falls, so that iterating it closes in from both sides and every
  * second value is a bound that holds: the third is returned.
  */

@@ -1,5 +1,5 @@
-// The agent table: identifier -> row. Open addressing over 64-bit slots (hash tag | row + 1), rows
-// in chunks that never move, identifiers in an arena. One writer; any number of readers.
+// Agent table: identifier -> row. Open addressing over 64-bit slots (hash tag | row + 1), rows in
+// chunks that never move, identifiers in an arena. One writer; any number of readers.
 //
 // INVARIANT (publication): a row and its identifier are complete before its slot is stored, and an
 // index is complete before HEADER_INDEX names it. Both stores are atomic.
@@ -51,8 +51,8 @@ export function findRow(id: u32, length: u32): u32 {
   while (true) {
     const index = atomic.load<u64>(HEADER_BASE, HEADER_INDEX);
     const row = probe(index, hash, id, length);
-    // A hit was compared byte by byte with a published row: it is right whatever happened to the
-    // index. A miss counts only if the index probed is still the current one.
+    // A hit was compared byte by byte with a published row: it is right even if the index was
+    // replaced. A miss counts only if the index probed is still the current one.
     if (row != ROW_ABSENT || atomic.load<u64>(HEADER_BASE, HEADER_INDEX) == index) return row;
   }
 }

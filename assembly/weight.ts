@@ -1,5 +1,5 @@
-// What one outcome weighs before it is folded: its stakes, its reporter's standing, and the caps on
-// what one reporter, all strangers or one cluster can say of a subject (scoring 2.2).
+// Weight of one outcome before it is folded: its stakes, its reporter's standing, and the caps on
+// the influence of one reporter, all strangers or one cluster on a subject (scoring 2.2).
 import { word } from "./config.ts";
 import {
   FLAG_CREDIBILITY,
@@ -26,7 +26,7 @@ import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
 import { noteRoom } from "./reporter-concentration.ts";
 
-// The logarithm of the stakes that count fully changes once in a while: a config, a batch.
+// The logarithm of the stakes that count fully; it changes rarely: with a config, a batch.
 let highOf: f64 = 0.0;
 let highLog: f64 = 0.0;
 
@@ -45,14 +45,14 @@ export function concave(config: u32, stakes: f64): f64 {
 }
 
 /**
- * What the reporter's word counts, 0 to 1; -1 until credibility has been computed once: everybody
- * counts fully then and the pool is open. What is in force was journaled, so it is no matter of the
- * config: the same log still gives the same table.
+ * Weight of the reporter's word, 0 to 1; -1 until credibility has been computed once: every
+ * reporter counts fully then and the pool is open. The standings in force were journaled, so they
+ * are no matter of the config: the same log still gives the same table.
  */
 export function credibilityOf(config: u32, reporter: u32, signature: i32): f64 {
   if (load<u32>(HEADER_BASE, HEADER_STANDINGS) == 0) return -1.0;
   const flags = load<u32>(reporter, ROW_FLAGS);
-  // Anybody can write another's name under an outcome: whoever has a key is believed when it signs.
+  // An unsigned outcome proves no author: an agent with a key is believed only when it signs.
   const isProved = signature != 0 || (flags & FLAG_SIGNS) == 0;
   const isKnown = isProved && (flags & FLAG_CREDIBILITY) != 0;
   const rho = isKnown ? <f64>load<f32>(reporter, ROW_CREDIBILITY) : 0.0;
@@ -89,8 +89,8 @@ export function capWeight(
 }
 
 /**
- * Shrinks a weight to the room left under `cap` and books it; -1 when memory is full. What a pair
- * (`isPair`) is given, and not what a pool is, says who the record comes from.
+ * Shrinks a weight to the share left under `cap` and books it; -1 when memory is full. The amount
+ * that a pair (`isPair`) gets, not a pool, enters the concentration of the record.
  */
 function takeRoom(
   config: u32,
@@ -105,7 +105,7 @@ function takeRoom(
   const entry = findOrAddPair(subject, source);
   if (entry == 0) return -1.0;
   const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
-  // What is left bounds a weight that is itself larger than the cap.
+  // The remaining share bounds a weight that is itself larger than the cap.
   const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
   if (isPair) noteRoom(config, subject, source, entry, cell, seconds, mass, room);
   setPairMass(entry, cell, mass + room, seconds);

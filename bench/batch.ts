@@ -1,6 +1,6 @@
-// bench:batch: where verify batches should be scored. The same batches against a service that
-// scores in place and one that uses the pool, taking turns: median latency by size, and what each
-// does to single verifications beside it. One JSON object on the last line of stdout.
+// bench:batch: cost of scoring verify batches in place and on the pool. The same batches against a
+// service of each kind, taking turns: median latency by size, and the effect on single
+// verifications beside them. One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import { ADMIN_KEY, startService } from "./server-process.ts";

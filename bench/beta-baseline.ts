@@ -1,5 +1,5 @@
-// The baselines that eval:trust prints beside the engine, on the same rows: the constant training
-// rate, and decayed Beta reputation (Josang & Ismail) with an empirical prior, raw and calibrated.
+// Baselines of eval:trust beside the engine, on the same rows: the constant training rate, and
+// decayed Beta reputation (Josang & Ismail) with an empirical prior, raw and calibrated.
 import { auc, calibrationError, logLoss } from "../src/kaizen/model/metrics.ts";
 import { fitLogistic } from "../src/kaizen/model/fit.ts";
 import type { RatedOutcome } from "./ratings.ts";

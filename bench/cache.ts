@@ -1,7 +1,7 @@
-// bench:cache: how many paid reads TrustGateway saves on Zipf workloads of agents and stakes, over
-// rates, skews and spreads of stakes, and what an answer from its cache costs. Virtual time for the
-// hit rates, so that five minutes take no five minutes; real time for the cost. A table on stderr,
-// one JSON object on stdout.
+// bench:cache: share of paid reads that TrustGateway saves on Zipf workloads of agents and stakes,
+// over rates, skews and spreads of stakes, and the cost of an answer from its cache. Virtual time
+// for the hit rates, so that five minutes take no five minutes; real time for the cost. A table on
+// stderr, one JSON object on stdout.
 //   node bench/cache.ts [--smoke]
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";
@@ -20,16 +20,16 @@ const SKEWS = isSmoke ? [1] : [0.8, 1, 1.2];
 
 interface Workload {
   readonly agents: number;
-  /** Zipf exponent of how requests fall on agents. */
+  /** Zipf exponent of the requests over agents. */
   readonly skew: number;
   readonly requestsPerSec: number;
   /** Stakes: log-uniform between 1 and this; 0: the same stakes always. */
   readonly stakesMax: number;
-  /** Room in the cache; default: for every agent. */
+  /** Capacity of the cache; default: for every agent. */
   readonly entriesMax?: number;
 }
 
-/** What the figure hangs on, each of them varied: traffic, skew, spread of stakes, room. */
+/** Workloads that vary each cause of the figure: traffic, skew, spread of stakes, capacity. */
 const WORKLOADS: readonly Workload[] = [
   ...grid(RATES, 10_000),
   ...grid(isSmoke ? RATES : [10, 100, 500], 0),
@@ -76,7 +76,7 @@ function zipf(count: number, skew: number, random: () => number): () => number {
   };
 }
 
-/** What the service would say: each agent is proven up to some stakes, and refused far above. */
+/** Simulated service: each agent is proven up to some stakes, and refused far above. */
 function decisionOf(agent: number, stakes: number): { decision: Decision; max: number | null } {
   const proven = 10 ** (1 + (((agent * 2_654_435_761) >>> 0) / 4_294_967_296) * 5);
   const bounds = [proven, proven * 3, proven * 30];
@@ -122,7 +122,7 @@ function nameOf({ agents, skew, requestsPerSec, stakesMax, entriesMax }: Workloa
 }
 
 /**
- * What a cache of this lifetime must come to with one stakes value: an agent asked about `rate`
+ * Expected hit rate of a cache of this lifetime with one stakes value: an agent asked about `rate`
  * times a lifetime is a miss once in `1 + rate`. The simulation has to agree with it.
  */
 function expectedRate({ agents, skew, requestsPerSec }: Workload): number {
@@ -159,7 +159,7 @@ async function hitRate(workload: Workload): Promise<Record<string, unknown>> {
     const stakes = stakesMax === 0 ? 100 : stakesMax ** random();
     const agentId = `agent://bench/${agent}`;
     const answer = await gateway.check({ agentId, toolLevel: "L3", stakes });
-    // A cache that answers wrongly has any hit rate one likes.
+    // A cache with wrong answers could have any hit rate.
     if (answer.word !== decisionOf(agent, stakes).decision) wrong += 1;
   }
   const { cached, asked } = gateway.counts;

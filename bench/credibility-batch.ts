@@ -1,5 +1,5 @@
-// Batches of credibility beside a replay of a rated stream, by the code that the service runs:
-// seeds named once, standings brought up to date once per day of event time.
+// Batches of credibility beside a replay of a rated stream, by the code of the service: seeds named
+// once, standings brought up to date once per day of event time.
 import type { ScoringConfig } from "../src/engine/config.ts";
 import type { AgentStanding } from "../src/engine/reading.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
@@ -60,7 +60,7 @@ export class CredibilityBatch {
     return longer;
   }
 
-  /** Brings standings up to what the first `folded` outcomes say, when it is time. */
+  /** Brings standings up to the first `folded` outcomes, when it is time. */
   advance(writer: TableWriter, folded: number, nowMs: number): void {
     if (folded < this.#history.edges.count * SEED_SHARE || nowMs < this.#dueMs) return;
     this.#dueMs = nowMs + BATCH_MS;

@@ -1,7 +1,7 @@
-// eval:grounding: how well the grounding score tells supported texts from unsupported ones on
-// labelled rows, by the real module. Rows whose source the shipped numbers were fitted on are
-// scored by numbers refitted without their fold (idf, weights and thresholds), split by source; all
-// other rows by the shipped numbers as they are. One JSON object on the last line of stdout.
+// eval:grounding: separation of supported from unsupported texts by the grounding score on labelled
+// rows, by the real module. Rows with sources of the shipped fit are scored by numbers refitted
+// without their fold (idf, weights and thresholds), split by source; all other rows by the shipped
+// numbers as they are. One JSON object on the last line of stdout.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
@@ -52,7 +52,7 @@ function shipped(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
   return judge(withThresholds(scoreRows(bench, numbers, rows), numbers), numbers.f1_at);
 }
 
-/** F1, balanced accuracy and AUROC of judged rows, beside what knows nothing. */
+/** F1, balanced accuracy and AUROC of judged rows, beside a trivial baseline. */
 function summarise(judged: readonly Judged[]) {
   const labels = judged.map(({ row }) => row.label);
   const positives = labels.filter((label) => label === 1).length;

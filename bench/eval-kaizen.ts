@@ -8,7 +8,7 @@ import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { challenge, liveLoss } from "../src/kaizen/challenge.ts";
 import { show } from "../src/kaizen/gates/gate.ts";
 import { rowAt } from "../src/kaizen/model/holdout.ts";
-import type { Evidence } from "../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
 import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
 import { betaBaselines } from "./beta-baseline.ts";
@@ -22,7 +22,7 @@ const HOLDOUT_DAYS_MAX = 60;
 /** A promotion is harmful when the 90 days after it would have gone better without. */
 const JUDGED_DAYS = 90;
 
-function meanLoss(evidence: Evidence, from: number, to: number, model: ScoringModel): number {
+function meanLoss(evidence: FitRows, from: number, to: number, model: ScoringModel): number {
   let sum = 0;
   for (let row = from; row < to; row++) sum += liveLoss(evidence, row, model);
   return sum / Math.max(1, to - from);
@@ -48,8 +48,8 @@ interface Promotion {
   old: ScoringConfig;
 }
 
-/** What the 90 days after a promotion say about it. */
-function judge(evidence: Evidence, from: number, to: number, old: ScoringModel, own: ScoringModel) {
+/** Judges a promotion by the 90 days after it. */
+function judge(evidence: FitRows, from: number, to: number, old: ScoringModel, own: ScoringModel) {
   const worse: number[] = [];
   for (let row = from; row < to; row++) {
     worse.push(liveLoss(evidence, row, own) - liveLoss(evidence, row, old));
@@ -80,12 +80,12 @@ function judge(evidence: Evidence, from: number, to: number, old: ScoringModel, 
 class Schedule {
   readonly runs: RunRecord[] = [];
   config: ScoringConfig;
-  readonly #evidence: Evidence;
+  readonly #evidence: FitRows;
   #testedTo = 0;
   #coolDown = 0;
   #last: Promotion | undefined;
 
-  constructor(evidence: Evidence, shipped: ScoringConfig) {
+  constructor(evidence: FitRows, shipped: ScoringConfig) {
     this.#evidence = evidence;
     this.config = shipped;
   }
@@ -111,7 +111,7 @@ class Schedule {
       probe: (own) => probeEngine("handshake", this.config, own, this.runs.length),
     });
     record.reason = outcome.reason;
-    // Rows that a test has seen are spent, whatever it said.
+    // Tested rows are spent in any case.
     if (outcome.challenger !== undefined) this.#testedTo = now;
     if (outcome.passed && outcome.challenger !== undefined) {
       record.promoted = true;
@@ -139,7 +139,7 @@ class Schedule {
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** The weekly schedule over the stream; returns the runs and the live loss. */
-function weeklyRuns(evidence: Evidence, shipped: ScoringConfig, isQuiet: boolean) {
+function weeklyRuns(evidence: FitRows, shipped: ScoringConfig, isQuiet: boolean) {
   const end = evidence.timesMs.length;
   const schedule = new Schedule(evidence, shipped);
   let scored = 0;

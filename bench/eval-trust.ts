@@ -1,7 +1,7 @@
-// eval:trust: how well the engine predicts "the next outcome is a failure" on a real stream. The
-// real WASM engine through the same fold as the service; history strictly earlier than the event;
-// scorecards fitted on 10-80 % of the stream, judged on the last fifth. One JSON object on the
-// last line of stdout.
+// eval:trust: accuracy of the engine in predicting "the next outcome is a failure" on a real
+// stream. The real WASM engine through the same fold as the service; history strictly earlier than
+// the event; scorecards fitted on 10-80 % of the stream, judged on the last fifth. One JSON object
+// on the last line of stdout.
 //
 // The stakes of the event itself are not shown to the score: in the public rating files they are
 // the magnitude of the very rating to be predicted.
@@ -143,7 +143,7 @@ function calibrated(
   };
 }
 
-/** What invented agents buy under the shipped weights, with credibility or without. */
+/** Effect of invented agents under the shipped weights, with credibility or without. */
 function sybilFigures(outcomes: RatedOutcome[], config: ScoringConfig, isRobust: boolean) {
   const lifts = sybilLifts(outcomes, config, config.check, isRobust);
   return {

@@ -1,5 +1,5 @@
-// Thresholds of the shipped kinds by split conformal, and what they keep of their promise on rows
-// that neither fit nor calibration saw.
+// Thresholds of the shipped kinds by split conformal, and their coverage on rows that neither fit
+// nor calibration saw.
 import { ONE } from "../assembly/grounding/layout.ts";
 import { cleanNeeded, conformalThreshold } from "../src/vault/calibration/conformal.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
@@ -9,10 +9,11 @@ import type { Scored } from "./grounding-fit.ts";
 import { groupDigest, kindOfRow } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";
 
-/** Clean texts that may draw a doubt, and that may be called hallucinated. */
+/** Rate of clean texts that may draw a doubt. */
 export const ALPHA_LO = 0.05;
+/** Rate of clean texts that may be called hallucinated. */
 export const ALPHA_HI = 0.01;
-/** provenance.md 5: what holds where too few clean sources are known. */
+/** Defaults (provenance 5) where too few clean sources are known. */
 const TAU_LO = Math.round(0.9 * ONE);
 const TAU_HI = Math.round(1.9 * ONE);
 
@@ -103,7 +104,7 @@ export function coverageOf(rows: readonly Calibrated[]) {
 const DRAWS = 400;
 
 /**
- * What a tenant's own labels buy: clean risks of one kind drawn at random, half of them (at least
+ * Effect of a tenant's own labels: clean risks of one kind drawn at random, half of them (at least
  * as many as `alpha` needs) calibrate, the rest are judged. Mean share flagged over the draws.
  */
 export function tenantCoverageOf(rows: readonly Scored[], alpha: number) {

@@ -19,7 +19,7 @@ interface CitedPair {
   /** Share of the claim's weight that the best two neighbouring sentences lack, of 1024. */
   miss: number;
   isStranger: number;
-  /** False when the claim has too few words to say which page it belongs to. */
+  /** False when the claim has too few words for a sign of its page. */
   isAssessed: boolean;
 }
 
@@ -83,7 +83,7 @@ export function citationReport(bench: RowBench, rows: readonly LabelledRow[]) {
   };
 }
 
-/** Whether any source of an answer is a mismatch, and whether beyond doubt. */
+/** Whether any source of an answer is a mismatch, and whether it is certain. */
 interface Flag {
   isDoubted: boolean;
   isHard: boolean;

@@ -1,6 +1,6 @@
-// Fitting the grounding numbers: a logistic model of single sentences with weights that may not be
-// negative, so that no feature can vouch for what another one doubts. A quarter of the sources
-// is fitted on, the rest calibrates the thresholds. Everything ends as integers in 1/1024.
+// Fit of the grounding numbers: a logistic model of single sentences with weights that may not be
+// negative, so that no feature can vouch for what another one doubts. A quarter of the sources is
+// fitted on, the rest calibrates the thresholds. Everything ends as integers in 1/1024.
 import { FEATURES_COUNT, ONE } from "../assembly/grounding/layout.ts";
 import type { GroundingNumbers, KindNumbers } from "../src/vault/grounding/tables.ts";
 import { TEXT_KINDS } from "../src/vault/calibration/text-kinds.ts";
@@ -13,7 +13,7 @@ const ITERATIONS = 1500;
 const STEP_WEIGHT = 3;
 const STEP_BIAS = 2;
 const RIDGE = 0.0005;
-/** Measured on the rows: structured answers are long lists, where the mean says more. */
+/** Measured on the rows: structured answers are long lists, where the mean is a better sign. */
 const DATA_TOP_SHARE = 307;
 
 interface Sample {
@@ -108,7 +108,7 @@ export function scoreRows(
     const { top_share } = numbers.kinds[kindOfRow(row)];
     const reading = bench.reader.score(row.resp, row.query, [number], top_share)!;
     const microseconds = (performance.now() - startedAt) * 1000;
-    // A text without a sentence to check is as clean as can be said.
+    // A text without a sentence to check counts as clean.
     const risk = reading.sentenceCount === 0 ? -10 * ONE : reading.risk;
     return { row, risk, microseconds };
   });

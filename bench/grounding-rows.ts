@@ -53,7 +53,7 @@ export function groupDigest(row: LabelledRow): string {
   return createHash("sha256").update(`${row.ds}\n${row.group}`).digest("hex").slice(0, 10);
 }
 
-/** Kinds that a task's rows would be sent under. */
+/** Kinds of the rows of each task. */
 const TASK_KINDS: Readonly<Record<string, TextKind>> = {
   Citation: "claim",
   Data2txt: "data",
@@ -62,7 +62,7 @@ const TASK_KINDS: Readonly<Record<string, TextKind>> = {
   Summary: "summary",
 };
 
-/** The kind a row is judged as: its task's, else as the service would infer it. */
+/** The kind of a row: its task's, else as the service would infer it. */
 export function kindOfRow(row: LabelledRow): TextKind {
   const isStructured = row.source_json !== undefined;
   return TASK_KINDS[row.task] ?? textKindOf({ question: row.query }, isStructured, false);
@@ -74,7 +74,7 @@ export function foldOf(row: LabelledRow): number {
   return Number.parseInt(groupDigest(row), 16) % FOLDS;
 }
 
-/** One row as the fit sees it: features of each scored sentence, and whether it is at fault. */
+/** One row for the fit: features of each scored sentence, and whether it is at fault. */
 export interface RowFeatures {
   row: LabelledRow;
   sentences: Float64Array[];

@@ -1,4 +1,4 @@
-// bench:grounding --vault N: what a verify without content costs beside a vault of N sources and
+// bench:grounding --vault N: cost of a verify without content beside a vault of N sources and
 // beside an empty one. In one process, interleaved: nanoseconds of the assessment alone, for ids
 // that repeat and ids that hardly do. Over HTTP, interleaved: requests per second and CPU time.
 import { generateKeyPairSync } from "node:crypto";
@@ -15,7 +15,7 @@ import type { ServerProcess } from "./server-process.ts";
 const ROUNDS = 5;
 const ITEMS = 1000;
 const CALLS_MAX = 50_000;
-/** Sources that callers come back to. */
+/** Sources that callers use repeatedly. */
 const POPULAR = 100;
 
 const idOf = (at: number) => `https://wiki.example.org/page/${at}`;
@@ -38,7 +38,7 @@ async function openAssessor(sources: number): Promise<VaultAssessor> {
   const memory = createVaultMemory();
   const vault = new Vault({
     memory,
-    journal: { appendEvidence: () => Promise.resolve() },
+    journal: { appendSource: () => Promise.resolve() },
     clock: Date.now,
     signer: bureauKeyFrom(generateKeyPairSync("ed25519").privateKey),
     measure: () => Promise.resolve([]),
@@ -145,14 +145,14 @@ async function overHttp(sources: number, seconds: number) {
       }
     }
     const errors = [...rounds.values()].flat().reduce((sum, each) => sum + each.errors, 0);
-    const told = [...rounds].map(([name, each]) => [
+    const figures = [...rounds].map(([name, each]) => [
       name,
       {
         rps: Math.round(median(each.map(({ rps }) => rps))),
         cpu_us: Math.round(median(each.map(({ cpu }) => cpu)) * 100) / 100,
       },
     ]);
-    return { ...Object.fromEntries(told), errors };
+    return { ...Object.fromEntries(figures), errors };
   } finally {
     await Promise.all([empty.stop(), full.stop()]);
   }

@@ -1,6 +1,6 @@
 // bench:grounding: microseconds and megabytes per second of scoring against text length, and of
-// indexing against document length. Texts are made from a fixed seed. With `--vault N` also what a
-// verify without content costs beside N sources (grounding-vault.ts; `--seconds 0` leaves HTTP
+// indexing against document length. Texts are made from a fixed seed. With `--vault N` also the
+// cost of a verify without content beside N sources (grounding-vault.ts; `--seconds 0` leaves HTTP
 // out). One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 
@@ -32,7 +32,7 @@ const VOCABULARY = Array.from({ length: 3000 }, () =>
   ).join(""),
 );
 
-/** Sentences of words as common as their rank says, with names and numbers among them. */
+/** Sentences of words with Zipf frequencies, with names and numbers among them. */
 function textOf(length: number): string {
   let text = "";
   while (text.length < length) {

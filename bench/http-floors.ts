@@ -1,5 +1,5 @@
-// The floors bench:http compares with, each a server process of its own: `uws` reads the body and
-// sends it back without looking at it; `fastify` parses JSON and answers a constant verdict.
+// Floors for bench:http, each a server process of its own: `uws` reads the body and sends it back
+// unread; `fastify` parses JSON and answers a constant verdict.
 import Fastify from "fastify";
 import { loadUws } from "../src/http/server/uws-binary.ts";
 

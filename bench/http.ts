@@ -22,7 +22,7 @@ const OFFERED_RPS = 10_000;
 const OUTCOMES_RPS = 500;
 const MS_PER_S = 1000;
 
-/** Of the sample history: `ledger-sync` is allowed at L2, an agent nobody knows is not at L3. */
+/** Of the sample history: `ledger-sync` is allowed at L2, an unknown agent is not at L3. */
 const verifyBody = (agent: string, level: string): string =>
   JSON.stringify({
     agent_id: agent,
@@ -97,7 +97,7 @@ function rounded(value: number, digits = 2): number {
 interface Servers {
   floor: ServerProcess;
   service: ServerProcess;
-  /** A service of its own for denials: what it logs must not fall into the others' rounds. */
+  /** A service of its own for denials: its log must not fall into the others' rounds. */
   denying: ServerProcess;
   fastify: ServerProcess;
 }
@@ -139,7 +139,7 @@ async function closedLoop(servers: Servers, sideSeconds: number, roundCount: num
   };
 }
 
-/** Open loop: requests are offered at a fixed rate, whatever the answers do, beside outcomes. */
+/** Open loop: requests are offered at a fixed rate, independent of the answers, beside outcomes. */
 async function openLoop(service: ServerProcess, seconds: number, rate: number) {
   const [verify, outcomes] = await Promise.all([
     load(service, { seconds, connections: OPEN_CONNECTIONS, ratePerSecond: rate }),

@@ -1,4 +1,4 @@
-// A journal as the ledger writes it, without folding what goes in: histories for benches and tests.
+// Journal writer for benches and tests: histories as the ledger writes them, without the fold.
 import { loadBureauKey } from "../src/journal/signing-key.ts";
 import { dataPaths } from "../src/journal/data-directory.ts";
 import { nodeFiles } from "../src/journal/files.ts";

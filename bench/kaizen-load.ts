@@ -1,5 +1,5 @@
-// Verify under 5,000 requests/s of open-loop load while a kaizen run is under way and without one:
-// for bench:kaizen. The service is a process of its own over the bench's data directory.
+// Load for bench:kaizen: verify under 5,000 requests/s of open loop during a kaizen run and without
+// one. The service is a process of its own over the bench's data directory.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ async function startOver(dataDir: string) {
   throw new Error("the service did not start");
 }
 
-/** Waits until the store has applied the journal: its catching up is not what is measured. */
+/** Waits until the store has applied the journal: its catching up is not to be measured. */
 async function settled(url: string): Promise<void> {
   for (let tries = 0; tries < START_TRIES; tries++) {
     const metrics = await (await fetch(`${url}/metrics`, { headers })).text();

@@ -1,11 +1,11 @@
-// bench:kaizen-null: what the default gates do when there is nothing to find, when there is
-// something, and when somebody cheats. Real rows of a stream, labels drawn anew; the seed of each
-// trial is its number. One JSON object on the last line of stdout.
+// bench:kaizen-null: rate of promotions by the default gates when there is nothing to find, when
+// there is something, and under cheating. Real rows of a stream, labels drawn anew; the seed of
+// each trial is its number. One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challenge } from "../src/kaizen/challenge.ts";
-import type { Evidence } from "../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { coefficientsOf, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
 import type { Random } from "../src/kaizen/model/random.ts";
@@ -21,13 +21,13 @@ const POISON_SHARE = 0.3;
 const SHIFT_RUNS = 3;
 
 /** Truth of a trial: the champion's own log-odds, or a world that has moved. */
-type Truth = (evidence: Evidence, row: number) => number;
+type Truth = (evidence: FitRows, row: number) => number;
 
 /**
  * Labels by a Gaussian copula: each row keeps its probability, rows of one reporter share a mood.
  * The mood is drawn anew for each stretch of rows: kept for ever it would be a fact to learn.
  */
-function drawLabels(evidence: Evidence, truth: Truth, stretches: number[][], random: Random) {
+function drawLabels(evidence: FitRows, truth: Truth, stretches: number[][], random: Random) {
   const failures = new Uint8Array(evidence.failures.length);
   for (const [from, to] of stretches) {
     const moods = new Map<number, number>();
@@ -52,7 +52,7 @@ function normalCdf(x: number): number {
   return x > 0 ? 1 - tail : tail;
 }
 
-function test(evidence: Evidence, config: ScoringConfig, from: number, to: number) {
+function test(evidence: FitRows, config: ScoringConfig, from: number, to: number) {
   return challenge(evidence, config, {
     side: "handshake",
     usable: usableColumns(true),
@@ -64,7 +64,7 @@ function test(evidence: Evidence, config: ScoringConfig, from: number, to: numbe
 }
 
 interface Trial {
-  base: Evidence;
+  base: FitRows;
   config: ScoringConfig;
   champion: Truth;
 }

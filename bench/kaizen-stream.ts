@@ -1,7 +1,7 @@
-// A rating stream as the evidence that kaizen tests on: every row scored once by the real engine,
-// agents numbered, everything in order of time.
+// Rating stream as rows for kaizen: every row scored once by the real engine, agents numbered,
+// everything in order of time.
 import type { ScoringConfig } from "../src/engine/config.ts";
-import type { Evidence } from "../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay } from "./replay.ts";
 
@@ -16,7 +16,7 @@ function numberAgents(outcomes: readonly RatedOutcome[], pick: (o: RatedOutcome)
 }
 
 /** The whole stream for the handshake model. */
-export function evidenceOf(outcomes: RatedOutcome[], config: ScoringConfig): Evidence {
+export function evidenceOf(outcomes: RatedOutcome[], config: ScoringConfig): FitRows {
   const { handshake, failures } = replay(outcomes, config, 0);
   return {
     rows: handshake,

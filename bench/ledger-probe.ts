@@ -1,9 +1,9 @@
-// A process of its own that asks for verdicts at a fixed rate beside bench:ledger's reports: its
-// pauses are not theirs. `node bench/ledger-probe.ts <url> <key> <per second> <seconds>`; one JSON
-// object on stdout.
+// Probe of bench:ledger: a process of its own that requests verdicts at a fixed rate beside the
+// reports, so that their pauses are not its own. `node bench/ledger-probe.ts <url> <key> <per
+// second> <seconds>`; one JSON object on stdout.
 import { buildRequest, openLoop, quantile } from "./raw-client.ts";
 
-/** More connections than that are more threads of nobody's gateway: they only queue. */
+/** Limit of connections: further ones would only queue, unlike a gateway's. */
 const LANES = 10;
 
 const [, , base = "", key = "", perSecond = "", seconds = ""] = process.argv;

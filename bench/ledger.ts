@@ -1,6 +1,6 @@
 // bench:ledger: outcomes acknowledged durably through the real service over HTTP on this machine,
-// generator included. Every way of reporting takes its turn in each round, so that what the machine
-// does meanwhile falls on all of them; then 5,000 a second in an open loop with verify beside it.
+// generator included. Every way of reporting takes its turn in each round, so that a change of the
+// machine's speed affects all of them; then 5,000 a second in an open loop with verify beside it.
 // All bodies are made and signed before any clock starts. One JSON object on the last line of
 // stdout; `--smoke` runs it tiny.
 import { execFile } from "node:child_process";
@@ -59,7 +59,7 @@ const SMOKE: Scale = {
 
 let serial = 0;
 
-/** With an id of its own where nothing else tells a repeat: under a signature, its `jti` does. */
+/** With an id of its own where nothing else marks a repeat: under a signature, its `jti` does. */
 function outcome(hasId: boolean): string {
   const number = serial++;
   return JSON.stringify({
@@ -82,7 +82,7 @@ function many<Made>(count: number, make: () => Made): Made[] {
 
 interface Way {
   readonly lanes: number;
-  /** What one round sends. */
+  /** Requests of one round. */
   make(): BuiltRequest[];
 }
 
@@ -210,7 +210,7 @@ async function probe(url: string, seconds: number): Promise<Probe> {
 const SETTLE_POLL_MS = 200;
 const SETTLE_MS_MAX = 120_000;
 
-/** Until the rows of what the closed loops recorded are stored: no work of theirs is left over. */
+/** Waits until the rows of the closed loops are stored, so that none of their work is left over. */
 async function settled(url: URL): Promise<void> {
   const until = performance.now() + SETTLE_MS_MAX;
   for (;;) {
@@ -251,7 +251,7 @@ async function offered(url: URL, scale: Scale) {
     ack_p99_ms: quantile(latencies, 0.99),
     verify_p99_ms_idle: middle(idle!, (each) => each.p99_ms),
     verify_p99_ms_busy: middle(busy!, (each) => each.p99_ms),
-    // Without the lateness of the process that asks, which shares the cores.
+    // Without the lateness of the probe's process, which shares the cores.
     verify_service_p99_ms_idle: middle(idle!, (each) => each.service_p99_ms),
     verify_service_p99_ms_busy: middle(busy!, (each) => each.service_p99_ms),
     offered_refused: all.reduce((sum, each) => sum + each.refused, refused),

@@ -2,7 +2,10 @@
 // order (sorted by time, then line). Rating above zero is a success; stakes are its magnitude.
 import { readFileSync } from "node:fs";
 
-/** How ratings count: as the import of a counterparty's word (indexes of GRADES and SIGNATURES). */
+/**
+ * Grade and signature of ratings: as the import of a counterparty's word (indexes of GRADES and
+ * SIGNATURES).
+ */
 export const COUNTERPARTY = 3;
 export const BUREAU = 1;
 
@@ -16,7 +19,10 @@ export interface RatedOutcome {
   timeMs: number;
 }
 
-/** Throws with the line number when a row is malformed. */
+/**
+ * Reads the stream.
+ * @throws Error with the line number when a row is malformed.
+ */
 export function readRatings(path: string, namespace: string): RatedOutcome[] {
   const rows: RatedOutcome[] = [];
   const lines = readFileSync(path, "utf8").split("\n");

@@ -1,4 +1,4 @@
-// A load generator that costs little beside the server on the same two cores: raw sockets, requests
+// Load generator that costs little beside the server on the same two cores: raw sockets, requests
 // built beforehand, replies parsed no further than status and length.
 import { connect, type Socket } from "node:net";
 
@@ -146,7 +146,8 @@ export async function closedLoop(
 }
 
 /**
- * Offers requests at a fixed rate whatever the answers do; latency counts from when each was due.
+ * Offers requests at a fixed rate, independent of the answers; latency counts from when each was
+ * due.
  */
 export async function openLoop(
   url: URL,

@@ -1,6 +1,6 @@
-// The stream through the real engine, once: both legs scored before each outcome, history strictly
-// earlier than the event, outcomes folded `lagDays` after they settled. Weights play no part in the
-// state, so one replay serves every scorecard.
+// Replay of the stream through the real engine, once: both legs scored before each outcome, history
+// strictly earlier than the event, outcomes folded `lagDays` after they settled. Weights play no
+// part in the state, so one replay serves every scorecard.
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";

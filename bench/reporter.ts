@@ -7,7 +7,7 @@ export interface Reporter {
   sign(body: string): string;
 }
 
-/** Registers a new key for `agent`; undefined when the service keeps no reporter keys. */
+/** Registers a new key for `agent`; undefined when the service has no reporter keys. */
 export async function registerReporter(
   url: string,
   adminKey: string,

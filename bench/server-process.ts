@@ -20,9 +20,9 @@ export const ADMIN_KEY = "bench-admin-key-0123456789abcdefghijklmnopqrstuv";
 export interface ServerProcess {
   url: string;
   pid: number;
-  /** Empty for a server that keeps nothing. */
+  /** Empty for a server without data. */
   dataDir: string;
-  /** User plus system seconds the process has used; NaN where the kernel does not tell. */
+  /** User plus system seconds the process has used; NaN where the kernel does not report them. */
   cpuSeconds(): number;
   /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number | null>;
@@ -116,7 +116,7 @@ async function announcedUrl(child: ChildProcess, dataDir: string): Promise<strin
   throw new Error(`the service did not start (exit code ${child.exitCode})`);
 }
 
-/** What a figure was measured on. */
+/** Description of the machine behind a figure. */
 export function machine(): string {
   const memory = /MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "utf8"))?.[1] ?? "0";
   const gibibytes = Math.round(Number(memory) / 1_000_000);

@@ -1,6 +1,6 @@
-// The penalised, sign-constrained fit as aggregate queries: one query of DuckDB a Newton step, the
-// small system solved here. Shares the Cholesky solver with src/kaizen/model/fit.ts and nothing else: it
-// is the independent solution that the fit is tested against, and the rival it is timed against.
+// SQL form of the penalised, sign-constrained fit: one aggregate query of DuckDB a Newton step, the
+// small system solved here. Shares only the Cholesky solver with src/kaizen/model/fit.ts: it is the
+// independent solution that the fit is tested against, and the rival it is timed against.
 import { solveCholesky } from "../src/kaizen/model/fit.ts";
 import type { Design, FitOptions } from "../src/kaizen/model/fit.ts";
 import type { Connection } from "../src/store/duckdb.ts";

@@ -1,7 +1,7 @@
-// bench:start: how long ledger and service take to start over a long history, by full replay and
-// from a snapshot, and how long the ledger stands still while a snapshot is taken. Generates the
-// journal itself; `--dir DIR` keeps it for the next run. `--agents`, `--outcomes`, `--tail`
-// (recorded after the snapshot), `--smoke`.
+// bench:start: start time of ledger and service over a long history, by full replay and from a
+// snapshot, and the pause of the ledger while a snapshot is taken. Generates the journal itself;
+// `--dir DIR` keeps it for the next run. `--agents`, `--outcomes`, `--tail` (recorded after the
+// snapshot), `--smoke`.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -46,7 +46,7 @@ function recordOf(index: number, agents: number, outcomes: number): OutcomeRecor
   };
 }
 
-/** Writes a journal as the ledger would, without folding it. */
+/** Writes a journal as the ledger would, without the fold. */
 function writeHistory(dataDir: string, agents: number, outcomes: number, upTo: number): void {
   const core = openJournal(dataDir, NOW_MS);
   const batch = new FrameBatch();
@@ -110,7 +110,7 @@ function fixed(value: number): number {
   return Number(value.toFixed(2));
 }
 
-/** From the start of the process until it says that it is ready. */
+/** Seconds from the start of the process until it reports ready. */
 async function serviceSeconds(dataDir: string): Promise<number> {
   const startedAt = performance.now();
   const service = await startServiceOver(dataDir, () => undefined, "--no-sample");
@@ -127,7 +127,7 @@ interface Size {
   tail: number;
 }
 
-/** A journal with a snapshot before its last records; what taking that snapshot cost. */
+/** A journal with a snapshot before its last records; returns the cost of that snapshot. */
 async function makeHistory(dataDir: string, { agents, outcomes, tail }: Size) {
   writeHistory(dataDir, agents, outcomes, outcomes - tail);
   const first = await start(dataDir, outcomes - tail);
@@ -141,7 +141,7 @@ async function makeHistory(dataDir: string, { agents, outcomes, tail }: Size) {
   };
 }
 
-/** A replay of everything, without the snapshots; they lie there again afterwards. */
+/** A replay of everything, without the snapshots, which are restored afterwards. */
 async function startWithout(dataDir: string): Promise<Start> {
   const { snapshots } = dataPaths(dataDir);
   const aside = `${snapshots}-aside`;

@@ -11,7 +11,7 @@ import { CredibilityBatch } from "./credibility-batch.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { foldRating, SEED } from "./replay.ts";
 
-const CAST = 60;
+const VICTIMS = 60;
 const RECORD_MIN = 5;
 
 /** Agents by share of failures among at least `RECORD_MIN` outcomes, worst first. */
@@ -62,8 +62,8 @@ export function sybilLifts(
   };
   const ranked = byRecord(outcomes);
   const rows = playAttacks(stage, {
-    frauds: ranked.slice(0, CAST).map(({ id }) => id),
-    honest: ranked.slice(-CAST).map(({ id }) => id),
+    frauds: ranked.slice(0, VICTIMS).map(({ id }) => id),
+    honest: ranked.slice(-VICTIMS).map(({ id }) => id),
     nowMs: outcomes.at(-1)!.timeMs,
   });
   return attackLifts(rows, model, config);

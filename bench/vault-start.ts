@@ -1,6 +1,6 @@
-// bench:vault-start: how long a start over many registered sources takes until the port answers,
-// until the first text is compared with one of them, and until all of them are indexed.
-// Generates the journal itself. `--sources`, `--units` (of each text), `--smoke`.
+// bench:vault-start: time of a start over many registered sources until the port answers, until the
+// first text is compared with one of them, and until all of them are indexed. Generates the journal
+// itself. `--sources`, `--units` (of each text), `--smoke`.
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

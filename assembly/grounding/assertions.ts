@@ -1,5 +1,5 @@
-// Leaves of structured evidence that a sentence asserts although the document says false, or says
-// nothing: all key words in one clause, and no negation in it.
+// Counts leaves of structured evidence that a sentence asserts although the document holds false or
+// null: all key words in one clause, and no negation in it.
 import {
   DOCUMENT_LEAF_COUNT,
   DOCUMENT_LEAVES,
@@ -12,7 +12,7 @@ import { TOKEN_CONTRAST, TOKEN_NEGATION, TOKEN_REFUSAL } from "./scanner.ts";
 import { tokenAt } from "./sentence.ts";
 import { addStem, hasStem, takeStamp } from "./stem-set.ts";
 
-/** How many such leaves the sentence asserts; each counts once per clause. */
+/** Number of such leaves that the sentence asserts; each counts once per clause. */
 export function countAssertedLeaves(scratch: u32, count: u32, documents: u32): u32 {
   if (!hasLeaves(scratch, documents)) return 0;
   let asserted: u32 = 0;

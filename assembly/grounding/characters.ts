@@ -1,5 +1,5 @@
-// One character of the text at a time, through the folding table. A unit is a UTF-16 code unit; a
-// pair counts only if it is a mathematical letter or digit (a favourite disguise).
+// Character reader of the text through the folding table. A unit is a UTF-16 code unit; a pair
+// counts only if it is a mathematical letter or digit (a favourite disguise).
 import { FOLD_PAIRS, GROUNDING_CAPITALS, GROUNDING_FOLDS, PAIR_HIGH } from "./layout.ts";
 
 /** Bytes of the character at `address`: two, or four for a pair. */
@@ -14,7 +14,7 @@ export function placeAt(address: u32, end: u32): u32 {
   return FOLD_PAIRS + <u32>(load<u16>(address, 2) & 0x3ff);
 }
 
-/** What a character counts as: separator, ignored, digit or folded letter; separator at the end. */
+/** Fold of a character: separator, ignored, digit or folded letter; separator at the end. */
 export function foldAt(address: u32, end: u32): u32 {
   if (address >= end) return 0;
   const unit = <u32>load<u16>(address);
@@ -42,7 +42,7 @@ export function isJoined(fold: u32): bool {
   return fold > 0x39 && !isIdeograph(fold);
 }
 
-/** Greek, Cyrillic, Armenian: scripts whose letters pass for Latin ones. */
+/** Greek, Cyrillic, Armenian: scripts with letters that look like Latin ones. */
 export function isForeign(unit: u32): bool {
   return unit - 0x370 < 0x220;
 }
@@ -51,7 +51,7 @@ export function isApostrophe(unit: u32): bool {
   return unit == 0x27 || unit == 0x2019;
 }
 
-/** Separators after which a capital letter names nothing: stops, quotes, bullets, lines. */
+/** Separators before a capital letter that marks no name: stops, quotes, bullets, lines. */
 export function isStarter(unit: u32): bool {
   if (unit < 0x80) {
     // \n \r ! " # ' * . : ; ? [ ] |

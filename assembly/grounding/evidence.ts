@@ -1,6 +1,6 @@
-// Building the index of one document: tokens into this thread's arrays, keys into a working table
-// sized for them, then an exact copy into a block of the heap. Immutable from the moment it is
-// published. Any thread builds; only the writer publishes.
+// Index builder of one document: tokens into this thread's arrays, keys into a working table sized
+// for them, then an exact copy into a block of the heap. Immutable from the moment it is published.
+// Any thread builds; only the writer publishes.
 import {
   DOCUMENT_BYTES,
   DOCUMENT_CLASS,

@@ -27,7 +27,7 @@ export function initialise(): i32 {
   return STATUS_OK;
 }
 
-/** Writer: a word with a meaning of its own; hashes of its digits when it is a number. */
+/** Writer: adds a word of the lexicon; hashes of its digits when it is a number. */
 export function addWord(hash: u32, flags: u32, digits: u32, whole: u32): void {
   const slot = findWord(hash);
   store<u32>(slot, hash);
@@ -51,8 +51,8 @@ export function openScratch(): u32 {
 }
 
 /**
- * Any thread: indexes the text and leaf lines in its scratch. Returns the address of an index that
- * nobody sees yet, 0 when memory is full.
+ * Any thread: indexes the text and leaf lines in its scratch. Returns the address of an unpublished
+ * index, 0 when memory is full.
  */
 export function buildDocument(scratch: u32, textUnits: u32, leafUnits: u32): u32 {
   if (textUnits + leafUnits > <u32>TEXT_UNITS_MAX) return 0;
@@ -65,8 +65,8 @@ export function publishDocument(number: u32, document: u32): void {
 }
 
 /**
- * Writer: gives back the block of an index that no number names and no reader can hold. Zero when
- * it is to be tried again.
+ * Writer: frees the block of an index that no number names and no reader can hold. Zero when it is
+ * to be tried again.
  */
 export function freeDocument(document: u32): i32 {
   return giveBlock(document, load<u32>(document, DOCUMENT_CLASS)) ? 1 : 0;

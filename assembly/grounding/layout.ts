@@ -31,8 +31,8 @@ export const NUMBERS_WEIGHTS = 32; //     FEATURES_COUNT words, 1/1024
 
 export const NUMBERS_BLOCKS = 128; //     BLOCK_CLASSES words: first free block of each size, or 0
 
-// Blocks hold indexes. Sizes go up in quarters of a power of two, from 256 bytes: a block that was
-// given back serves whatever needs its size. Its first word names the next free one.
+// Blocks hold indexes. Sizes go up in quarters of a power of two, from 256 bytes: a freed block
+// serves any request of its size. Its first word names the next free one.
 export const BLOCK_CLASSES = 96;
 
 // Folding: value of each UTF-16 unit, then of the 1,024 low halves behind 0xd835 (mathematical
@@ -91,7 +91,7 @@ export const WORD_UNITS_MAX = 48;
 export const POSTINGS_MAX = 256;
 export const QUESTION_TOKENS_MAX = 1024;
 export const TEXT_UNITS_MAX = 524288;
-/** Distinct stems below which a sentence says nothing about which document it belongs to. */
+/** Distinct stems below which a sentence gives no sign of the document it belongs to. */
 export const CITATION_STEMS_MIN = 5;
 
 // Scratch of one thread, offsets from the address that `openScratch` gave it.

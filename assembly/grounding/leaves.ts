@@ -3,7 +3,7 @@
 import { LEAF_STEMS_MAX, LEAF_STRIDE, LEAVES_MAX, SENTENCE_TOKENS_MAX } from "./layout.ts";
 import { next, open, TOKEN_CONTENT, tokenFlags, tokenStem } from "./scanner.ts";
 
-/** Kind of a leaf that is false; any other kind says that nothing is known. */
+/** Kind of a leaf that is false; any other kind is null. */
 export const LEAF_FALSE: u32 = 0x21;
 
 /** Writes one record per usable line at `target`; returns how many. */

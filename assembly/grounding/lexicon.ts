@@ -1,5 +1,5 @@
-// Two read-only tables filled before the first text: words with a meaning of their own (stop words,
-// negations, numbers) and the weights of the commonest stems. Open addressing, never grown.
+// Two read-only tables filled before the first text: the lexicon (stop words, negations, numbers)
+// and the weights of the commonest stems. Open addressing, never grown.
 import {
   GROUNDING_HEADER,
   GROUNDING_IDF,

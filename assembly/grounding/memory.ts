@@ -1,7 +1,7 @@
-// The heap: a bump allocator that any thread may use, so that a reader can take its scratch without
-// asking the writer. Blocks, which hold indexes, come back when no reader can hold them any more
-// (src/vault/sources/epochs.ts) and are kept in lists by size behind a lock of a few instructions; whoever
-// finds it taken does without rather than waits.
+// Heap allocator: a bump allocator for any thread, so that a reader can take its scratch without
+// the writer. Blocks, which hold indexes, come back when no reader can hold them any more
+// (src/vault/sources/epochs.ts) and are kept in free lists by size behind a lock of a few
+// instructions; a thread that finds the lock taken goes on without rather than waits.
 import {
   BLOCK_CLASSES,
   GROUNDING_HEADER,
@@ -31,7 +31,7 @@ export function allocate(bytes: u32): u32 {
   }
 }
 
-/** Size class of the block that `takeBlock` gave last. */
+/** Size class of the block last returned by `takeBlock`. */
 export let blockClass: u32 = 0;
 
 /** A zeroed block of at least `bytes`. Returns 0 when memory is full. */
@@ -53,7 +53,7 @@ export function takeBlock(bytes: u32): u32 {
   return block;
 }
 
-/** Gives a block back; false when the lock was taken, to be tried again. */
+/** Frees a block; false when the lock was taken, to be tried again. */
 export function giveBlock(block: u32, size: u32): bool {
   if (!lock()) return false;
   const list = LISTS + size * 4;

@@ -1,5 +1,5 @@
-// The tokeniser: one pass over UTF-16, one token per call of `next`. Its state is in globals of the
-// instance, of which every thread has its own; nothing here is ever shared.
+// Tokeniser: one pass over UTF-16, one token per call of `next`. Its state is in globals of the
+// instance, of which every thread has its own, so none of it is shared.
 import {
   foldAt,
   isApostrophe,
@@ -36,14 +36,14 @@ export const TOKEN_REFUSAL: u32 = 32;
 export const TOKEN_CONTRAST: u32 = 64;
 export const TOKEN_MIXED: u32 = 128;
 
-// How far the end of a sentence has come: a mark, the space behind it, an opening sign, a line.
+// Progress towards the end of a sentence: a mark, the space behind it, an opening sign, a line.
 const STOP_NONE: u32 = 0;
 const STOP_MARK: u32 = 1;
 const STOP_SPACE: u32 = 2;
 const STOP_OPENED: u32 = 3;
 const STOP_LINE: u32 = 4;
 
-/** The token that `next` found. `tokenStart` and `tokenEnd` are addresses. */
+/** Token found by `next`. `tokenStart` and `tokenEnd` are addresses. */
 export let tokenStem: u32 = 0;
 export let tokenPrefix: u32 = 0;
 export let tokenFlags: u32 = 0;
@@ -188,7 +188,7 @@ function scanIdeograph(fold: u32): void {
   emit(hash, hash, TOKEN_CONTENT);
 }
 
-/** A run of letters. What stands behind an apostrophe is dropped, but n't and o'brien are kept. */
+/** A run of letters. A suffix behind an apostrophe is dropped, but n't and o'brien are kept. */
 function scanWord(first: u32): void {
   const isCapital = isCapitalAt(cursor, limit);
   begin(isCapital || first >= 0x590);

@@ -1,4 +1,4 @@
-// Scoring a response: sentence by sentence, then the two worst and the mean into one risk. The
+// Scoring of a response: sentence by sentence, then the two worst and the mean into one risk. The
 // whole answer stays in the thread's result region.
 import {
   DOCUMENTS_CITED_MAX,
@@ -63,7 +63,7 @@ function setResult(scratch: u32, word: u32, value: i32): void {
 
 /**
  * Scores the text in the scratch, with the question behind it, against the documents whose numbers
- * the caller wrote. Returns how many sentences were scored, -1 when no document has an index.
+ * the caller wrote. Returns the number of sentences scored, -1 when no document has an index.
  */
 export function scoreText(
   scratch: u32,

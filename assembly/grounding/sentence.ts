@@ -1,5 +1,5 @@
-// The features of one sentence of a response against the cited documents together. Fractions are
-// in 1/1024, words weigh their idf in 1/16, all integers; nothing is allocated.
+// Features of one sentence of a response against the cited documents together. Fractions are in
+// 1/1024, words weigh their idf in 1/16, all integers; nothing is allocated.
 import { findKey, pairKey, prefixKey, wholeKey } from "./evidence.ts";
 import {
   CITATION_STEMS_MIN,
@@ -39,7 +39,9 @@ export const SENTENCE_TOKEN_STRIDE: u32 = 24;
 export const STEM_STRIDE: u32 = 16;
 const PIECE: u32 = TOKEN_CONTENT | TOKEN_NUMBER;
 
-/** What `scoreSentence` found besides the row: the first number, else name, without support. */
+/**
+ * Second result of `scoreSentence` besides the row: the first number, else name, without support.
+ */
 export let unsupportedKind: i32 = 0;
 export let unsupportedToken: u32 = 0;
 
@@ -55,7 +57,7 @@ export function tokenAt(scratch: u32, at: u32): u32 {
   return scratch + SCRATCH_TOKENS + at * SENTENCE_TOKEN_STRIDE;
 }
 
-/** Whether a sentence says anything that could be supported: refusals and fragments do not. */
+/** Whether a sentence makes a claim that can be supported: refusals and fragments do not. */
 export function isAssessable(scratch: u32, count: u32): bool {
   let pieces: u32 = 0;
   let seen: u32 = 0;
@@ -181,7 +183,7 @@ function setSupport(scratch: u32, documents: u32, row: u32): void {
   setFeature(row, FEATURE_FOUND, ONE - share(found, total));
 }
 
-/** Tokens that stand in a pair of neighbours which some document holds too. */
+/** Tokens in a pair of neighbours that some document holds too. */
 function countPaired(scratch: u32, count: u32, documents: u32): u32 {
   let paired: u32 = 0;
   let wasPair: bool = false;

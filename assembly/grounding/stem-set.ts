@@ -1,5 +1,5 @@
-// Small sets of stems in a thread's scratch. Stamped sets are emptied by taking a new stamp, so a
-// sentence costs what it holds and nothing is cleared.
+// Small sets of stems in a thread's scratch. Stamped sets are emptied by taking a new stamp, so the
+// cost of a sentence follows its length and nothing is cleared.
 import { SCRATCH_QUESTION, SCRATCH_RESULT, RESULT_STAMP } from "./layout.ts";
 import { slotOf } from "./lexicon.ts";
 

@@ -1,4 +1,5 @@
-// Words in the thread's word buffer: stemming in place, and FNV-1a over UTF-16 units.
+// Stemmer and hash of words in the thread's word buffer: stemming in place, FNV-1a over UTF-16
+// units.
 import { SCRATCH_WORD } from "./layout.ts";
 
 export const FNV_BASIS: u32 = 0x811c9dc5;

@@ -1,5 +1,5 @@
-// How much of a sentence's weight the documents hold: anywhere, and within two neighbouring
-// sentences of one document. The second cannot be bought by citing one huge document.
+// Share of a sentence's weight that the documents hold: anywhere, and within two neighbouring
+// sentences of one document. The second cannot be gained by citing one huge document.
 import { findKey, prefixKey } from "./evidence.ts";
 import {
   DOCUMENT_POSTINGS,
@@ -58,7 +58,7 @@ function addPostings(scratch: u32, list: u32, weight: u32, bestBefore: u32): u32
     const sum = load<u32>(sums + sentence * 4) + weight;
     store<u32>(sums + sentence * 4, sum);
     best = max(best, sum);
-    // The window that begins one sentence earlier, unless the stem stands there too.
+    // The window that begins one sentence earlier, unless it has the stem too.
     if (sentence > 0 && sentence - 1 != before) {
       const earlier = load<u32>(sums + sentence * 4 - 4) + weight;
       store<u32>(sums + sentence * 4 - 4, earlier);

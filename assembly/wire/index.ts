@@ -1,8 +1,8 @@
-// The scan of a plain verify request (SPEC §2.2): one pass over a JSON body that has only the
+// Scanner of a plain verify request (SPEC §2.2): one pass over a JSON body that has only the
 // members a gateway sends, ASCII, without escapes, sixteen bytes at a time. Accepts or declines,
-// never reports: what it declines, sound or broken, the general parser reads. Numbers come out:
-// where each text starts and ends, and where it is kept.
-import { keep } from "./intern.ts";
+// never reports: the general parser reads declined bodies, sound or broken. Returns numbers: the
+// place of each text, and the slot of its interned copy.
+import { intern } from "./intern.ts";
 import {
   ACTION,
   AGENT_ID,
@@ -62,7 +62,7 @@ const HAS_CONTEXT: u32 = 8;
 const HAS_STAKES: u32 = 16;
 const REQUIRED: u32 = HAS_AGENT | HAS_ACTION | HAS_LEVEL;
 
-/** Where the scan stands and ends: addresses. */
+/** Present and last position of the scan: addresses. */
 let at: u32 = 0;
 let stop: u32 = 0;
 
@@ -235,10 +235,10 @@ function takeMember(): u32 {
 }
 
 function keepText(to: u32, bounds: u32): void {
-  setResult(to, keep(BODY_BASE + result(bounds), BODY_BASE + result(bounds + 1)));
+  setResult(to, intern(BODY_BASE + result(bounds), BODY_BASE + result(bounds + 1)));
 }
 
-/** Only of what was accepted: the caller keeps a string for each text that is kept here. */
+/** Only for accepted bodies: the caller keeps a string for each text that is kept here. */
 function keepTexts(): void {
   keepText(KEPT_AGENT, AGENT_START);
   keepText(KEPT_ACTION, ACTION_START);

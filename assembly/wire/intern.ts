@@ -1,6 +1,6 @@
-// Texts met lately, so that the caller keeps one string for each and makes none for a text it has
-// seen: agents, actions and sources come again and again. Direct-mapped: the newest text of a slot
-// takes it, and whoever sends ever new ones costs himself the saving and others little.
+// Interning of recent texts, so that the caller keeps one string for each and makes none for a text
+// it has seen: agents, actions and sources come again and again. Direct-mapped: the newest text of
+// a slot takes it. A caller with ever new texts loses its own saving and costs others little.
 import { KEPT_BASE, KEPT_BYTES_MAX, KEPT_SLOTS, KEPT_STRIDE, KEPT_TEXT } from "./layout.ts";
 import { NOT_KEPT, REPLACED } from "./layout.ts";
 
@@ -31,8 +31,8 @@ function isAt(entry: u32, start: u32, length: u32): bool {
   return true;
 }
 
-/** Where the text from `start` to `end` (addresses) is kept, as KEPT_AGENT says. */
-export function keep(start: u32, end: u32): i32 {
+/** Slot of the text from `start` to `end` (addresses), as described at KEPT_AGENT. */
+export function intern(start: u32, end: u32): i32 {
   const length = end - start;
   if (length > <u32>KEPT_BYTES_MAX) return NOT_KEPT;
   const slot = slotOf(start, length);

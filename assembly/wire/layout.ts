@@ -1,4 +1,4 @@
-// Memory of the request scanner, private to each thread: results, body and the texts met lately.
+// Memory layout of the request scanner, private to each thread: results, body and interned texts.
 // Imported by the module and by its caller, so that an offset is written once.
 
 /** Results, as 32-bit words. Starts and ends are byte offsets into the body. */
@@ -13,14 +13,14 @@ export const LEVEL = 4;
 export const HASH_START = 5;
 export const SESSION = 6;
 export const STAKES = 7;
-/** How many sources are cited; -1 without the member. */
+/** Number of cited sources; -1 without the member. */
 export const SOURCE_COUNT = 8;
 /** Start and end of each. */
 export const SOURCES = 10;
 export const SOURCES_MAX = 64;
 /**
- * Where each text is kept: of agent, action and the sources in this order. A slot that holds it
- * already; `REPLACED - slot` when it has just taken the place of another; NOT_KEPT.
+ * Slot of each text: of agent, action and the sources in this order. The slot that already holds
+ * it; `REPLACED - slot` when it has just replaced another; NOT_KEPT.
  */
 export const KEPT_AGENT = SOURCES + 2 * SOURCES_MAX;
 export const KEPT_ACTION = KEPT_AGENT + 1;
@@ -32,12 +32,12 @@ export const RESULT_WORDS = KEPT_SOURCES + SOURCES_MAX;
 /** The body; longer ones are for the general parser. */
 export const BODY_BASE = 4096;
 export const BODY_BYTES_MAX = 16_384;
-/** Zeros behind the body: what is loaded past the end is no character of any member. */
+/** Zeros behind the body: a load past the end yields no character of any member. */
 export const PADDING_BYTES = 32;
 
 export const HASH_LENGTH = 71;
 
-/** Texts met lately, one per slot: its length, then the text with zeros behind it. */
+/** Interned texts, one per slot: its length, then the text with zeros behind it. */
 export const KEPT_BASE = 65_536;
 export const KEPT_SLOTS = 1024;
 export const KEPT_STRIDE = 128;

@@ -1,5 +1,4 @@
-// The names of the members as they lie in memory, up to eight bytes a load, the closing quote where
-// it fits.
+// Member names as they lie in memory, up to eight bytes a load, the closing quote where it fits.
 export const AGENT_ID: u64 = 0x64695f746e656761; // agent_id
 export const ACTION: u64 = 0x00226e6f69746361; // action"
 export const STAKES_NAME: u64 = 0x00227365_6b617473; // stakes"

@@ -1,4 +1,4 @@
-// What the characters of a text are, by address.
+// Character classes of a text, by address.
 
 /** The address of the first byte that is a quote or may not stand in a plain string. */
 export function endOfPlain(from: u32): u32 {
@@ -33,7 +33,7 @@ export function isAction(start: u32, end: u32): bool {
   return dots > 0 && segment < end;
 }
 
-/** Lower-case hex digits, sixteen at a time: so many there are. */
+/** Number of lower-case hex digits from `start`, sixteen at a time. */
 export function isHex(start: u32, end: u32): bool {
   for (let index = start; index < end; index += 16) {
     const bytes = v128.load(index);

@@ -1,5 +1,5 @@
-// The service seen from its transports: what HTTP routes, gateways and tests may ask. No HTTP, no
-// SQL, no memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
+// Port of the bureau: the calls that HTTP routes, gateways and tests may make. No HTTP, no SQL, no
+// memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
 import type { DecisionReplay, ReplayableLeg } from "../contract/decisions.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type {
@@ -17,7 +17,7 @@ import type {
 
 import type { SignedBody } from "./reporters/signed-body.ts";
 
-/** What every call carries besides its message. */
+/** Context of one call, beside its message. */
 export interface CallContext {
   readonly requestId: string;
   readonly principal: Principal;
@@ -33,42 +33,56 @@ export interface OutcomeContext extends CallContext {
   readonly signed?: SignedBody | undefined;
 }
 
-/** One item of an import: its receipt, or why the row was not taken. Order is kept. */
+/**
+ * One item of an import: its receipt, or the fault for which the row was refused. Order is kept.
+ */
 export type ImportResult = OutcomeReceipt | ServiceFault;
 
-/** All reads return at once; `recordOutcome` resolves when the outcome is durable. */
+/**
+ * Reads return at once on the calling thread; `recordOutcome` resolves when the outcome is durable.
+ * Every call may throw (or reject with) a ServiceFault, the only error that a transport answers.
+ */
 export interface Bureau {
-  /** SPEC §4.1. A promise only for the reserved agent `agent://test/slow`. */
+  /**
+   * Verdict on one request of an agent (SPEC §4.1). Returns a promise for the reserved agent
+   * `agent://test/slow` and for a text too large to be assessed in place; a plain value otherwise.
+   */
   verify(request: VerifyRequest, call: CallContext): VerifyResponse | Promise<VerifyResponse>;
-  /** SPEC §4.3. */
+  /** One agent at given stakes (SPEC §4.3). Returns a promise only for `agent://test/slow`. */
   check(request: CheckRequest, call: CallContext): CheckResponse | Promise<CheckResponse>;
-  /** SPEC §4.2: both directions, O(1). */
+  /** Both directions of a connection (SPEC §4.2), O(1). Promise as in `check`. */
   handshake(
     request: HandshakeRequest,
     call: CallContext,
   ): HandshakeResponse | Promise<HandshakeResponse>;
-  /** SPEC §4.4. Rejects with a ServiceFault; resolves once journaled, synced and folded. */
+  /**
+   * Records one outcome (SPEC §4.4). Resolves once it is journaled, synced and folded.
+   * @throws ServiceFault when the outcome is not acceptable or the journal takes none.
+   */
   recordOutcome(request: OutcomeRequest, call: OutcomeContext): Promise<OutcomeReceipt>;
-  /** One item per row, order kept, each a receipt or a fault; rejects only as a whole. */
+  /**
+   * Records a batch. Resolves with one item per row, order kept, each a receipt or a fault.
+   * @throws ServiceFault when the batch is refused as a whole.
+   */
   recordOutcomeBatch(
     rows: readonly (OutcomeRequest | ServiceFault)[],
     call: OutcomeContext,
   ): Promise<ImportResult[]>;
   /**
    * Operators' bulk load (`trustrank import`): bureau-signed, free of the age limit, `source` kept
-   * with every row. One result per row, never all-or-nothing; rejects only as a whole when the
-   * journal cannot take evidence.
+   * with every row. Resolves with one result per row, never all-or-nothing.
+   * @throws ServiceFault when the journal cannot take outcomes at all.
    */
   importOutcomes(
     requests: readonly OutcomeRequest[],
     source: string,
     call: CallContext,
   ): Promise<ImportResult[]>;
-  /** Why an agent scores as it does. Never cached. */
+  /** Inputs behind an agent's score, and changes that would raise it. Never cached. */
   explain(agentId: string, call: CallContext): AgentExplanation;
   /**
-   * Judges a logged decision again, under the active config or the one named. Throws ServiceFault
-   * `not_found` when no config of that name is held.
+   * Judges a logged decision again, under the active config or the one named.
+   * @throws ServiceFault `not_found` when no config of that name is held.
    */
   replay(legs: readonly ReplayableLeg[], configVersion: string | undefined): DecisionReplay;
 }

@@ -1,4 +1,4 @@
-// Puts the bureau together: the one constructor of the `Bureau` port over an engine and a ledger.
+// Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
 import { shippedPolicies } from "./decisions/active-policy.ts";
@@ -8,7 +8,6 @@ import type { BureauOptions, BureauServices } from "./services.ts";
 import { explain } from "./decisions/explain.ts";
 import { check } from "./decisions/check.ts";
 import { handshake } from "./decisions/handshake.ts";
-import { OutcomeIds } from "./outcomes/ids.ts";
 import { recordOutcomeBatch } from "./outcomes/record-batch.ts";
 import { importOutcomes, recordOutcome } from "./outcomes/record.ts";
 import { replay } from "./decisions/replay.ts";
@@ -16,7 +15,7 @@ import { withoutVault } from "./decisions/provenance.ts";
 import { VerdictTimes } from "./decisions/verdict-times.ts";
 import { verify } from "./decisions/verify.ts";
 
-/** For bureaus that only read, or that are given no signatures. */
+/** For bureaus that only read, or that receive no signatures. */
 const withoutEvents: BureauServices["events"] = {
   appendEvidence: () =>
     Promise.reject(new ServiceFault("journal_unavailable", "signed batches are not kept here")),
@@ -37,7 +36,7 @@ export function openBureau(options: BureauOptions): Bureau {
     entry: emptyEntry(),
     nowMs: 0,
     times: new VerdictTimes(),
-    outcomeIds: new OutcomeIds((bytes) => options.environment.fillRandom(bytes)),
+    outcomeIds: options.environment.outcomeIds,
   };
   return {
     verify: (request, call) => verify(services, request, call),

@@ -1,20 +1,24 @@
-// What every use case of the bureau works with: its collaborators and the outside world (clock,
-// timer, randomness), all handed in so that a test or a replay can fix them.
+// Collaborators of every use case in the bureau, and its environment (clock, timer, randomness),
+// all injected so that a test or a replay can fix them.
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "./decisions/active-policy.ts";
 import type { DailyOnce } from "./decisions/daily-once.ts";
-import type { OutcomeIds } from "./outcomes/ids.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
+/** Ids of outcomes: UUIDv7, so that they sort by the time of recording. */
+export interface OutcomeIds {
+  /** A new id, stamped with `nowMs` (epoch ms). */
+  next(nowMs: number): string;
+}
+
 /** The outside world as the bureau sees it. */
 export interface BureauEnvironment {
-  /** Resolves after `ms`; only the reserved agent `agent://test/slow` ever waits. */
+  /** Resolves after `ms`; only the reserved agent `agent://test/slow` uses it. */
   delay(ms: number): Promise<void>;
-  /** Fills the array with random bytes, for outcome ids. */
-  fillRandom(bytes: Uint8Array): void;
+  readonly outcomeIds: OutcomeIds;
   /** Whether the reserved test agents answer; false in production unless switched on. */
   readonly isReservedEnabled: boolean;
 }
@@ -22,7 +26,7 @@ export interface BureauEnvironment {
 export interface BureauOptions {
   readonly engine: EngineReader;
   readonly ledger: Ledger;
-  /** Takes signed batches; defaults to a log that takes none. */
+  /** Records signed batches; defaults to a log that refuses them. */
   readonly events?: Pick<EventLog, "appendEvidence">;
   /** Epoch milliseconds. */
   readonly clock: () => number;
@@ -35,14 +39,14 @@ export interface BureauOptions {
   readonly decisions?: DecisionLog;
 }
 
-/** The options with their defaults filled in, plus what is made once per bureau. */
+/** The options with their defaults filled in, and the objects made once per bureau. */
 export interface BureauServices extends Required<BureauOptions> {
   readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIds;
   readonly flaggedToday: DailyOnce;
   /** The one entry that is filled for the decision log. */
   readonly entry: DecisionEntry;
-  /** Epoch ms of the verdict under way. */
+  /** Epoch ms of the verdict in progress. */
   nowMs: number;
 }
 

@@ -1,7 +1,7 @@
-// The `trustrank` command where it is installed as a package: a Node that is too old is told so in
-// one line, before it trips over what it does not know.
+// Entry of the `trustrank` command as an installed package: refuses a Node that is too old in one
+// line, before a missing feature fails with a stack.
 
-/** `findPackageJSON` and the rest of what the service takes from Node. */
+/** `findPackageJSON` and the other features of Node that the service uses. */
 const OLDEST = [22, 14] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

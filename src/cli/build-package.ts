@@ -1,7 +1,7 @@
-// Makes build/package: the command as plain JavaScript, because Node runs no TypeScript from within
-// node_modules. Types are stripped in place, so lines and columns stay what they are in src; names
-// of files end in .js instead. Laid out like the tree, so that what is found by relative paths
-// (modules, threads, data) is found there too.
+// Builds build/package: the command as plain JavaScript, because Node runs no TypeScript from
+// within node_modules. Types are stripped in place, so lines and columns stay as in src; names of
+// files end in .js instead. Laid out like the tree, so that relative paths (modules, threads, data)
+// resolve there too.
 import {
   chmodSync,
   cpSync,
@@ -17,11 +17,11 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TARGET = join(ROOT, "build/package");
-/** What the package's `bin` names. */
+/** Target of the package's `bin`. */
 const COMMAND = "./bin.ts";
 const SHEBANG = "#!/usr/bin/env node\n";
 
-/** The client is a build of its own; this file is of no use there. */
+/** The client is a build of its own; this script is of no use there. */
 const IS_LEFT_OUT = /^src\/(client\/|cli\/build-package\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out. */
 const IS_SHARED = /(^|\/)layout\.ts$/;
@@ -58,7 +58,7 @@ function writeScript(path: string): void {
   if (isCommand) chmodSync(target, 0o755);
 }
 
-/** What the command reads of its own manifest. */
+/** Members of the manifest that the command reads. */
 function writePackageFile(): void {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   const { name, version, type } = manifest as Record<string, string>;

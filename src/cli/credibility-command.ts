@@ -1,5 +1,5 @@
-// `trustrank kaizen credibility`: bring reporters' standings up to date, or see what they say.
-// Works on the files when no server holds them.
+// `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
+// when no server holds them.
 import { credibilityOf } from "../service/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
@@ -19,7 +19,7 @@ interface Answer {
 
 const ROUTE = "/v1/kaizen/credibility";
 
-/** Computes standings now, or with `status` only shows what is known. */
+/** Computes standings now, or with `status` only shows the present ones. */
 export async function runCredibility(
   access: DataAccess,
   flags: { json?: boolean; status?: boolean },

@@ -1,5 +1,5 @@
-// Where a command works: on the files of the data directory, when no server holds it, or through
-// the server that does. Says which on stderr when it is the server.
+// Access of a command to the data: the files of the data directory, when no server holds it, or the
+// server that does. Notes on stderr when it is the server.
 import type { ServerAccess } from "../service/config.ts";
 import { claimDataDirectory, DataDirectoryInUse, findServer } from "../journal/data-directory.ts";
 import { CommandFailure } from "../service/failure.ts";
@@ -13,7 +13,8 @@ export interface DataAccess {
 
 /**
  * Runs `onServer` when a server is named or holds the directory, else `onFiles` while this process
- * holds it. Throws CommandFailure when another command holds it.
+ * holds it.
+ * @throws CommandFailure when another command holds it.
  */
 export async function withData<T>(
   access: DataAccess,

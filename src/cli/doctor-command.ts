@@ -1,5 +1,5 @@
-// `trustrank doctor`: looks at every part of a data directory, says what is wrong and what would
-// mend it. Looking changes nothing; `--repair` first mends the journal, under the directory's lock.
+// `trustrank doctor`: checks every part of a data directory, and reports faults with their remedy.
+// Checking changes nothing; `--repair` first mends the journal, under the directory's lock.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createPrivateKey } from "node:crypto";
 
@@ -7,7 +7,7 @@ import { openKeyring } from "../http/access/keyring.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import { claimDataDirectory, dataPaths, findServer } from "../journal/data-directory.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
-import { diskRoom } from "../ledger/disk-reserve.ts";
+import { diskSpace } from "../ledger/disk-reserve.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { repairJournal } from "../journal/repair.ts";
 import type { RepairReport } from "../journal/repair.ts";
@@ -20,13 +20,13 @@ interface Finding {
   readonly part: string;
   readonly isSound: boolean;
   readonly detail: string;
-  /** What to do; empty when nothing is wrong. */
+  /** Advice to the operator; empty when nothing is wrong. */
   readonly advice: string;
 }
 
 /**
- * Prints one line per part; `reserveBytes` is what the service keeps free on the disk. Ends with
- * exit code 65 for damaged evidence, 1 for anything else.
+ * Prints one line per part; `reserveBytes` is the space that the service keeps free on the disk.
+ * Ends with exit code 65 for damaged evidence, 1 for anything else.
  */
 export async function runDoctor(
   dataDir: string,
@@ -56,7 +56,7 @@ export async function runDoctor(
   );
 }
 
-/** Keeps every record that still proves itself; what does not is set aside, never deleted. */
+/** Keeps every record that still verifies; the rest is set aside, never deleted. */
 async function repairEvidence(dataDir: string): Promise<RepairReport> {
   const claim = await claimDataDirectory(dataDir);
   try {
@@ -69,7 +69,7 @@ async function repairEvidence(dataDir: string): Promise<RepairReport> {
       epoch: claim.epoch,
       nowMs: Date.now(),
     });
-    // A snapshot may count what was lost: the next start replays what is left.
+    // A snapshot may count lost records: the next start replays the remaining ones.
     if (report.damages.length > 0) removeSnapshots(nodeFiles, claim.paths.snapshots);
     return report;
   } finally {
@@ -135,7 +135,7 @@ function directoryFinding(paths: DataPaths): Finding {
 /** Below the reserve the service refuses outcomes; scores go on. */
 function diskFinding(paths: DataPaths, reserveBytes: number): Finding {
   const directory = existsSync(paths.journal) ? paths.journal : paths.root;
-  const { freeBytes, ballastBytes, isLow } = diskRoom(nodeFiles, directory, reserveBytes);
+  const { freeBytes, ballastBytes, isLow } = diskSpace(nodeFiles, directory, reserveBytes);
   const detail = `${megabytes(freeBytes)} MiB free, ballast of ${megabytes(ballastBytes)} MiB`;
   if (!isLow) return sound("disk", detail);
   const wanted = megabytes(2 * reserveBytes - ballastBytes);

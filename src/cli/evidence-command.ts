@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<string, string>> = {
   ".htm": "text/html",
   ".json": "application/json",
 };
-/** Files of one request together; escapes may double a text. */
+/** Bytes of the files in one request; escapes may double a text. */
 const BATCH_BYTES_MAX = EVIDENCE_BODY_BYTES_MAX / 3;
 const BATCH_FILES_MAX = 200;
 

@@ -1,5 +1,5 @@
-// `trustrank evidence label` and `evidence thresholds`: what people found of texts goes in, where
-// texts of each kind are doubted comes out.
+// `trustrank evidence label` and `evidence thresholds`: takes people's findings on texts in, and
+// lists the thresholds of doubt for each kind of text.
 import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
 import { parseTextLabels } from "../contract/text-labels.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -12,12 +12,12 @@ import { Progress } from "./progress.ts";
 import { readLines } from "../service/import/read-lines.ts";
 
 const BATCH_ITEMS = 200;
-/** Of one request: escapes may double a text. */
+/** Characters of one request: escapes may double a text. */
 const BATCH_UNITS_MAX = 256 * 1024;
 
 type Label = (items: TextLabel[]) => Promise<LabelResult>;
 
-/** Labels the texts of a file of JSON lines; says how many counted and what follows. */
+/** Labels the texts of a file of JSON lines; prints how many counted and the new thresholds. */
 export async function labelTexts(
   access: DataAccess,
   path: string,
@@ -50,7 +50,10 @@ export async function labelTexts(
   else print(`${counted} of ${items.length} labels counted`);
 }
 
-/** Where texts of each kind are doubted and called hallucinated, for the key's tenant. */
+/**
+ * Thresholds from which texts of each kind are doubted and called hallucinated, for the key's
+ * tenant.
+ */
 export async function listThresholds(access: DataAccess, flags: { json?: boolean }): Promise<void> {
   const found = await withData<ThresholdList>(
     access,

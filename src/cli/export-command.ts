@@ -49,7 +49,7 @@ function serverSource(client: ServerClient, sinceMs: number): Source {
   };
 }
 
-/** Opens the store alone: it first applies what the journal holds and it does not. */
+/** Opens the store alone: it first applies the journal records that it lacks. */
 async function exportFiles(dataDir: string, to: string, sinceMs: number): Promise<ExportSummary> {
   const store = await startStore({
     dataDir,

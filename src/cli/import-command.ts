@@ -1,5 +1,5 @@
-// `trustrank import FILE`: a history into the ledger, through the running server when there is one,
-// else through a ledger of this process alone.
+// `trustrank import FILE`: loads a history into the ledger, through the running server when there
+// is one, else through a ledger of this process alone.
 import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
 import type { ImportOptions, ImportSink, ImportSummary } from "../service/import/pipeline.ts";
 import { serverSink } from "./server-sink.ts";
@@ -13,7 +13,7 @@ import { Progress } from "./progress.ts";
 
 const BAD_LINES_SHOWN = 20;
 
-/** Imports the file and prints what became of its lines. */
+/** Imports the file and prints the results of its lines. */
 export async function runImport(
   access: DataAccess,
   options: ImportOptions,

@@ -1,5 +1,5 @@
-// `trustrank kaizen`: start a run and follow it, see what was promoted and why, take it back. Works
-// on the files when no server holds them: a promotion is then live at the next start.
+// `trustrank kaizen`: starts a run and follows it, shows promotions and their reasons, takes one
+// back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { credibilityOf } from "../service/config.ts";
 import { defaultConfig } from "../engine/config.ts";
@@ -59,7 +59,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
   }
 }
 
-/** How far a run is, 0 to 100; stages take their usual share of it. */
+/** Progress of a run, 0 to 100; stages take their usual share of it. */
 function percentOf(running: KaizenStatus["running"]): number {
   if (running === undefined) return 100;
   const from = STAGE_SHARES[running.stage] ?? 0;
@@ -79,7 +79,7 @@ async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>):
   }
 }
 
-/** Starts a run, follows it and prints what it found. */
+/** Starts a run, follows it and prints its findings. */
 export async function runKaizen(
   access: DataAccess,
   flags: KaizenFlags & { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
@@ -115,7 +115,7 @@ async function runThere(
     wait: false,
     dry_run: flags.dryRun === true,
     sign_off: flags.signOff === true,
-    ...(flags.holdoutDays === undefined ? {} : { holdout_days: flags.holdoutDays }),
+    holdout_days: flags.holdoutDays,
   });
   const path = `/v1/kaizen/runs/${started.run_id}`;
   const status = () => client.sendJson<Status>("GET", "/v1/kaizen/runs");
@@ -129,7 +129,7 @@ async function runThere(
   return follow(ended(), status);
 }
 
-/** What is live and every run, newest first. */
+/** Prints the live config and every run, newest first. */
 export async function showStatus(access: DataAccess, flags: KaizenFlags): Promise<void> {
   const status = await withData<Status>(
     access,
@@ -154,20 +154,21 @@ export async function showStatus(access: DataAccess, flags: KaizenFlags): Promis
   for (const line of formatTable(["run", "state", "rows", "reason"], rows)) print(line);
 }
 
-/** One run; its page goes to a file when asked for. */
+/** Prints one run; its page goes to a file on request. */
 export async function showRun(
   access: DataAccess,
   id: string,
   flags: KaizenFlags & { report?: string },
 ): Promise<void> {
-  const { run, page } = await withData<{ run?: RunRecord; page?: string }>(
+  const { run, page } = await withData<{ run: RunRecord | undefined; page: string | undefined }>(
     access,
-    (dataDir) => onFiles(dataDir, async (kaizen) => found(kaizen.find(id), kaizen.report(id))),
+    (dataDir) =>
+      onFiles(dataDir, async (kaizen) => ({ run: kaizen.find(id), page: kaizen.report(id) })),
     async (client) => {
       const path = encodeURIComponent(id);
-      const there = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
+      const found = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
       const html = await client.send({ method: "GET", path: `/v1/kaizen/reports/${path}` });
-      return found(there, html);
+      return { run: found, page: html };
     },
   );
   if (run === undefined || page === undefined)
@@ -178,13 +179,6 @@ export async function showRun(
   }
   if (flags.json === true) printJson(run);
   else printRun(run);
-}
-
-function found(run: RunRecord | undefined, page: string | undefined) {
-  return {
-    ...(run === undefined ? {} : { run }),
-    ...(page === undefined ? {} : { page }),
-  };
 }
 
 /** Takes the newest promotion back. */

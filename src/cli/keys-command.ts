@@ -38,7 +38,7 @@ export async function createKey(access: DataAccess, flags: CreateFlags): Promise
         tenant: request.tenant,
         scopes: request.scopes,
         is_shadow: request.isShadow,
-        ...(request.label === undefined ? {} : { label: request.label }),
+        label: request.label,
       }),
   );
   if (flags.json === true) {
@@ -100,7 +100,7 @@ function newKeyOf(flags: CreateFlags): NewKey {
     tenant: flags.tenant,
     scopes: scopes as Scope[],
     isShadow: flags.shadow === true,
-    ...(flags.label === undefined ? {} : { label: flags.label }),
+    label: flags.label,
   };
 }
 

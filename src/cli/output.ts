@@ -1,9 +1,14 @@
-// The one place where a command writes: results on stdout, everything meant only for people on
-// stderr, so that a pipe sees data and nothing else.
+// Output of the commands, and the one place where they write: results on stdout, everything meant
+// only for people on stderr, so that a pipe sees data and nothing else.
 
 /** One line of result. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** A result that closes its lines itself. */
+export function printText(text: string): void {
+  process.stdout.write(text);
 }
 
 /** A result for programs: exactly one JSON value on one line. */
@@ -39,20 +44,4 @@ export function formatTable(
       .join("  ")
       .trimEnd();
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)];
-}
-
-/** RFC 4180: quotes only where a comma, a quote or a line break asks for them. */
-export function formatCsv(
-  columns: readonly string[],
-  rows: readonly (readonly unknown[])[],
-): string[] {
-  return [csvLine(columns), ...rows.map(csvLine)];
-}
-
-function csvLine(row: readonly unknown[]): string {
-  return row.map((cell) => quoteCsv(cellText(cell))).join(",");
-}
-
-function quoteCsv(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

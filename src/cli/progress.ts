@@ -32,7 +32,7 @@ export class Progress {
     }
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   stop(): void {
     this.#bar?.update(this.#done);
     this.#bar?.stop();

@@ -1,9 +1,11 @@
-// `trustrank query "SELECT ..."`: SQL over the outcome store, opened here or asked of the server.
+// `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
+// server.
 import type { QueryResult } from "../store/store.ts";
 import { startStore } from "../store/client.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
-import { formatCsv, formatTable, note, print, printJson } from "./output.ts";
+import { formatCsv } from "../platform/csv.ts";
+import { formatTable, note, print, printJson, printText } from "./output.ts";
 
 export const QUERY_FORMATS = ["table", "csv", "json"] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
@@ -18,7 +20,7 @@ interface ServerRows {
   is_truncated: boolean;
 }
 
-/** Prints the rows; a cut answer says so on stderr. */
+/** Prints the rows; notes on stderr when the answer was cut. */
 export async function runQuery(
   access: DataAccess,
   sql: string,
@@ -39,14 +41,15 @@ export async function runQuery(
   const names = result.columns.map((column) => column.name);
   if (flags.json === true || flags.format === "json") {
     printJson(result.rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+  } else if (flags.format === "csv") {
+    printText(formatCsv(names, result.rows, "\n"));
   } else {
-    const format = flags.format === "csv" ? formatCsv : formatTable;
-    for (const line of format(names, result.rows)) print(line);
+    for (const line of formatTable(names, result.rows)) print(line);
   }
   if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
 }
 
-/** Opens the store alone: it first applies what the journal holds and it does not. */
+/** Opens the store alone: it first applies the journal records that it lacks. */
 async function queryFiles(dataDir: string, sql: string): Promise<Rows> {
   const store = await startStore({
     dataDir,

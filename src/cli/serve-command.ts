@@ -1,6 +1,5 @@
-// `trustrank serve`: starts the service, greets whoever started it, and turns signals and failures
-// into an orderly end with an exit code a supervisor can read.
-import { InvalidSetting } from "../service/config.ts";
+// `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
+// orderly end with an exit code that a supervisor can read.
 import type { ServeConfig } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
@@ -20,9 +19,6 @@ const SAMPLE_REQUEST = {
 
 /** Resolves once the service listens; the process then lives until a signal or a failure. */
 export async function runServe(config: ServeConfig, flags: { json?: boolean }): Promise<void> {
-  if (config.adminKey !== undefined && config.adminKey.length < 32) {
-    throw new InvalidSetting("TRUSTRANK_ADMIN_KEY needs 32 or more visible ASCII characters");
-  }
   const log = makeLog((line) => process.stderr.write(line), Date.now);
   let service: Service | undefined;
   let fatalCode = 0;
@@ -49,8 +45,9 @@ export async function runServe(config: ServeConfig, flags: { json?: boolean }): 
 }
 
 /**
- * Answers what is in flight, syncs, closes, exits. A failed journal takes the same way: its pending
- * outcomes are refused by then, and native threads cut off by an exit would abort the process.
+ * Answers requests in flight, syncs, closes, exits. A failed journal takes the same way: its
+ * pending outcomes are refused by then, and native threads cut off by an exit would abort the
+ * process.
  */
 async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
   note(why);

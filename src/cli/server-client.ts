@@ -1,5 +1,5 @@
-// Talks to a running server on behalf of a command, when the server holds the data directory. Every
-// problem the server answers becomes one sentence and exit code 1.
+// Client of a running server for a command, when the server holds the data directory. Every problem
+// in an answer becomes one sentence and exit code 1.
 import type { ServerAccess } from "../service/config.ts";
 import type { Problem } from "../contract/messages.ts";
 import { CommandFailure } from "../service/failure.ts";
@@ -18,7 +18,7 @@ export class ServerClient {
   readonly url: string;
   readonly #key: string;
 
-  /** Throws CommandFailure when there is no key. */
+  /** @throws CommandFailure when there is no key. */
   constructor(url: string, access: ServerAccess) {
     if (access.key === undefined) {
       throw new CommandFailure(
@@ -29,7 +29,10 @@ export class ServerClient {
     this.#key = access.key;
   }
 
-  /** The body of a successful answer. Throws CommandFailure for every other. */
+  /**
+   * Sends a request; resolves with the body of a successful answer.
+   * @throws CommandFailure for every other answer.
+   */
   async send(request: ServerRequest): Promise<string> {
     return (await this.#fetch(request)).text();
   }

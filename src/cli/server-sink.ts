@@ -1,10 +1,10 @@
-// The batches of an import through the running server, in its own words.
+// Sink of an import through the running server, in NDJSON.
 import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { ImportReport } from "../contract/messages.ts";
 import type { BatchReport, ImportSink } from "../service/import/pipeline.ts";
 import type { ServerClient } from "./server-client.ts";
 
-/** Through the server's import route; its lines are ours, counted from one. */
+/** Through the server's import route; its line numbers are those of the batch, counted from one. */
 export function serverSink(client: ServerClient): ImportSink {
   const send: ImportSink = async (batch, source) => {
     const body = batch.map((outcome) => `${JSON.stringify(outcome)}\n`).join("");

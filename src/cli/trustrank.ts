@@ -1,14 +1,10 @@
-// The entry of the `trustrank` command: what commands and flags there are, and how they end. The
-// only user of commander; every command itself is a plain function in its own file.
+// Entry of the `trustrank` command: its commands and flags, and their exit codes. The only user of
+// commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import {
-  dataDirOf,
-  diskReserveOf,
-  InvalidSetting,
-  serveConfigOf,
-  serverAccessOf,
-} from "../service/config.ts";
+import { dataDirOf, diskReserveOf, serveConfigOf, serverAccessOf } from "../service/config.ts";
+import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
+import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse/decisions.ts";
@@ -44,12 +40,16 @@ function accessOf(flags: AccessFlags): DataAccess {
   };
 }
 
+function optionOf(setting: Setting & { readonly flag: string }): Option {
+  return new Option(setting.flag, describeSetting(setting));
+}
+
 /** Flags of every command that works on the data, by file or through a server. */
 function withAccess(command: Command): Command {
   return command
-    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
-    .option("--url <url>", "talk to this server instead (TRUSTRANK_URL)")
-    .option("--key <key>", "API key for the server (TRUSTRANK_KEY)")
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.url))
+    .addOption(optionOf(SETTINGS.key))
     .option("--json", "print one JSON value");
 }
 
@@ -69,13 +69,14 @@ function addServe(program: Command): void {
   program
     .command("serve")
     .description("run the service")
-    .option("--port <port>", "port (TRUSTRANK_PORT; default 8080; 0: any free one)")
-    .option("--host <host>", "address to listen on (TRUSTRANK_HOST; default 127.0.0.1)")
-    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
-    .option("--scoring <mode>", "where large batches are scored: auto, inline or pool")
-    .option("--http-threads <count>", "threads that serve HTTP (TRUSTRANK_HTTP_THREADS; default 1)")
-    .option("--no-sample", "do not load the sample history into an empty data directory")
+    .addOption(optionOf(SETTINGS.port))
+    .addOption(optionOf(SETTINGS.host))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.scoring))
+    .addOption(optionOf(SETTINGS.httpThreads))
+    .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
+    .addHelpText("after", `\nEnvironment:\n${describeVariables().join("\n")}`)
     .action((flags) => runServe(serveConfigOf(flags, process.env), flags));
 }
 
@@ -204,7 +205,7 @@ function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
-    .option("--data-dir <dir>", "data directory (TRUSTRANK_DATA_DIR; default data/local)")
+    .addOption(optionOf(SETTINGS.dataDir))
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {

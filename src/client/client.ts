@@ -1,5 +1,5 @@
-// TrustRankClient (SPEC §4.7): one method per question, verdicts as values. Knows the wire, not
-// what to do when it fails: that is TrustGateway's and the rails'.
+// TrustRankClient (SPEC §4.7): one method per question, verdicts as values. Knows the wire only;
+// the reaction to an outage belongs to TrustGateway and the gates.
 import { BATCH_ITEMS_MAX, VERDICT_TTL_MS } from "../contract/limits.ts";
 import type {
   CheckRequest,
@@ -13,7 +13,7 @@ import type {
   VerifyResponse,
 } from "../contract/messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
-import { asTrustRankError, TrustGateError, TrustRankError } from "./errors.ts";
+import { asTrustRankError, refusal, TrustRankError } from "./errors.ts";
 import {
   batchesOf,
   type OutcomeBatch,
@@ -44,27 +44,27 @@ export type HandshakeVerdict = HandshakeResponse;
 /** SPEC §3: `connect`, `connect_with_verification`, `escalate` or `refuse`. */
 export type ConnectDecision = Decision;
 
-/** How a client reaches the service, and as whom. */
+/** Address, identity and limits of a client. */
 export interface TrustRankClientOptions {
   /** Address of the service, with or without a trailing slash. */
   readonly baseUrl: string;
   /** `tr_live_...`; sent as `Authorization: Bearer`. */
   readonly apiKey?: string;
-  /** SPEC §8.1: 100 ms for every read of a score. */
+  /** Milliseconds for every read of a score; 100 by default (SPEC §8.1). */
   readonly timeoutMs?: number;
-  /** For outcomes and batches, which wait for a disk or do a thousand readings; default 5 s. */
+  /** Milliseconds for outcomes and batches (a disk, a thousand reads); default 5,000. */
   readonly slowTimeoutMs?: number;
-  /** Instead of the platform's own: for proxies, instrumentation and tests. */
+  /** In place of the platform's own: for proxies, instrumentation and tests. */
   readonly fetch?: FetchLike;
   /** Signs outcomes; see `createOutcomeSigner`. */
   readonly signer?: OutcomeSigner;
-  /** Keeps verdicts of `check` for up to five minutes. Off by default; gateways have their own. */
+  /** Caches verdicts of `check` for up to five minutes. Off by default; gateways have their own. */
   readonly cache?: ScoreCacheOptions;
-  /** Who runs here: the initiator of handshakes and the reporter of outcomes, unless told. */
+  /** Default initiator of handshakes and reporter of outcomes. */
   readonly agentId?: string;
 }
 
-/** What a reading of a score is about, and how long it may take. */
+/** Stakes and limits of one read. */
 export interface StakesOptions {
   /** The value at risk, 0 or more. */
   readonly stakes: number;
@@ -74,7 +74,7 @@ export interface StakesOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** How long a call may take. */
+/** Limits of one call. */
 export interface RequestOptions {
   /** Ends the call with TrustRankError `aborted`. */
   readonly signal?: AbortSignal | undefined;
@@ -88,7 +88,7 @@ export type VerifyInput = Omit<VerifyRequest, "context"> & { context?: VerifyCon
 const TIMEOUT_MS = 100;
 const SLOW_TIMEOUT_MS = 5000;
 
-/** A client of one service. Safe to share: it keeps no connection of its own and no order. */
+/** Client of one service. Safe to share: it holds no connection of its own and no order. */
 export class TrustRankClient {
   readonly timeoutMs: number;
   readonly agentId: string | undefined;
@@ -97,6 +97,7 @@ export class TrustRankClient {
   readonly #signer: OutcomeSigner | undefined;
   readonly #cache: ScoreCache<CheckResponse> | undefined;
 
+  /** @throws TrustRankError `invalid_argument` when `baseUrl` is no HTTP address. */
   constructor(options: TrustRankClientOptions) {
     if (!/^https?:\/\//.test(options.baseUrl)) {
       throw new TrustRankError("invalid_argument", "`baseUrl` must begin with http:// or https://");
@@ -112,7 +113,8 @@ export class TrustRankClient {
 
   /**
    * Scores one agent for given stakes. A low score is a verdict to look at (`allowed`), never an
-   * error; TrustRankError when there is no verdict.
+   * error.
+   * @throws TrustRankError when there is no verdict.
    */
   async check(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const askedMs = monotonicClock();
@@ -129,7 +131,8 @@ export class TrustRankClient {
 
   /**
    * Scores both directions between two agents. A refusal is a verdict too, although it travels as
-   * HTTP 403 (SPEC §7); TrustRankError when there is no verdict.
+   * HTTP 403 (SPEC §7).
+   * @throws TrustRankError when there is no verdict.
    */
   async handshake(
     initiator: string,
@@ -141,7 +144,10 @@ export class TrustRankClient {
     return readHandshake(value, request);
   }
 
-  /** The policy verdict on one action (SPEC §2.3). TrustRankError when there is none. */
+  /**
+   * The policy verdict on one action (SPEC §2.3).
+   * @throws TrustRankError when there is none.
+   */
   async verify(request: VerifyInput, options: RequestOptions = {}): Promise<VerifyResponse> {
     const { status, value } = await this.#post("/v1/trust/verify", request, this.#hot(options));
     if (status !== 200) throw statusError(status);
@@ -165,8 +171,10 @@ export class TrustRankClient {
   }
 
   /**
-   * Like `check`, but throws TrustGateError holding the verdict when it is `refuse` (SPEC §4.7).
-   * `escalate` is returned: a person may still say yes. An outage is a TrustRankError.
+   * Like `check`, for verdicts that let the call through. `escalate` is returned: a person may
+   * still approve.
+   * @throws TrustGateError with the verdict when it is `refuse` (SPEC §4.7); TrustRankError on an
+   *   outage.
    */
   async require(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const verdict = await this.check(agentId, options);
@@ -175,8 +183,9 @@ export class TrustRankClient {
   }
 
   /**
-   * Reports a settled outcome (SPEC §4.4); resolves once it is durable. Give `id` to make a repeat
-   * harmless. TrustRankError when it was not taken.
+   * Reports a settled outcome (SPEC §4.4); resolves once it is durable. An `id` makes a repeat
+   * harmless.
+   * @throws TrustRankError when it was not accepted.
    */
   async reportOutcome(
     outcome: OutcomeRequest,
@@ -193,10 +202,10 @@ export class TrustRankClient {
 
   /**
    * Reports any number of outcomes, a thousand a request and under one signature each; one result
-   * per outcome, in order. One that is refused does not stop the others; when the service does not
-   * answer, what is left is not sent, and says so. An outcome with an `id` counts once, also when
-   * `reportOutcome` sends it too. What reporters have signed alone (`signOutcome`) may be among
-   * them. Never rejects.
+   * per outcome, in order. A refused outcome does not stop the others; when the service does not
+   * answer, the rest is not sent and has the error as its result. An outcome with an `id` counts
+   * once, also when `reportOutcome` sends it too. Outcomes signed by their reporters
+   * (`signOutcome`) may be among them. Never rejects.
    */
   async reportOutcomes(
     outcomes: readonly (OutcomeRequest | SignedOutcome)[],
@@ -216,8 +225,9 @@ export class TrustRankClient {
   }
 
   /**
-   * Tells what an agent wrote and from which sources (SPEC §4.9); resolves once it is taken. For
-   * requests that must not wait there is ProvenanceQueue, and `TrustGateway.provenance`.
+   * Records the content and the sources of an agent's answer (SPEC §4.9); resolves once accepted.
+   * For requests that must not wait there is ProvenanceQueue, and `TrustGateway.provenance`.
+   * @throws TrustRankError when it was not accepted.
    */
   async recordProvenance(record: ProvenanceInput, options: RequestOptions = {}): Promise<void> {
     const body = await provenanceRecord(record);
@@ -225,7 +235,10 @@ export class TrustRankClient {
     if (status !== 202) throw statusError(status);
   }
 
-  /** What signatures must name as `audience`. TrustRankError `not_found` where it takes none. */
+  /**
+   * The `audience` of signatures.
+   * @throws TrustRankError `not_found` when the service takes no signatures.
+   */
   async serviceId(options: RequestOptions = {}): Promise<string> {
     const call = this.#slow(options);
     const { value } = await this.#transport.send("GET", "/healthz", undefined, call);
@@ -233,10 +246,10 @@ export class TrustRankClient {
   }
 
   /**
-   * Makes a key the signing key of an agent, with proof of possession, and gives the signer to
-   * build reporting clients with. Takes an API key of scope `keys:write`. The agent's other keys
-   * retire after the overlap. TrustRankError `key_proof_invalid`, `key_conflict`,
-   * `namespace_not_owned` and others when it was not taken.
+   * Makes a key the signing key of an agent, with proof of possession; resolves with the signer for
+   * reporting clients. Takes an API key of scope `keys:write`. The agent's other keys retire after
+   * the overlap.
+   * @throws TrustRankError `key_proof_invalid`, `key_conflict`, `namespace_not_owned` and others.
    */
   registerKey(registration: KeyRegistration, options: RequestOptions = {}): Promise<OutcomeSigner> {
     const agentId = registration.agentId ?? this.agentId;
@@ -276,16 +289,7 @@ export class TrustRankClient {
   }
 }
 
-/** The error for a verdict that keeps a call from happening. */
-export function refusal(
-  agentId: string,
-  verdict: { decision: Decision; reasons: string[]; request_id: string },
-): TrustGateError {
-  const because = verdict.reasons.length === 0 ? "" : `: ${verdict.reasons.join("; ")}`;
-  return new TrustGateError(`${verdict.decision} for \`${agentId}\`${because}`, verdict);
-}
-
-/** Nothing that follows at once would be answered either. */
+/** Whether a request that follows at once would fail in the same way. */
 function isOutage(error: TrustRankError): boolean {
   return error.isTransient || error.code === "aborted";
 }

@@ -1,16 +1,19 @@
-// The client that rails use when none is handed to them: the specification's own forms
-// (`withTrustRank(fn, {agentId, stakes})`, `trustGate(inner)`) leave no place for one.
+// Default client of the process: the specification's own forms (`withTrustRank(fn, {agentId,
+// stakes})`, `trustGate(inner)`) have no argument for one.
 import type { TrustRankClient } from "./client.ts";
 import { TrustRankError } from "./errors.ts";
 
 let installed: TrustRankClient | undefined;
 
-/** Installs the process's client, once at start; undefined takes it away. */
+/** Installs the process's client, once at start; undefined removes it. */
 export function useTrustRank(client: TrustRankClient | undefined): void {
   installed = client;
 }
 
-/** The client given, or the installed one, or TrustRankError `not_configured`: never no check. */
+/**
+ * The given client, or the installed one: a check is never skipped for want of a client.
+ * @throws TrustRankError `not_configured` when there is neither.
+ */
 export function clientFor(given: TrustRankClient | undefined): TrustRankClient {
   const client = given ?? installed;
   if (client !== undefined) return client;

@@ -1,6 +1,6 @@
-// The published surface, `trustrank/client`: what users import and what a version number is about.
-// The framework adapters have entries of their own (`trustrank/client/ai-sdk` and so on), so that
-// nobody loads what they do not use.
+// Public surface of `trustrank/client`: the exports to which the version number applies. The
+// framework adapters have entries of their own (`trustrank/client/ai-sdk` and so on), so that
+// unused ones are not loaded.
 export {
   type ApprovalOptions,
   type ApprovalPolicy,

@@ -1,10 +1,10 @@
-// The two ways a call can end without going through: a verdict against it (TrustGateError) and no
-// verdict at all (TrustRankError). Never one class for both: only the second is an outage.
+// Errors of the client: a verdict against the call (TrustGateError) and no verdict at all
+// (TrustRankError). Never one class for both: only the second is an outage.
 import type { FaultCode } from "../contract/faults.ts";
 import type { FieldError } from "../contract/messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
 
-/** What goes wrong before the service has said anything. */
+/** Faults before the service has answered. */
 export type TransportCode =
   | "timeout"
   | "aborted"
@@ -24,12 +24,12 @@ export interface TrustRankErrorDetails {
   readonly cause?: unknown;
 }
 
-/** No verdict could be had: the network, the service, or the request itself was at fault. */
+/** There is no verdict: the network, the service, or the request itself was at fault. */
 export class TrustRankError extends Error {
   readonly code: TransportCode | FaultCode;
   /** HTTP status of the reply; undefined when none came. */
   readonly status: number | undefined;
-  /** How long the service asks to wait, milliseconds. */
+  /** Pause that the service asks for, milliseconds. */
   readonly retryAfterMs: number | undefined;
   readonly requestId: string | undefined;
   readonly errors: readonly FieldError[];
@@ -49,9 +49,9 @@ export class TrustRankError extends Error {
   }
 
   /**
-   * Whether the same request may succeed later: nobody answered, something else did, or the service
-   * said that it cannot now. Reads of scores are better not tried again (SPEC §8.1); outcomes with
-   * an `id` may be.
+   * Whether the same request may succeed later: there was no answer, something else answered, or
+   * the service cannot now. Reads of scores are better not repeated (SPEC §8.1); outcomes with an
+   * `id` may be.
    */
   get isTransient(): boolean {
     if (this.code === "malformed_reply") return true;
@@ -60,7 +60,7 @@ export class TrustRankError extends Error {
   }
 }
 
-/** The members of a verdict that a refusal is explained by. */
+/** Members of a verdict that explain a refusal. */
 export interface RefusingVerdict {
   readonly decision: Decision;
   readonly reasons: readonly string[];
@@ -68,11 +68,11 @@ export interface RefusingVerdict {
 }
 
 /**
- * The bureau, or a callback that must say what to ask it, stands against the call (SPEC §4.7).
- * `response` is ready for a route: frameworks look for it on what an authenticator throws.
+ * The call must not run: by the verdict, or because a callback that supplies the question threw
+ * (SPEC §4.7). `response` is ready for a route: frameworks look for it on an authenticator's error.
  */
 export class TrustGateError extends Error {
-  /** Absent when a callback threw: then nobody was asked and nothing was paid. */
+  /** Absent when a callback threw: no question was sent then and nothing was paid. */
   readonly verdict: RefusingVerdict | undefined;
   readonly decision: Decision;
   readonly reasons: readonly string[];
@@ -94,7 +94,16 @@ export class TrustGateError extends Error {
   }
 }
 
-/** Any thrown value as a TrustRankError; what is one already passes. */
+/** The error for a verdict that blocks a call. */
+export function refusal(
+  agentId: string,
+  verdict: { decision: Decision; reasons: string[]; request_id: string },
+): TrustGateError {
+  const because = verdict.reasons.length === 0 ? "" : `: ${verdict.reasons.join("; ")}`;
+  return new TrustGateError(`${verdict.decision} for \`${agentId}\`${because}`, verdict);
+}
+
+/** Any thrown value as a TrustRankError; one that is already passes unchanged. */
 export function asTrustRankError(thrown: unknown): TrustRankError {
   if (thrown instanceof TrustRankError) return thrown;
   const detail = thrown instanceof Error ? thrown.message : "the call failed";

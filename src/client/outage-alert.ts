@@ -1,5 +1,5 @@
 // One alert per outage (SPEC §6): the first blocked request raises it, a verdict ends the outage,
-// and a service that flaps is not a siren. Counts what it kept to itself.
+// and a service that flaps raises no alert storm. Counts the suppressed requests.
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 
@@ -15,13 +15,13 @@ export interface OutageAlert {
 
 export type AlertCallback = (alert: OutageAlert) => void | Promise<void>;
 
-/** Milliseconds between two alerts, whatever the service does meanwhile. */
+/** Least milliseconds between two alerts, whatever the service does meanwhile. */
 const ALERT_INTERVAL_MS = 60_000;
 
 export class AlertOnce {
   readonly #callback: AlertCallback | undefined;
-  /** Whether the present outage has been told. */
-  #isTold = false;
+  /** Whether the present outage has raised its alert. */
+  #isRaised = false;
   #lastMs = Number.NEGATIVE_INFINITY;
   #blockedCount = 0;
 
@@ -29,11 +29,11 @@ export class AlertOnce {
     this.#callback = callback;
   }
 
-  /** A request was blocked because no verdict could be had. Never throws. */
+  /** A request was blocked for want of a verdict. Never throws. */
   onBlocked(error: TrustRankError, agentId: string, toolLevel: ToolLevel, nowMs: number): void {
     this.#blockedCount += 1;
-    if (this.#isTold || nowMs - this.#lastMs < ALERT_INTERVAL_MS) return;
-    this.#isTold = true;
+    if (this.#isRaised || nowMs - this.#lastMs < ALERT_INTERVAL_MS) return;
+    this.#isRaised = true;
     this.#lastMs = nowMs;
     const blockedCount = this.#blockedCount;
     this.#blockedCount = 0;
@@ -49,11 +49,11 @@ export class AlertOnce {
 
   /** The service has given a verdict. */
   onVerdict(): void {
-    this.#isTold = false;
+    this.#isRaised = false;
   }
 }
 
-/** Calls a user's observer: what it throws, now or later, is its own business. */
+/** Calls a user's observer and ignores its errors, thrown or rejected. */
 export function callSafely<Value>(
   callback: ((value: Value) => void | Promise<void>) | undefined,
   value: Value,
@@ -62,6 +62,6 @@ export function callSafely<Value>(
     const returned = callback?.(value);
     if (returned instanceof Promise) returned.catch(() => undefined);
   } catch {
-    // Observers must not change what was decided.
+    // Observers must not change the decision.
   }
 }

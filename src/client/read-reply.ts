@@ -1,6 +1,5 @@
-// Replies as values that may be acted on. A verdict with an unknown word, a member of the wrong
-// type, another agent's name or an answer at odds with itself is no verdict: it is refused here,
-// before any gate sees it.
+// Validates replies. A verdict with an unknown word, a member of the wrong type, another agent's
+// name or a contradiction in itself is no verdict: it is refused here, before any gate sees it.
 import type {
   CheckRequest,
   CheckResponse,
@@ -20,7 +19,10 @@ type Members = Record<string, unknown>;
 /** SPEC §3: a connection opens up to here in DECISIONS; `escalate` waits, `refuse` never opens. */
 const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
 
-/** The verdict of a check, or TrustRankError `malformed_reply`. */
+/**
+ * The verdict of a check.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readCheck(value: unknown, request: CheckRequest): CheckResponse {
   const members = objectOf(value, "the verdict");
   const index = readLeg(members, request.subject);
@@ -32,7 +34,10 @@ export function readCheck(value: unknown, request: CheckRequest): CheckResponse 
   return value as CheckResponse;
 }
 
-/** The verdict of a handshake, or TrustRankError `malformed_reply`. */
+/**
+ * The verdict of a handshake.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readHandshake(value: unknown, request: HandshakeRequest): HandshakeResponse {
   const members = objectOf(value, "the verdict");
   same(members, "initiator", request.initiator);
@@ -53,7 +58,10 @@ export function readHandshake(value: unknown, request: HandshakeRequest): Handsh
   return value as HandshakeResponse;
 }
 
-/** The verdict on an action, or TrustRankError `malformed_reply`. */
+/**
+ * The verdict on an action.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readVerify(value: unknown): VerifyResponse {
   const members = objectOf(value, "the verdict");
   const policy = objectOf(members["policy_action"], "`policy_action`");
@@ -76,7 +84,10 @@ export type BatchItem =
   | { readonly verdict: VerifyResponse; readonly problem?: never }
   | { readonly problem: Problem; readonly verdict?: never };
 
-/** Exactly `count` items in the order asked for, or TrustRankError `malformed_reply`. */
+/**
+ * Exactly `count` items in the order of the requests.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
   const { items } = objectOf(value, "the reply");
   if (!Array.isArray(items) || items.length !== count) {
@@ -91,7 +102,10 @@ export function readVerifyBatch(value: unknown, count: number): BatchItem[] {
   });
 }
 
-/** The receipt of an outcome, or TrustRankError `malformed_reply`. */
+/**
+ * The receipt of an outcome.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readReceipt(value: unknown): OutcomeReceipt {
   const members = objectOf(value, "the receipt");
   text(members, "outcome_id");
@@ -99,7 +113,10 @@ export function readReceipt(value: unknown): OutcomeReceipt {
   return value as OutcomeReceipt;
 }
 
-/** What a service calls itself in signatures; TrustRankError `not_found` when it does not. */
+/**
+ * The service's name in signatures.
+ * @throws TrustRankError `not_found` when it has none.
+ */
 export function readServiceId(value: unknown): string {
   const { service_id: id } = objectOf(value, "the health report");
   if (id === undefined) throw new TrustRankError("not_found", "the service takes no signatures");

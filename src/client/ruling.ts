@@ -1,5 +1,5 @@
-// What a gateway makes of a verdict, and the answer it gives: pure, shared by both kinds of
-// verdict, the one place where a word of the service becomes "let through" or "not".
+// Ruling of a gateway on a verdict, and the answer it gives: pure, shared by both kinds of verdict,
+// the one place where a word of the service becomes "let through" or "not".
 import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
@@ -7,21 +7,21 @@ import type { FailPolicy } from "./gateway/fail-policy.ts";
 import { isSensitive } from "./gateway/fail-policy.ts";
 import { isOpen } from "./read-reply.ts";
 
-/** What becomes of a request, and why. */
+/** The ruling on a request, with its reason. */
 export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
   readonly allowed: boolean;
-  /** SPEC §7: what the end client gets. 200 lets the request through. */
+  /** SPEC §7: HTTP status for the end client. 200 lets the request through. */
   readonly status: 200 | 403 | 503;
   /** The verdict's own word, or the fail policy's when there is no verdict. */
   readonly word: Verdict | Decision;
   /** One label for the log: of the rule that decided, or of the fault. */
   readonly reason: string;
   readonly verdict: Kind | undefined;
-  /** Why there is no verdict. */
+  /** Reason of a missing verdict. */
   readonly error: TrustRankError | undefined;
   /** SPEC §8.2: let through on a low score; for review by a person. */
   readonly flagged: boolean;
-  /** True for every answer that no verdict stands behind, allowed or not. */
+  /** True for every answer without a verdict behind it, allowed or not. */
   readonly degraded: boolean;
   readonly failPolicy: FailPolicy["name"] | undefined;
   /** Whole seconds, with status 503. */
@@ -31,7 +31,7 @@ export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
   readonly ageMs: number;
 }
 
-/** Something that a log or a reviewer should see. */
+/** An event for a log or a reviewer. */
 export interface GatewayLog {
   readonly kind: "low_score_allowed" | "allowed_without_verdict" | "blocked_without_verdict";
   readonly agentId: string;

@@ -1,16 +1,16 @@
-// The outside world as the client sees it. The library has no composition root of its own, its
-// users are the root: so the defaults stand here, in one file, and everything else takes them as
+// Clock, fetch and timers of the platform. The library has no composition root of its own, its
+// users are the root: so the defaults are here, in one file, and everything else takes them as
 // arguments.
 
 /** The part of `fetch` that the client uses. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Epoch milliseconds; only for times that are written into evidence. */
+/** Epoch milliseconds; only for times that become evidence. */
 export function wallClock(): number {
   return Date.now();
 }
 
-/** Milliseconds that never go back; for ages and deadlines. */
+/** Monotonic milliseconds; for ages and deadlines. */
 export function monotonicClock(): number {
   return performance.now();
 }

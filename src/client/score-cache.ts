@@ -1,17 +1,17 @@
-// Verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3). Decisions only
-// get stricter as stakes rise, so one answer serves every stakes value for which it would be the
-// same; nothing is ever served for stakes at which the answer could differ.
+// Cache of verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3).
+// Decisions only get stricter as stakes rise, so one answer serves every stakes value for which it
+// would be the same; it is never served for stakes at which the answer could differ.
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
 import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
 
-/** Agents (times tool levels) kept; about 1 KiB each with a verdict. */
+/** Most entries (agents times tool levels); about 1 KiB each with a verdict. */
 export const CACHE_ENTRIES_MAX = 10_000;
 /** One range per decision is all that can be disjoint and exact. */
 const RANGES_MAX = 4;
 
 export interface ScoreCacheOptions {
   readonly entriesMax?: number;
-  /** Lifetime in milliseconds; what the verdict itself allows may be shorter. */
+  /** Lifetime in milliseconds; the verdict's own lifetime may be shorter. */
   readonly ttlMs?: number;
 }
 
@@ -22,7 +22,7 @@ export interface Cached<Verdict> {
 }
 
 interface Range<Verdict> extends Cached<Verdict> {
-  /** Inclusive bounds of the stakes this answer holds for. */
+  /** Inclusive bounds of the stakes for which this answer holds. */
   readonly low: number;
   readonly high: number;
   readonly lifetimeMs: number;
@@ -56,7 +56,7 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
       if (stakes < range.low || stakes > range.high) continue;
       const ageMs = nowMs - range.askedMs;
       if (ageMs >= ageMsMax || ageMs >= range.lifetimeMs) continue;
-      // Map order is age of use: what is used moves to the young end.
+      // Map order is age of use: a used entry moves to the young end.
       this.#entries.delete(key);
       this.#entries.set(key, ranges);
       return range;
@@ -68,7 +68,7 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
     const ownMs = Date.parse(verdict.expires_at) - Date.parse(verdict.evaluated_at);
     const [low, high] = this.#reachOf(verdict, stakes);
     const range = { verdict, askedMs, low, high, lifetimeMs: Math.min(ownMs, this.#ttlMs) };
-    // What overlaps is older and says the same or is outdated: the new answer replaces it.
+    // An overlapping range is older and either agrees or is outdated: the new answer replaces it.
     const others = (this.#entries.get(key) ?? []).filter(
       (other) => other.high < low || other.low > high,
     );
@@ -81,7 +81,7 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
     }
   }
 
-  /** Forgets one key, or everything. */
+  /** Drops one key, or everything. */
   clear(key?: string): void {
     if (key === undefined) this.#entries.clear();
     else this.#entries.delete(key);

@@ -25,7 +25,7 @@ export interface Document {
   readonly value: unknown;
 }
 
-/** The largest reply: a batch of 1,000 verdicts, with room. */
+/** The largest reply: a batch of 1,000 verdicts, with a margin. */
 const REPLY_BYTES_MAX = 4 * 1024 * 1024;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 const PROBLEM_TYPE = /^application\/problem\+json\s*(?:;|$)/i;
@@ -33,7 +33,7 @@ const SECONDS = /^[0-9]{1,9}$/;
 
 export class Transport {
   readonly #base: string;
-  /** For messages: what else stands in an address may be a secret. */
+  /** For messages: the rest of an address may be a secret. */
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: FetchLike;
@@ -57,8 +57,8 @@ export class Transport {
 
   /**
    * Sends JSON text, or nothing. Resolves with any reply that is `application/json`, a 403 with a
-   * verdict included; rejects with TrustRankError for problems, faults of the network, and
-   * lateness.
+   * verdict included.
+   * @throws TrustRankError for problem documents, network faults and timeouts.
    */
   async send(
     method: "GET" | "POST" | "PUT",
@@ -88,12 +88,12 @@ export class Transport {
         headers: { ...this.#headers, ...options.headers },
         ...(body === undefined ? {} : { body }),
         signal: controller.signal,
-        // A redirected verdict is somebody else's verdict.
+        // A redirected verdict comes from another service.
         redirect: "manual",
       };
       return await Promise.race([this.#exchange(this.#base + path, init), interrupted]);
     } catch (thrown) {
-      // Closes what is half read, so that no fault leaves a socket behind.
+      // Closes a half-read body, so that no fault leaves a socket behind.
       controller.abort();
       throw faultOf(thrown, this.#origin);
     } finally {
@@ -114,7 +114,7 @@ export class Transport {
   }
 }
 
-/** The error for a reply whose document is not what the route promises. */
+/** The error for a reply whose document is not that of the route. */
 export function malformed(detail: string, cause?: unknown): TrustRankError {
   return new TrustRankError("malformed_reply", detail, { cause });
 }
@@ -164,7 +164,7 @@ function problemError(response: Response, value: unknown): TrustRankError {
   return error ?? unexpected(response, `status ${status}`);
 }
 
-/** The error that a problem document stands for; undefined when it is none. */
+/** The error of a problem document; undefined when it is none. */
 export function errorOfProblem(
   value: unknown,
   status: number,
@@ -189,7 +189,7 @@ function unexpected(response: Response, detail: string): TrustRankError {
   });
 }
 
-/** `Retry-After` in seconds; its date form needs a shared clock, which is not ours to assume. */
+/** `Retry-After` in seconds; its date form would need a clock shared with the service. */
 function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get("retry-after");
   return text !== null && SECONDS.test(text) ? Number(text) * 1000 : undefined;

@@ -45,7 +45,7 @@ export const RATINGS_SOURCE = "ratings:";
 
 /**
  * Reasons a decision is not clear, in engine code order. At most four are given, by weight
- * (scoring: points of deficit against the reference).
+ * (scoring 3: points of deficit against the reference).
  */
 export const REASON_CODES = [
   "THIN_FILE",

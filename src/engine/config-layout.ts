@@ -105,7 +105,7 @@ const FOLD_MEMBERS: ReadonlySet<ScalarMember> = new Set([
   "shock_residual",
 ]);
 
-/** Throws a RangeError naming the member when a config would break an invariant of the engine. */
+/** @throws RangeError naming the member when a config would break an invariant of the engine. */
 export function assertConfig(config: ScoringConfig): void {
   for (const [name] of SCALARS) {
     if (!Number.isFinite(config[name])) throw new RangeError(`config member ${name} is not finite`);
@@ -158,8 +158,8 @@ function packModel(words: Float64Array, base: number, model: ScoringModel): void
 }
 
 /**
- * Fills the config slot at byte address `slot` of the memory (all but its number). What the fold
- * goes by comes from `fold`: a table is made by one set of constants, whichever weights score it.
+ * Fills the config slot at byte address `slot` of the memory (all but its number). Constants of the
+ * fold come from `fold`: a table is built with one set of constants, whichever weights score it.
  */
 export function packConfig(
   buffer: ArrayBufferLike,

@@ -1,6 +1,6 @@
-// The scoring configuration: everything a fold or a score depends on besides the evidence. It is
-// immutable and content-addressed (`c-` and 16 hex digits of the sha256 of its canonical JSON).
-// The shipped one is data/config/default.json.
+// Scoring configuration: everything a fold or a score depends on besides the evidence. It is
+// immutable and content-addressed (`c-` and 16 hex digits of the sha256 of its canonical JSON). The
+// shipped one is data/config/default.json.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ export interface ScoringConfig {
   name: string;
   /**
    * Whether the service weighs reporters by credibility. It acts where standings are computed and
-   * journaled, not in the fold: the fold knows only what the journal says.
+   * journaled, not in the fold: the fold reads only the journal.
    */
   credibility: boolean;
   base_rate: number;
@@ -93,7 +93,7 @@ export interface ScoringConfig {
 
 const DEFAULT_PATH = fileURLToPath(new URL("../../data/config/default.json", import.meta.url));
 
-/** The configuration the service ships with. */
+/** The configuration that the service ships with. */
 export function defaultConfig(): ScoringConfig {
   return JSON.parse(readFileSync(DEFAULT_PATH, "utf8")) as ScoringConfig;
 }
@@ -111,7 +111,7 @@ export function configDigest(config: ScoringConfig): Buffer {
   return createHash("sha256").update(canonicalJson(config)).digest();
 }
 
-/** The name every verdict carries, from a digest. */
+/** Name of a config on the wire, from its digest. */
 export function configName(digest: Uint8Array): string {
   return `c-${Buffer.from(digest).toString("hex", 0, 8)}`;
 }

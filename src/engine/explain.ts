@@ -55,7 +55,7 @@ function configWords(memory: WebAssembly.Memory, number: number): Float64Array {
   return new Float64Array(memory.buffer, slot + CONFIG_WORDS, CONFIG_WORD_COUNT);
 }
 
-/** Points each part of the score adds against its reference; below zero lowers the score. */
+/** Points that each part of the score adds against its reference; below zero lowers the score. */
 function featurePoints(config: Float64Array, leg: Float64Array): AgentReading["features"] {
   const factor = config[WORD_FACTOR]!;
   const at = WORD_MODEL_CHECK;
@@ -90,7 +90,7 @@ function standingOf(
 ): Standing {
   const header = new Uint32Array(memory.buffer, HEADER_BASE + HEADER_STANDINGS, 1);
   const areStandingsInForce = header[0] !== 0;
-  // Above the flags stands who the record comes from.
+  // The shares of reporter concentration lie above the flags.
   const flags = (row?.getUint32(ROW_FLAGS, true) ?? 0) & ((1 << CONCENTRATION_SHIFT) - 1);
   const isKnown = (flags & FLAG_CREDIBILITY) !== 0;
   const credibility = isKnown ? (row?.getFloat32(ROW_CREDIBILITY, true) ?? 0) : 0;

@@ -1,10 +1,13 @@
-// Puts identifiers into a thread's scratch region as UTF-8. Agent identifiers are ASCII, so the
+// Writes identifiers into a thread's scratch region as UTF-8. Agent identifiers are ASCII, so the
 // plain loop is the path taken; anything else goes through the encoder.
 import { ID_BYTES_MAX } from "../../assembly/layout.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes `id` at `offset` of `bytes`; returns its length in bytes. Throws above 512 bytes. */
+/**
+ * Writes `id` at `offset` of `bytes`; returns its length in bytes.
+ * @throws RangeError when it is longer than 512 bytes.
+ */
 export function writeIdentifier(bytes: Uint8Array, offset: number, id: string): number {
   const length = id.length;
   if (length > ID_BYTES_MAX) throw new RangeError("identifier is longer than 512 bytes");

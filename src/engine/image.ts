@@ -1,6 +1,6 @@
-// The agent table as bytes, for snapshots: which parts of the shared memory are in use, and how to
-// put them back into a new one. Readers' scratch is left out. Only the writer's thread may use it,
-// between two folds.
+// Image of the agent table as bytes, for snapshots: finds the parts of the shared memory in use,
+// and restores them into a new one. Readers' scratch is left out. Only the writer's thread may use
+// it, between two folds.
 import { createHash } from "node:crypto";
 import {
   HEADER_BASE,
@@ -24,7 +24,7 @@ export interface TableImage {
   parts(): Uint8Array[];
   /** Grows an empty memory for `bytes` of parts and gives the views to fill. */
   reserve(bytes: number): Uint8Array[];
-  /** Makes a memory that was filled in vain empty again. */
+  /** Empties a memory that was filled in vain. */
   wipe(): void;
 }
 
@@ -58,8 +58,8 @@ export function tableImage(memory: WebAssembly.Memory): TableImage {
 }
 
 /**
- * Names everything that decides what a replay makes of the same evidence: the compiled module and
- * the config a history begins with. A snapshot taken under another one is not this engine's.
+ * Digest of everything that decides the result of replaying the same evidence: the compiled module
+ * and the config that a history begins with. A snapshot with another digest is not this engine's.
  */
 export function engineDigest(config: ScoringConfig): Buffer {
   return createHash("sha256").update(moduleBytes()).update(configDigest(config)).digest();

@@ -1,4 +1,4 @@
-// The table that outcomes are folded into now, and the fresh one that a re-fold fills beside it.
+// The live table that outcomes are folded into, and the fresh one that a re-fold fills beside it.
 import type { ScoringConfig } from "./config.ts";
 import { createEngineMemory } from "./memory.ts";
 import type { FoldOutcome, Standings } from "./reading.ts";
@@ -9,17 +9,18 @@ export interface UnpublishedTable {
   fold(outcome: FoldOutcome): void;
   applyStandings(standings: Standings): void;
   markKeyRevoked(agent: string, isRevoked: boolean): void;
-  /** Makes this the table that is folded into and read from. */
+  /** Makes this the live table, for the fold and for all readers. */
   publish(): void;
 }
 
 /**
  * The table that outcomes are folded into. A fresh one starts from the same config and the same
- * seed, so that the same log gives the same bytes; readers are told of it when it takes over.
+ * seed, so that the same log gives the same bytes; `notify` announces it to readers when it takes
+ * over.
  */
 export class LiveTable {
   memory: WebAssembly.Memory;
-  /** What the log is folded by, from its first record on, whatever is promoted. */
+  /** Config of the fold, from the first record of the log on, whatever is promoted later. */
   readonly #base: ScoringConfig;
   #config: ScoringConfig;
   readonly #seed: bigint;
@@ -58,7 +59,7 @@ export class LiveTable {
     this.#config = config;
   }
 
-  fresh(tell: (memory: WebAssembly.Memory) => void): UnpublishedTable {
+  fresh(notify: (memory: WebAssembly.Memory) => void): UnpublishedTable {
     const memory = createEngineMemory();
     const base = this.#base;
     const writer = openEngineWriter(memory, base, this.#seed);
@@ -70,12 +71,12 @@ export class LiveTable {
         if (this.#config !== base) writer.installConfig(this.#config, base);
         this.memory = memory;
         this.#writer = writer;
-        if (this.#isAnnounced) tell(memory);
+        if (this.#isAnnounced) notify(memory);
       },
     };
   }
 
-  /** The table as replay left it; later ones are told. */
+  /** The table as replay left it. From here on, later tables are announced to readers. */
   announce(): WebAssembly.Memory {
     this.#isAnnounced = true;
     return this.memory;

@@ -1,5 +1,5 @@
-// The shared linear memory and the module that works on it. Every thread instantiates the same
-// module over the same memory; static data is constant, so a new instance disturbs nothing.
+// Shared linear memory and the module that works on it. Every thread instantiates the same module
+// over the same memory; static data is constant, so a new instance disturbs nothing.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -7,7 +7,7 @@ const INITIAL_PAGES = 128;
 /** 65,536 pages: 4 GiB, declared cheaply and grown by the writer alone. */
 const MAXIMUM_PAGES = 65_536;
 
-/** What the WASM module exports; test/engine/abi.test.ts holds it to this list. */
+/** Exports of the WASM module; test/engine/abi.test.ts holds it to this list. */
 export interface EngineExports {
   initialise(seed: bigint): number;
   beginConfig(): number;
@@ -52,12 +52,18 @@ export function createEngineMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true });
 }
 
-/** The compiled module, as built. Throws when the build is missing. */
+/**
+ * The compiled module, as built.
+ * @throws Error when the build is missing.
+ */
 export function moduleBytes(): Buffer<ArrayBuffer> {
   return readFileSync(MODULE_PATH);
 }
 
-/** Compiles and instantiates the module over `memory`. Throws when the build is missing. */
+/**
+ * Compiles and instantiates the module over `memory`.
+ * @throws Error when the build is missing.
+ */
 export function instantiateEngine(memory: WebAssembly.Memory): EngineExports {
   const module = new WebAssembly.Module(moduleBytes());
   const instance = new WebAssembly.Instance(module, { env: { memory } });

@@ -107,7 +107,7 @@ class WasmReader implements EngineReader {
   #inputsA!: Float64Array;
   #inputsB!: Float64Array;
   readonly #versions = new Map<number, string>();
-  /** The version asked for last; 0 numbers no config. */
+  /** The version of the last look-up; 0 numbers no config. */
   #lastNumber = 0;
   #lastVersion = "";
 
@@ -118,7 +118,7 @@ class WasmReader implements EngineReader {
     this.rebind(memory);
   }
 
-  /** Reads another table from now on: a re-fold makes one. */
+  /** Switches to another table, as a re-fold makes one. */
   rebind(memory: WebAssembly.Memory): void {
     const slot = this.#slot;
     this.#memory = memory;
@@ -157,12 +157,15 @@ class WasmReader implements EngineReader {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, subject);
     const row = this.#exports.check(this.#slot, length, 0, nowMs);
     const reading = readLeg(this.#legA, emptyReading());
-    // A check takes what it looks at; an explanation shows all of the row.
+    // A check copies only the fields it uses; an explanation shows the whole row.
     if (row >= 0) this.#exports.copy(this.#slot, row);
     return explainAgent(this.#memory, this.#slot, row >= 0, reading, nowMs);
   }
 
-  /** Internal scores of `count` rows from `first`, at most 1,024, as a view valid until next. */
+  /**
+   * Internal scores of `count` rows from `first`, at most 1,024, as a view valid until the next
+   * call.
+   */
   scoreRange(first: number, count: number, nowMs: number): Float64Array {
     const wanted = Math.min(count, RANGE_ROWS_MAX);
     const written = this.#exports.scoreRange(this.#slot, first, wanted, nowMs);
@@ -239,11 +242,11 @@ class WasmReader implements EngineReader {
   }
 }
 
-/** Everything one thread can read. */
+/** Every read of one thread. */
 export type TableReader = EngineReader &
   Pick<WasmReader, "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce">;
 
-/** A reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
+/** Opens a reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {
   if (!(slot > WRITER_SLOT && slot < SCRATCH_SLOTS)) throw new RangeError("slot is 1 to 63");
   return new WasmReader(memory, slot);

@@ -1,5 +1,6 @@
-// What the engine answers: plain numbers and indexes into the vocabulary. An EngineReader owns one
-// WASM instance in its thread; `Reading` objects are reused, copy what must outlive the next call.
+// Port of the engine: plain numbers and indexes into the vocabulary. An EngineReader owns one WASM
+// instance in its thread; `Reading` objects are reused, so copy whatever must outlive the next
+// call.
 
 /** One leg: an agent's score for given stakes. All indexes are into contract/vocabulary.ts. */
 export interface Reading {
@@ -41,27 +42,27 @@ export interface Reading {
 export interface LoggedInputs {
   inputs: ArrayLike<number>;
   isKnown: boolean;
-  /** Which model: that of the handshake, or that of check and verify. */
+  /** Which model: true for that of the handshake, false for that of check and verify. */
   isHandshake: boolean;
   stakes: number;
 }
 
 /** Synchronous reads over the shared agent table. One per thread; not re-entrant. */
 export interface EngineReader {
-  /** One agent, subject track (check, verify). */
+  /** Scores one agent on the subject track (check, verify). `nowMs` is epoch ms. */
   check(subject: string, stakes: number, nowMs: number): Reading;
-  /** Both legs: [0] a_to_b scores the counterparty, [1] b_to_a scores the initiator. */
+  /** Scores both legs: [0] a_to_b scores the counterparty, [1] b_to_a scores the initiator. */
   handshake(
     initiator: string,
     counterparty: string,
     stakes: number,
     nowMs: number,
   ): readonly [Reading, Reading];
-  /** Everything known of one agent, for `GET /v1/agents/{id}`. */
+  /** All fields of one agent, for `GET /v1/agents/{id}`. */
   explain(subject: string, nowMs: number): AgentReading;
   /**
-   * What the last check, or a leg of the last handshake (0: a_to_b, 1: b_to_a), was scored from:
-   * words LEG_INPUTS on. A live view: copy what must outlive the next call.
+   * Inputs of the last check, or of a leg of the last handshake (0: a_to_b, 1: b_to_a): words
+   * LEG_INPUTS on. A live view: copy whatever must outlive the next call.
    */
   legInputs(leg: 0 | 1): Float64Array;
   /** Judges logged inputs again. Undefined when no config of that name is held any more. */
@@ -92,7 +93,7 @@ export interface AgentReading extends Reading {
   cluster: number;
   /** Whether credibility counts in the fold. */
   areStandingsInForce: boolean;
-  /** What the fold multiplies a signed report's weight with, 0 to 1. */
+  /** Factor of the fold on a signed report's weight, 0 to 1. */
   reporterWeight: number;
   /** One entry per scorecard feature: points below zero lower the score. */
   features: { name: string; value: number; points: number }[];
@@ -112,7 +113,7 @@ export interface FoldOutcome {
   settledAtMs: number;
 }
 
-/** What a batch of credibility says of one agent. */
+/** Result of one credibility batch for one agent. */
 export interface AgentStanding {
   agent: string;
   /** FLAG_* within STANDING_FLAGS; other bits are left as they are. */
@@ -123,7 +124,7 @@ export interface AgentStanding {
   cluster: number;
 }
 
-/** One part of a batch, as it is journaled and applied. */
+/** One part of a credibility batch, as it is journaled and applied. */
 export interface Standings {
   /** False: every reporter counts fully, whatever its standing. */
   isInForce: boolean;
@@ -136,6 +137,8 @@ export interface Standings {
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
   applyStandings(standings: Standings): void;
-  /** The agent's newest key was revoked, or followed by another: refused until it is. */
+  /**
+   * Marks that the agent's newest key was revoked, or that a good one followed: refused until then.
+   */
   markKeyRevoked(agent: string, isRevoked: boolean): void;
 }

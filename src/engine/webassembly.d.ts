@@ -1,5 +1,5 @@
-// The part of the WebAssembly JavaScript API that the engine uses. TypeScript keeps it in the DOM
-// library, whose other globals must not be in scope of server code.
+// Declares the part of the WebAssembly JavaScript API that the engine uses. TypeScript keeps it in
+// the DOM library, whose other globals must not be in scope of server code.
 declare namespace WebAssembly {
   interface MemoryDescriptor {
     initial: number;

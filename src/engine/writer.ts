@@ -1,4 +1,4 @@
-// The single writer of the agent table. Lives in the ledger thread (or in-process for imports and
+// Single writer of the agent table. Lives in the ledger thread (or in-process for imports and
 // tests); two writers over one memory would corrupt it.
 import assert from "node:assert/strict";
 import {
@@ -111,11 +111,11 @@ class WasmWriter implements EngineWriter {
   }
 }
 
-/** Everything the one writer can do. */
+/** All operations of the one writer. */
 export interface TableWriter extends EngineWriter {
   /**
-   * Makes `config` active for every thread's next read; returns its number. `fold` gives what the
-   * fold goes by, where a table must go on as it was made.
+   * Makes `config` active for every thread's next read; returns its number. `fold` gives the
+   * constants of the fold, where a table must go on as it was built.
    */
   installConfig(config: ScoringConfig, fold?: ScoringConfig): number;
   tableBytes(): TableBytes;

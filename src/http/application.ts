@@ -1,6 +1,6 @@
-// The application behind the port: admits a request (route, key, scope, rate, deadline), answers
-// it, turns every fault into a problem and counts the reply. Guards run in this order for every
-// route; handlers hold no copy of it.
+// HTTP application behind the server port: admits a request (route, key, scope, rate, deadline),
+// answers it, turns every fault into a problem and counts the reply. Guards run in this order for
+// every route; handlers hold no copy of it.
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { DurationEstimate } from "./duration-estimate.ts";
@@ -81,7 +81,7 @@ export class Application implements HttpApplication {
     this.#logger.error("adapter failure", { error: describeError(error) });
   }
 
-  /** Routes, then who asks, then what they may, then whether it can be done now. */
+  /** Guards in order: route, authentication, authorisation, rate limit, deadline. */
   #guard(exchange: Exchange): void {
     const { head } = exchange;
     const match = this.#table.match(head.path);
@@ -121,16 +121,16 @@ export class Application implements HttpApplication {
   }
 
   #limit(exchange: Exchange, rateClass: NonNullable<Route["rateClass"]>): void {
-    const standing = this.#limiter.take(exchange.principal, rateClass, 1);
-    if (standing === undefined) return;
-    const { headers, retryAfterSec } = standing;
+    const rateStatus = this.#limiter.take(exchange.principal, rateClass, 1);
+    if (rateStatus === undefined) return;
+    const { headers, retryAfterSec } = rateStatus;
     exchange.extraHeaders = headers;
     if (retryAfterSec === undefined) return;
     exchange.extraHeaders = [...headers, "Retry-After", String(retryAfterSec)];
     throw new ServiceFault("rate_limited", `the key's limit for \`${rateClass}\` is used up`);
   }
 
-  /** Deadlines: the route's own, shortened by `X-Deadline-Ms`; refused now if it looks hopeless. */
+  /** Deadline of the route, shortened by `X-Deadline-Ms`; refuses now if it cannot be met. */
   #startClock(exchange: Exchange, route: Route): void {
     exchange.startedMs = this.#monotonic();
     if (!route.isSynchronous) {
@@ -171,7 +171,7 @@ export class Application implements HttpApplication {
     const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      // Made only when it is late: an error remembers its stack, which costs more than an answer.
+      // Made only when it is late: an error captures its stack, which costs more than an answer.
       const refuse = () => reject(new ServiceFault("deadline_exceeded", LATE_DETAIL));
       timer = setTimeout(refuse, waitMs);
     });
@@ -188,11 +188,11 @@ export class Application implements HttpApplication {
     return this.#finish(exchange, reply);
   }
 
-  /** Faults say what they are; anything else is `internal`, told to the log and not the client. */
+  /** Problem of a fault; any other error is `internal`, with its details in the log only. */
   #problem(exchange: Exchange, thrown: unknown): Reply {
     const { path } = exchange.head;
     if (thrown instanceof ServiceFault) {
-      this.services.denials?.note(exchange, thrown.code);
+      this.services.refusals?.note(exchange, thrown.code);
       return faultReply(thrown, path, exchange.requestId);
     }
     this.#logger.error("request failed", {

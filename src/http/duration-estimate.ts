@@ -1,6 +1,6 @@
-// How long a route's asynchronous answers take lately, to refuse a deadline that cannot be met
-// before doing the work. It forgets a little with each refusal, so a slow hour cannot lock callers
-// out: with nothing admitted there would be nothing to learn from.
+// Estimate of the duration of a route's asynchronous answers, to refuse a deadline that cannot be
+// met before doing the work. It decays a little with each refusal, so a slow hour cannot lock
+// callers out: with nothing admitted there would be nothing to learn from.
 
 const WEIGHT = 0.1;
 const FORGETTING = 0.9;

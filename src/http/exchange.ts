@@ -1,5 +1,5 @@
-// One request on its way through the room: what was admitted, on whose behalf, and how its reply is
-// finished. Handlers read from it; only application.ts makes it.
+// One request in progress: its admission, its principal, and the completion of its reply. Handlers
+// read from it; only application.ts makes it.
 import type { CallContext } from "../bureau/bureau.ts";
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
 import type { Principal } from "../contract/messages.ts";
@@ -10,7 +10,7 @@ import { bodyReply, documentReply } from "./codec/reply.ts";
 import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { Services } from "./services.ts";
 
-/** Stands for nobody on routes that need no key. */
+/** Principal on routes that need no key. */
 const ANONYMOUS: Principal = {
   keyId: "",
   tenant: "",
@@ -40,9 +40,9 @@ export class Exchange implements Admission {
   /** True once the answer had to be waited for. */
   isDelayed = false;
   refusal: Reply | undefined = undefined;
-  /** Extra header lines of the reply: rate standing, timing. */
+  /** Extra header lines of the reply: rate status, timing. */
   extraHeaders: readonly string[] | undefined = undefined;
-  /** Monotonic ms at admission; 0 when nobody asked for time. */
+  /** Monotonic ms at admission; 0 when no clock was started. */
   startedMs = 0;
   /** Longest the answer may take, measured from `startedMs`. */
   deadlineMs = Number.POSITIVE_INFINITY;
@@ -62,7 +62,7 @@ export class Exchange implements Admission {
     this.#peer = peer;
   }
 
-  /** Where the request came from, as the server knows it; empty when nobody can say any more. */
+  /** Origin of the request, as known to the server; empty when it is no longer known. */
   peerAddress(): string {
     return this.head.peerAddress ?? this.#peer?.address() ?? "";
   }
@@ -82,17 +82,20 @@ export class Exchange implements Admission {
     return format === "json" ? parseJson(this.body) : parseMsgpack(this.body);
   }
 
-  /** The body through a parser of plain JSON, which may decline; not asked for other formats. */
+  /** The body through a parser of plain JSON, which may decline; not called for other formats. */
   plainJson<Value>(parse: (bytes: Buffer) => Value | undefined): Value | undefined {
     return bodyFormat(this.head.contentType) === "json" ? parse(this.body) : undefined;
   }
 
-  /** What the bureau is told about the caller; a fresh object, safe to keep. */
+  /** Context of the call for the bureau; a fresh object, safe to keep. */
   call(): CallContext {
     return { requestId: this.requestId, principal: this.principal };
   }
 
-  /** The path parameter, percent-decoded, or ServiceFault `invalid_parameter`. */
+  /**
+   * The path parameter, percent-decoded.
+   * @throws ServiceFault `invalid_parameter`.
+   */
   decodedParameter(): string {
     if (!this.parameter.includes("%")) return this.parameter;
     try {

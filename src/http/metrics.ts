@@ -1,4 +1,4 @@
-// Counters of the HTTP room and their Prometheus text. Recording is one array or member increment,
+// Counters of the HTTP layer and their Prometheus text. Recording is one array or member increment,
 // no clock and no allocation: it happens on every request. Everything else is done on scrape, and
 // there over all threads that serve.
 import type { Decision, Verdict } from "../contract/vocabulary.ts";
@@ -7,16 +7,16 @@ import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 const STATUS_FIRST = 100;
 const STATUS_COUNT = 500;
 
-/** What the composition root knows and a scrape wants; gauges become `trustrank_<name>`. */
-export interface Vitals {
+/** Health figures of the service for a scrape; gauges become `trustrank_<name>`. */
+export interface HealthFigures {
   configVersion: string;
   agents: number;
   gauges?: Readonly<Record<string, number>>;
 }
 
-/** What one thread has counted, as data that may cross to the thread that is asked for it. */
+/** Counts of one thread, as data that may cross to the thread that renders them. */
 export interface MetricCounts {
-  /** Place in the table of routes and statuses, count; only those that are not 0. */
+  /** Index into the table of routes and statuses, count; only those that are not 0. */
   requests: [number, number][];
   verdicts: Record<Verdict, number>;
   checks: Record<Decision, number>;
@@ -36,7 +36,7 @@ export class Metrics {
   readonly routeNames: readonly string[];
   readonly #requests: Float64Array;
 
-  /** `routeNames` in order of their index; requests that match none are counted under the last. */
+  /** `routeNames` in order of their index; unmatched requests are counted under the last. */
   constructor(routeNames: readonly string[]) {
     this.routeNames = routeNames;
     this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
@@ -59,7 +59,7 @@ export class Metrics {
 export function renderMetrics(
   routeNames: readonly string[],
   threads: readonly MetricCounts[],
-  vitals: Vitals | undefined,
+  health: HealthFigures | undefined,
 ): string {
   const sum = (pick: (counts: MetricCounts) => number) =>
     threads.reduce((total, counts) => total + pick(counts), 0);
@@ -90,18 +90,18 @@ export function renderMetrics(
       sum((each) => each.pending),
     ),
   );
-  if (vitals !== undefined) {
-    lines.push(...single("agents", "gauge", vitals.agents));
+  if (health !== undefined) {
+    lines.push(...single("agents", "gauge", health.agents));
     lines.push("# TYPE trustrank_config_info gauge");
-    lines.push(`trustrank_config_info{version="${escapeLabel(vitals.configVersion)}"} 1`);
-    for (const [name, value] of Object.entries(vitals.gauges ?? {})) {
+    lines.push(`trustrank_config_info{version="${escapeLabel(health.configVersion)}"} 1`);
+    for (const [name, value] of Object.entries(health.gauges ?? {})) {
       lines.push(...single(name, "gauge", value));
     }
   }
   return `${lines.join("\n")}\n`;
 }
 
-/** Requests by route and status, and by thread: how evenly connections are dealt out. */
+/** Requests by route and status, and by thread: how evenly connections are distributed. */
 function requestLines(routeNames: readonly string[], threads: readonly MetricCounts[]): string[] {
   const totals = new Map<number, number>();
   const byThread = threads.map(({ requests }) => {

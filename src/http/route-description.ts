@@ -1,12 +1,12 @@
-// The description of a route as data, which the matcher, the guards, the metrics and the OpenAPI
-// document all read. Apart from its handler, so that none of them depends on a request.
+// Description of a route as data, read by the matcher, the guards, the metrics and the OpenAPI
+// document. Apart from its handler, so that none of them depends on a request.
 import type { Scope } from "../contract/vocabulary.ts";
 import type { RateClass } from "./access/rate-limits.ts";
 
 /** `none`: open to all. `key`: any valid key. Else the scope the key must hold (or `admin`). */
 export type Access = Scope | "none" | "key";
 
-/** A route without its handler: everything that can be written down. */
+/** A route without its handler: everything that is data. */
 export interface RouteDescription {
   /** Operation id and metrics label. */
   readonly name: string;
@@ -20,15 +20,15 @@ export interface RouteDescription {
   readonly access: Access;
   readonly rateClass?: RateClass;
   readonly body?: RouteBody;
-  /** Query parameters by name, with what they mean. Asynchronous or `GET` routes only. */
+  /** Query parameters by name, with their meaning. Asynchronous or `GET` routes only. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Status -> what it carries. Problems are common to all routes and not listed. */
+  /** Status -> its content. Problems are common to all routes and not listed. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Answered in the callback that completed the body; holds for all reads of scores. */
   readonly isSynchronous: boolean;
   /** True where `Accept` is not negotiated: probes and scrapers send all sorts. */
   readonly isFixedFormat?: boolean;
-  /** Longest an asynchronous answer may take before it is `deadline_exceeded`. */
+  /** Longest time of an asynchronous answer, milliseconds; after it `deadline_exceeded`. */
   readonly deadlineMs?: number;
 }
 

@@ -1,5 +1,5 @@
-// What a route is: data that the matcher, the guards, the metrics and the OpenAPI document all
-// read. A handler turns an Exchange into a Reply and throws ServiceFault when it cannot.
+// Routes and their matching: data read by the matcher, the guards, the metrics and the OpenAPI
+// document, with a handler that turns an Exchange into a Reply or throws ServiceFault.
 import type { Exchange } from "./exchange.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { Reply } from "./server/port.ts";

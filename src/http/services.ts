@@ -1,4 +1,4 @@
-// What the HTTP room is given by the composition root, and what its handlers may use of it.
+// Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
@@ -7,7 +7,7 @@ import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
-import type { Metrics, Vitals } from "./metrics.ts";
+import type { Metrics, HealthFigures } from "./metrics.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
 import type { RouteDescription } from "./route-description.ts";
@@ -15,27 +15,28 @@ import type { ThreadCounts } from "./thread-counts.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
-/** Where the room reports what a client must not see. */
+/** Log for details that a client must not see. */
 export interface HttpLogger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
+/** Readiness for `/readyz`. */
 export interface HealthProbe {
-  /** `warnings` need an operator, and keep nothing from being served. */
+  /** Readiness of the service; `warnings` need an operator but do not prevent serving. */
   isReady(): { ready: boolean; reasons: string[]; warnings?: string[] };
 }
 
-/** Where large verify batches are scored; without one they are scored in place. */
+/** Scorer of large verify batches on other threads; without one they are scored in place. */
 export interface BatchScorer {
-  /** Bodies of at least this many bytes are worth the hop. */
+  /** Bodies of at least this many bytes are sent to it. */
   readonly bytesMin: number;
   /** Rejects with ServiceFault, `overloaded` when too many wait. */
   score(task: VerifyBatchTask): Promise<VerifyBatchResult>;
 }
 
-/** Everything the HTTP room needs from the rest of the service. */
+/** Dependencies of the HTTP layer on the rest of the service. */
 export interface HttpDependencies {
   bureau: Bureau;
   keyring: Keyring;
@@ -45,31 +46,33 @@ export interface HttpDependencies {
   logger: HttpLogger;
   health: HealthProbe;
   version: string;
-  /** Numbers for `/metrics` that only the composition root knows. */
-  vitals?: () => Vitals;
-  /** Milliseconds that never go back, for deadlines and `Server-Timing`. */
+  /** Health figures for `/metrics`, known to the composition root. */
+  healthFigures?: () => HealthFigures;
+  /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
+  /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
-  /** Where several threads keep one count of a limit; else each keeps its own. */
+  /** Buckets shared by several threads; without them this thread has its own. */
   rateBuckets?: RateBuckets;
-  /** Another application's meter, to count into. */
+  /** Meter of another application, to count into. */
   usage?: UsageMeter;
-  /** What all threads that serve have counted, in their order; without it this one is alone. */
+  /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
-  scorer?: BatchScorer;
+  /** Scorer of large batches; without it they are scored in place. */
+  scorer?: BatchScorer | undefined;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
-  /** Reporters' credibility; without it its routes answer `not_found`. */
+  /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
-  /** Reporters' keys and signatures; without it their routes answer `not_found`. */
+  /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
-  /** Told of refused authorisations, for the audit trail. */
-  denials?: RefusalCounts;
-  /** The evidence vault, where there is one. */
+  /** Receives refused authorisations, for the audit trail. */
+  refusals?: RefusalCounts;
+  /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }
 
-/** What handlers may use. */
+/** Services for handlers. */
 export interface Services extends HttpDependencies {
   readonly metrics: Metrics;
   readonly usage: UsageMeter;

@@ -1,6 +1,6 @@
-// The room's entry point: one call that puts the application on a port, on the native server where
-// its binary is known and loads, else on node:http, saying so once. Where several threads serve, it
-// also answers what the others hand on, and tells what this one has counted.
+// Starts the application on a port: on the native server where its binary is known and loads, else
+// on node:http, with one log entry about it. Where several threads serve, it also answers requests
+// relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
@@ -16,16 +16,16 @@ export type Adapter = "auto" | "uws" | "node";
 
 export interface HttpServerOptions extends HttpDependencies, ListenOptions {
   adapter: Adapter;
-  /** Another table than the service's own; for threads that hand some routes on. */
+  /** Route table other than the service's own; for threads that relay some routes. */
   routes?: readonly Route[];
 }
 
 export interface RunningServer extends HttpServer {
-  /** What this thread has counted so far. */
+  /** Counts of this thread so far. */
   counts(): ThreadCounts;
   /**
-   * Answers a request that another thread received. That thread has taken what its rate limit
-   * wants, and counts it; who asks and what they may is asked again. Never rejects.
+   * Answers a request that another thread received. That thread has charged its rate limit and
+   * counts it; authentication and authorisation are checked again. Never rejects.
    */
   relay(head: RequestHead, body: Buffer): Promise<Reply>;
 }

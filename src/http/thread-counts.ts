@@ -1,4 +1,4 @@
-// What a thread that serves has counted, for the thread that is asked for the whole.
+// Counts of one serving thread, for the thread that reports the whole.
 import type { MetricCounts, Metrics } from "./metrics.ts";
 import type { UsageAccount, UsageMeter } from "./access/usage.ts";
 
@@ -6,11 +6,11 @@ import type { UsageAccount, UsageMeter } from "./access/usage.ts";
 export interface ThreadCounts {
   metrics: MetricCounts;
   usage: UsageAccount[];
-  /** Added to those of the same name that the composition root tells (`Vitals`). */
+  /** Added to the health figures of the same name. */
   gauges?: Readonly<Record<string, number>>;
 }
 
-/** What a thread counts with. */
+/** Counters of a thread. */
 interface Counters {
   readonly metrics: Metrics;
   readonly usage: UsageMeter;

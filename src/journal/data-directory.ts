@@ -1,6 +1,6 @@
-// The data directory: where everything lies, who owns it, and how a command finds the server that
-// does. One process at a time: an abstract Unix socket (released by the kernel on kill -9) and an
-// owner file with a rising epoch, because such sockets are per network namespace.
+// Data directory: its paths, its owner, and the address of the server that runs on it. One process
+// at a time: an abstract Unix socket (released by the kernel on kill -9) and an owner file with a
+// rising epoch, because such sockets are per network namespace.
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -32,7 +32,7 @@ export function dataPaths(root: string): DataPaths {
   };
 }
 
-/** Another process owns the directory. `pid` is 0 when it cannot be told. */
+/** Another process owns the directory. `pid` is 0 when it is unknown. */
 export class DataDirectoryInUse extends Error {
   readonly pid: number;
 
@@ -49,14 +49,14 @@ export interface DataDirectoryClaim {
   readonly paths: DataPaths;
   /** Rises with every owner; segment headers carry it. */
   readonly epoch: number;
-  /** Gives the directory up once every claim of this process is released. */
+  /** Releases the directory once every claim of this process is released. */
   release(): Promise<void>;
 }
 
 interface Owner {
   pid: number;
   epoch: number;
-  /** Start of that process as the kernel counts it, so that a reused pid is not mistaken. */
+  /** Start time of that process as the kernel counts it, so that a reused pid is not mistaken. */
   startedAt: string;
 }
 

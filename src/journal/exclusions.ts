@@ -1,4 +1,4 @@
-// Which outcomes count for nothing because the key that signed them was revoked as compromised. A
+// Outcomes excluded from the fold because the key that signed them was revoked as compromised. A
 // rule over the whole log, in order or not: an outcome is excluded when its key's revocation stands
 // anywhere in the journal and it was recorded at or after the time the revocation names.
 import { outcomeProofBytes, outcomeRecordedAtMs } from "./outcome.ts";
@@ -15,7 +15,7 @@ export class Exclusions {
   readonly #since = new Map<string, number>();
 
   /**
-   * Takes an event of the reporters' registry (a record of kind `key`).
+   * Folds an event of the reporters' registry (a record of kind `key`).
    * @returns whether outcomes that counted before may not count any more.
    */
   apply(payload: Buffer): boolean {

@@ -1,7 +1,7 @@
-// The ways the journal can fail, as types. The ledger never calls exit: whoever composes the
-// process maps `exitCode` (65 damaged evidence, 70 a sync that failed) to the end of the process.
+// Failures of the journal, as types. The ledger never calls exit: the composition root maps
+// `exitCode` (65 damaged evidence, 70 a sync that failed) to the end of the process.
 
-/** Where verification stopped, for a person to read. */
+/** Place where verification stopped, for a person to read. */
 export interface JournalDamage {
   /** File name inside the journal directory. */
   readonly segment: string;
@@ -29,7 +29,7 @@ export class JournalDamaged extends Error {
 }
 
 /**
- * A write or sync failed in a way after which nobody knows what is on disk. The descriptor is
+ * A write or sync failed in a way that leaves the content of the disk unknown. The descriptor is
  * never used again: the kernel may have dropped the dirty pages, so a second sync that succeeds
  * would prove nothing.
  */

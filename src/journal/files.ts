@@ -1,21 +1,24 @@
-// Every touch of the disk by the journal goes through this small interface, so that tests can put
-// a faulty or simulated file system under the real code. The default is node:fs, synchronous: the
-// journal has its own thread and must know when a sync returned.
+// File layer of the journal: every access to the disk goes through this small interface, so that
+// tests can put a faulty or simulated file system under the real code. The default is node:fs,
+// synchronous: the journal has its own thread and must know when a sync returned.
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** Synchronous file operations. Every call throws a NodeJS.ErrnoException-shaped error. */
+/**
+ * Synchronous file operations.
+ * @throws an error of the shape of NodeJS.ErrnoException, from every call that fails.
+ */
 export interface FileLayer {
   /** Names in a directory, unsorted. */
   list(directory: string): string[];
-  /** Makes a directory and what is missing above it (0700), durably. */
+  /** Makes a directory and its missing parents (0700), durably. */
   makeDirectory(directory: string): void;
   /** `create` fails when the file exists: evidence is never overwritten. */
   open(path: string, mode: "read" | "write" | "create"): number;
   close(descriptor: number): void;
   /** Size in bytes. */
   size(descriptor: number): number;
-  /** Reads up to `length` bytes at `position`; returns how many were read. */
+  /** Reads up to `length` bytes at `position`; returns the number of bytes read. */
   read(
     descriptor: number,
     target: Uint8Array,
@@ -23,7 +26,7 @@ export interface FileLayer {
     length: number,
     position: number,
   ): number;
-  /** Writes at `position`; returns how many bytes were taken, which may be fewer than given. */
+  /** Writes at `position`; returns the number of bytes taken, which may be fewer than given. */
   write(descriptor: number, parts: readonly Uint8Array[], position: number): number;
   truncate(descriptor: number, length: number): void;
   /** fdatasync: data and size are on disk when it returns. */
@@ -44,7 +47,7 @@ export const nodeFiles: FileLayer = {
   makeDirectory: (directory) => {
     const made = fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
     if (made === undefined) return;
-    // A synced file in a directory whose own entry was lost is lost too.
+    // A synced file is lost if its directory's own entry was lost.
     const top = dirname(resolve(made));
     let parent = resolve(directory);
     do {
@@ -83,8 +86,9 @@ export function errnoOf(cause: unknown): string {
 }
 
 /**
- * Writes all parts at `position`, going on after short writes.
- * @returns bytes written. Throws what the layer throws; ENOSPC when it takes nothing.
+ * Writes all parts at `position`, continuing after short writes.
+ * @returns bytes written.
+ * @throws the layer's error when a write fails; ENOSPC when it takes no bytes.
  */
 export function writeFully(
   files: FileLayer,

@@ -1,10 +1,10 @@
-// The bytes of the evidence journal: segment header, frame, commit and gap. Knows layouts and
-// checksums only; no files, no policy. All integers are little-endian; an lsn (log sequence
-// number) counts records from 1 without holes and is the `position` of a receipt.
+// Byte format of the evidence journal: segment header, frame, commit and gap. Knows layouts and
+// checksums only; no files, no policy. All integers are little-endian; an lsn (log sequence number)
+// counts records from 1 without holes and is the `position` of a receipt.
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** What a frame holds. Numbers are on disk for ever: add, never renumber. */
+/** Kinds of frames. Numbers are on disk for ever: add, never renumber. */
 export const FRAME_KINDS = {
   outcome: 1,
   commit: 2,
@@ -16,7 +16,7 @@ export const FRAME_KINDS = {
   snapshot: 8,
   standings: 9,
 } as const;
-/** The highest of them: whatever is above is damage. */
+/** The highest kind; a number above it is damage. */
 export const FRAME_KIND_MAX = 9;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
@@ -26,7 +26,7 @@ export const JOURNAL_VERSION = 1;
 
 /*
  * Segment header, 128 bytes. The previous chain is last, so that a batch's chain is one hash over
- * contiguous bytes: whatever 32 bytes stand right before a batch are the chain it continues.
+ * contiguous bytes: the 32 bytes right before a batch are always the chain it continues.
  *
  *   0               8       12      16                      32              40
  *   +---------------+-------+-------+-----------------------+---------------+
@@ -78,8 +78,8 @@ const COMMIT_SIGNATURE_AT = 4;
 const COMMIT_CHAIN_AT = 68;
 
 /*
- * Gap payload, 120 bytes; written only by repair. It says which positions were lost and with
- * which chain the log goes on, signed so that nobody else can cut a hole.
+ * Gap payload, 120 bytes; written only by repair. It names the lost positions and the chain with
+ * which the log goes on, and is signed, so that only the key's holder can cut a hole.
  *
  *   0               8               16              24                      88         120
  *   +---------------+---------------+---------------+-----------------------+----------+
@@ -87,7 +87,7 @@ const COMMIT_CHAIN_AT = 68;
  *   +---------------+---------------+---------------+-----------------------+----------+
  *
  * The signature is over prev chain || first || last || bytes || resume chain. First = last + 1
- * says that no position was lost, only the chain is resumed.
+ * means that no position was lost, only the chain is resumed.
  */
 export const GAP_BYTES = 120;
 const GAP_SIGNATURE_AT = 24;
@@ -174,7 +174,7 @@ export function openFrame(bytes: Buffer, at: number, kind: number, payloadBytes:
   bytes[at + FRAME_KIND_AT] = kind;
 }
 
-/** Gives an opened frame its position and time, and seals it with the checksum. */
+/** Sets an opened frame's position and time, and seals it with the checksum. */
 export function sealFrame(bytes: Buffer, at: number, lsn: number, timeUs: number): void {
   writeUint64(bytes, at + FRAME_LSN_AT, lsn);
   writeUint64(bytes, at + FRAME_TIME_AT, timeUs);
@@ -242,7 +242,7 @@ export interface GapFields {
   bytesLost: number;
 }
 
-/** The bytes a gap's signature covers. */
+/** The bytes that a gap's signature covers. */
 export function gapStatement(previous: Uint8Array, gap: GapFields, resume: Uint8Array): Buffer {
   const fields = Buffer.alloc(GAP_SIGNATURE_AT);
   writeUint64(fields, 0, gap.firstLost);

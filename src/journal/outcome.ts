@@ -1,5 +1,5 @@
-// One outcome as journal payload: a fixed head, the strings, the exact received bytes. The fold
-// and the replay guard read single fields without decoding the rest.
+// Journal payload of one outcome: a fixed head, the strings, the exact received bytes. The fold and
+// the replay guard read single fields without decoding the rest.
 import assert from "node:assert/strict";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./format.ts";
@@ -68,7 +68,8 @@ export function outcomeFrameBytesMax(record: OutcomeRecord): number {
 export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: number): number {
   const head = at + FRAME_BYTES;
   let end = head + OUTCOME_HEAD_BYTES;
-  // In the order of STRINGS; spelled out, for a member looked up by name costs more than its text.
+  // In the order of STRINGS; spelled out, because a member looked up by name costs more than its
+  // text.
   end += writeText(bytes, head, 0, end, record.subject);
   end += writeText(bytes, head, 1, end, record.reporter);
   end += writeText(bytes, head, IDEMPOTENCY_KEY, end, record.idempotencyKey);
@@ -105,7 +106,7 @@ function writeText(bytes: Buffer, head: number, index: number, at: number, text:
   return length;
 }
 
-/** Nearly all of it is short and ASCII, and quicker written here than in native code. */
+/** Nearly all text is short and ASCII, and quicker written here than in native code. */
 function writeUtf8(bytes: Buffer, at: number, text: string): number {
   const { length } = text;
   for (let index = 0; index < length; index++) {
@@ -116,7 +117,10 @@ function writeUtf8(bytes: Buffer, at: number, text: string): number {
   return length;
 }
 
-/** What the fold needs of an outcome; the object is reused by `decodeFold`, copy what outlives. */
+/**
+ * Fields of an outcome that the fold reads. `decodeFold` reuses the object: copy whatever must
+ * outlive the next call.
+ */
 export interface FoldedOutcome {
   subject: string;
   reporter: string;
@@ -157,7 +161,7 @@ export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): bo
   return true;
 }
 
-/** When the outcome frame at `at` was recorded, epoch ms. */
+/** Recording time of the outcome frame at `at`, epoch ms. */
 export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
   return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
 }
@@ -185,9 +189,10 @@ export function outcomeReplayParts(
 }
 
 /*
- * What was said, as the bureau has read it: not the bytes it came in, which differ by encoding, and
- * by route (a batch keeps no body of its rows). Made of the frame alone, so that a replay finds the
- * same. The time of settlement is part of it where the sender named one; an import may shift it.
+ * Content of the outcome as the bureau parsed it, for comparison: not the received bytes, which
+ * differ by encoding, and by route (a batch keeps no body of its rows). Made of the frame alone, so
+ * that a replay finds the same. The time of settlement is part of it where the sender named one; an
+ * import may shift it.
  */
 const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
 const IMPORTED = SIGNATURES.indexOf("bureau");
@@ -202,20 +207,20 @@ function memberBytes(bytes: Buffer, head: number): Buffer {
   // Minus zero is zero.
   members.writeDoubleLE(bytes.readDoubleLE(head + STAKES_AT) + 0, 2);
   const isImported = bytes[head + 3] === IMPORTED;
-  members.writeDoubleLE(isImported ? UNTOLD : toldTime(bytes, head, flags), 10);
+  members.writeDoubleLE(isImported ? NO_TIME : namedTime(bytes, head, flags), 10);
   bytes.copy(members, 18, head + LENGTHS_AT, head + PROOF_LENGTH_AT);
   bytes.copy(members, MEMBERS_FIXED, from, stringsEnd);
   return members;
 }
 
 /** No time of settlement was named. */
-const UNTOLD = -1;
+const NO_TIME = -1;
 
-function toldTime(bytes: Buffer, head: number, flags: number): number {
+function namedTime(bytes: Buffer, head: number, flags: number): number {
   const settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
-  const isTold =
+  const isNamed =
     (flags & FLAG_TIME_GIVEN) !== 0 || settledAtMs !== bytes.readDoubleLE(head + RECORDED_AT);
-  return isTold ? settledAtMs : UNTOLD;
+  return isNamed ? settledAtMs : NO_TIME;
 }
 
 /** The reporter's proof in the outcome frame at `at`, a view; undefined without one. */
@@ -235,7 +240,7 @@ export function outcomeBody(bytes: Buffer, at: number): Buffer {
   return bytes.subarray(from, head + frameLength(bytes, at));
 }
 
-/** Where the string of this index begins; behind the last one for their number. */
+/** Offset of the string of this index; for an index past the last, the end of the strings. */
 function stringAt(bytes: Buffer, head: number, index: number): number {
   let at = head + OUTCOME_HEAD_BYTES;
   for (let each = 0; each < index; each++) at += bytes.readUInt16LE(head + LENGTHS_AT + each * 2);
@@ -247,7 +252,10 @@ function stringEnds(bytes: Buffer, head: number): number[] {
   return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
 }
 
-/** The whole record at `at`; the body is copied. Throws when the version is not known. */
+/**
+ * The whole record at `at`; the body is copied.
+ * @throws Error when the version is unknown.
+ */
 export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const head = at + FRAME_BYTES;
   if (bytes[head] !== OUTCOME_VERSION) {

@@ -1,5 +1,5 @@
-// Single frames of the journal by their place on disk: for what a start must read again without
-// walking through all the outcomes in between.
+// Reads single frames of the journal by their place on disk, so that a start can read them again
+// without walking through all the outcomes in between.
 import type { FileLayer } from "./files.ts";
 import { JournalDamaged } from "./faults.ts";
 import {
@@ -16,15 +16,15 @@ export interface FramePlace {
   readonly offset: number;
 }
 
-/** Read ahead: neighbours in the journal cost one call. */
+/** Bytes read ahead: neighbours in the journal cost one call. */
 const WINDOW_BYTES = 256 * 1024;
-/** For one frame alone; a larger one is read again as a whole. */
+/** Bytes read for one frame alone; a larger one is read again as a whole. */
 const WINDOW_BYTES_ALONE = 16 * 1024;
 
 /**
  * Visits the frames at `places`, in their order, each as a buffer, the frame's offset in it, and
- * its place. What a visit is shown lasts until the next.
- * @throws JournalDamaged when a frame is not there or its checksum does not hold.
+ * its place. The buffer is valid until the next visit.
+ * @throws JournalDamaged when a frame is missing or its checksum does not hold.
  */
 export function readFrames(
   files: FileLayer,
@@ -51,12 +51,12 @@ export function readFrames(
   }
 }
 
-/** The part of a file that was read last. */
+/** Window over the part of a file that was read last. */
 class Window {
   bytes: Buffer;
   readonly #files: FileLayer;
   #descriptor = -1;
-  /** In the file. */
+  /** Offset in the file. */
   #start = 0;
   #end = 0;
 
@@ -77,7 +77,7 @@ class Window {
     this.#descriptor = -1;
   }
 
-  /** Where the frame of this offset stands in `bytes`; -1 when it does not verify. */
+  /** Offset in `bytes` of the frame at this offset of the file; -1 when it does not verify. */
   frameAt(offset: number): number {
     if (!this.#cover(offset, FRAME_BYTES)) return -1;
     const length = frameLength(this.bytes, offset - this.#start);
@@ -87,7 +87,10 @@ class Window {
     return intactFrameBytes(this.bytes, at, at + total) === total ? at : -1;
   }
 
-  /** Reads on from `offset` unless that many bytes are there; false when the file ends before. */
+  /**
+   * Reads on from `offset` unless that many bytes are in the window; false when the file ends
+   * before.
+   */
   #cover(offset: number, count: number): boolean {
     if (offset >= this.#start && offset + count <= this.#end) return true;
     if (count > this.bytes.byteLength) this.bytes = Buffer.allocUnsafe(count);
@@ -96,8 +99,8 @@ class Window {
     const { byteLength } = this.bytes;
     while (this.#end - offset < count) {
       const have = this.#end - offset;
-      const room = byteLength - have;
-      const taken = this.#files.read(this.#descriptor, this.bytes, have, room, this.#end);
+      const free = byteLength - have;
+      const taken = this.#files.read(this.#descriptor, this.bytes, have, free, this.#end);
       if (taken <= 0) return false;
       this.#end += taken;
     }

@@ -1,4 +1,4 @@
-// Why a record may be believed, as journal bytes: the reporter's own signature, or its place in a
+// Proof of a record as journal bytes: the reporter's own signature, or the record's place in a
 // batch whose signed bytes are a record of their own. With the body it is all that a later check of
 // the signature needs.
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import type { BatchEvidence, OutcomeProof } from "./records.ts";
 import { formatUuid } from "./uuid.ts";
 
 /*
- * Proof of an outcome. It begins with who signed what: type, kid, jti.
+ * Proof of an outcome. It begins with the signer and the signed id: type, kid, jti.
  *
  *   0   1                       33              49                              113
  *   +---+-----------------------+---------------+-------------------------------+- - - -+
@@ -67,7 +67,7 @@ function encodeProof(proof: OutcomeProof): Buffer {
 let lastPlace: { kid: string; jti: string; evidenceId: string } | undefined;
 let lastPlaceBytes: Buffer = Buffer.alloc(0);
 
-/** Writes the proof at `at`; gives its length. */
+/** Writes the proof at `at`; returns its length. */
 export function writeProof(proof: OutcomeProof, bytes: Buffer, at: number): number {
   if (proof.kind === "own") {
     const encoded = encodeProof(proof);
@@ -103,7 +103,7 @@ export function proofKid(bytes: Buffer): string {
   return bytes.toString("base64url", KID_AT, JTI_AT);
 }
 
-/** The replay identity of what was signed: kid and jti. Undefined for a row of a batch. */
+/** Replay identity of the signed bytes: kid and jti. Undefined for a row of a batch. */
 export function signedIdentity(bytes: Buffer): Buffer | undefined {
   return bytes[0] === TYPE_OWN ? bytes.subarray(KID_AT, SIGNER_END) : undefined;
 }
@@ -120,7 +120,7 @@ export function identified(evidence: Omit<BatchEvidence, "evidenceId">): BatchEv
   return { ...evidence, evidenceId };
 }
 
-/** What a reporter signed (RFC 7797 §3): the protected header, a dot, the body as it is. */
+/** Signing input (RFC 7797 §3): the protected header, a dot, the body as it is. */
 export function signingInput(protectedText: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${protectedText}.`, "latin1"), body]);
 }

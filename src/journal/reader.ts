@@ -18,10 +18,10 @@ import { isRecordKind, type RecordVisitor } from "./scan.ts";
 
 export interface JournalReader {
   /**
-   * Visits records behind `afterLsn`, up to `uptoLsn` and at most `countMax` of them.
+   * Visits records after `afterLsn`, up to `uptoLsn` and at most `countMax` of them.
    * @param uptoLsn must be durable.
    * @returns the position reached; equal to `uptoLsn` when there is nothing more.
-   * @throws JournalDamaged when a durable record is not there or does not verify.
+   * @throws JournalDamaged when a durable record is missing or does not verify.
    */
   read(afterLsn: number, uptoLsn: number, countMax: number, visit: RecordVisitor): number;
   /** Header of the segment last read from; undefined before the first read. */
@@ -82,7 +82,7 @@ class TailReader implements JournalReader {
     this.#lsn = -1;
   }
 
-  /** Goes to the segment that holds the record behind `lsn`; `read` skips up to it. */
+  /** Moves to the segment that holds the record after `lsn`; `read` skips up to it. */
   #seek(lsn: number): void {
     const segments = segmentsOf(this.#files.list(this.#directory));
     const segment = segments.findLast((candidate) => candidate.firstLsn <= lsn + 1);
@@ -103,7 +103,7 @@ class TailReader implements JournalReader {
     this.#cursor = 0;
   }
 
-  /** Offset in the window of the next intact frame; the cursor is left behind it. */
+  /** Offset in the window of the next intact frame; the cursor moves past it. */
   #nextFrame(): number {
     for (;;) {
       const at = this.#cursor;
@@ -130,14 +130,14 @@ class TailReader implements JournalReader {
     }
     this.#windowOffset += this.#cursor;
     this.#cursor = 0;
-    const room = this.#storage.byteLength - kept;
+    const free = this.#storage.byteLength - kept;
     const from = this.#windowOffset + kept;
-    const taken = this.#files.read(this.#descriptor, this.#storage, kept, room, from);
+    const taken = this.#files.read(this.#descriptor, this.#storage, kept, free, from);
     this.#window = this.#storage.subarray(0, kept + taken);
     return taken > 0;
   }
 
-  /** At the end of a segment: the record we still owe must be first in the next one. */
+  /** At the end of a segment: the record still due must be first in the next one. */
   #enterNext(): void {
     const segments = segmentsOf(this.#files.list(this.#directory));
     const next = segments.find((candidate) => candidate.firstLsn === this.#lsn + 1);

@@ -1,4 +1,4 @@
-// What the journal keeps of an outcome and of a batch under one signature, as values.
+// Values that the journal keeps: an outcome, and a batch under one signature.
 import type { Signature } from "../contract/vocabulary.ts";
 
 interface Signer {
@@ -8,7 +8,7 @@ interface Signer {
   jti: string;
 }
 
-/** What a reporter signed, and how to check it again: on its own, or as one row of a batch. */
+/** A reporter's signature, and how to verify it again: on its own, or as one row of a batch. */
 export type OutcomeProof =
   | (Signer & { kind: "own"; protectedText: string; signature: Uint8Array })
   | (Signer & { kind: "batch"; evidenceId: string; index: number });
@@ -25,7 +25,7 @@ export interface BatchEvidence extends Signer {
 
 /** One outcome as the journal keeps it: parsed members plus the exact bytes received. */
 export interface OutcomeRecord {
-  /** UUIDv7, ours. */
+  /** UUIDv7, made by the bureau. */
   outcomeId: string;
   /** Replay identity, scoped by tenant or key; empty when the caller gave none. */
   idempotencyKey: string;
@@ -36,7 +36,7 @@ export interface OutcomeRecord {
   gradeIndex: number;
   signature: Signature;
   settledAtMs: number;
-  /** The sender named `settledAtMs`; else it is the time of recording. */
+  /** True when the sender named `settledAtMs`; else it is the time of recording. */
   isTimeGiven?: boolean;
   recordedAtMs: number;
   /** False: stored, not folded (the tool failed, not the agent). */
@@ -45,7 +45,7 @@ export interface OutcomeRecord {
   action: string;
   /** The verdict this settles, or empty. */
   requestId: string;
-  /** Where it came from: `api`, `import:<file>` or `ratings:<file>` (RATINGS_SOURCE). */
+  /** Origin of the record: `api`, `import:<file>` or `ratings:<file>` (RATINGS_SOURCE). */
   source: string;
   /** The exact received bytes; empty where the members above or a signed batch hold them. */
   body: Uint8Array;

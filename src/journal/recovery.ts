@@ -1,4 +1,4 @@
-// Brings a journal directory back to its last commit at start: verifies every segment, replays the
+// Recovers a journal directory to its last commit at start: verifies every segment, replays the
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type FileLayer, readWhole } from "./files.ts";
@@ -21,7 +21,7 @@ import {
 } from "./format.ts";
 import { isNeverUsed, isTornTail, scanBatches } from "./scan.ts";
 
-/** The end of a verified journal: where the next batch goes. */
+/** End of a verified journal: the place of the next batch. */
 export interface JournalTail {
   /** The newest segment; undefined for an empty journal. */
   segment: string | undefined;
@@ -34,7 +34,7 @@ export interface JournalTail {
 
 export interface Recovery {
   tail: JournalTail;
-  /** Bytes cut from the end: an unfinished write that nobody was promised. */
+  /** Bytes cut from the end: an unfinished write that was never acknowledged. */
   truncatedBytes: number;
   bytes: number;
 }
@@ -45,7 +45,7 @@ export interface Recovery {
  */
 export const NEWEST_FILE = "newest";
 
-/** A commit that something derived from the journal has already taken in. */
+/** A commit up to which a derived state (a snapshot) has applied the journal. */
 export interface JournalPoint {
   readonly lsn: number;
   /** The chain of that commit: another journal has another. */
@@ -65,8 +65,9 @@ export interface RecoveryMode {
   /** Measure a torn end, do not cut it: for readers beside a stopped or foreign writer. */
   readonly isReadOnly?: boolean;
   /**
-   * Visit only what comes after. Segments that end before it are checked at both ends (header,
-   * last commit with its signature, chain into the next segment); the rest is verified in full.
+   * Visit only records after this point. Segments that end before it are checked at both ends
+   * (header, last commit with its signature, chain into the next segment); the rest is verified in
+   * full.
    */
   readonly from?: JournalPoint;
 }
@@ -125,7 +126,7 @@ function assertNewestIsThere(walk: Walk, names: readonly string[]): void {
   }
 }
 
-/** Drops what the point has taken in; makes sure of the point before the first record behind it. */
+/** Drops records up to the point; verifies the point before the first record after it. */
 function visitBehind(from: JournalPoint, visit: RecoveryVisitor): RecoveryVisitor {
   let isSure = false;
   return (bytes, at, lsn, segment) => {
@@ -195,8 +196,8 @@ function recoverSegment(
 }
 
 /**
- * Reads a segment's two ends only. False when they alone do not prove that the chain goes through
- * it: then the whole segment has to.
+ * Reads a segment's two ends only. False when they alone do not prove that the chain passes through
+ * it: then the whole segment has to be verified.
  */
 function passSegment(
   walk: Walk,

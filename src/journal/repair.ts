@@ -1,8 +1,8 @@
-// Mends a damaged journal so that it opens again, and says what is lost.
+// Repairs a damaged journal so that it opens again, and reports the loss.
 //
-// Repair never edits evidence in place. The damaged file is copied to `quarantine-<n>-<name>`,
-// then replaced as a whole by its mended form (journal-salvage.ts). What it cannot explain (a chain
-// that was swapped, another bureau's key) it leaves alone and refuses.
+// Repair never edits evidence in place. The damaged file is copied to `quarantine-<n>-<name>`, then
+// replaced as a whole by its mended form (journal/salvage.ts). Damage that it cannot explain (a
+// chain that was swapped, another bureau's key) it leaves alone and refuses.
 import type { BureauKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
 import { type FileLayer, readWhole, replaceFile } from "./files.ts";
@@ -21,7 +21,7 @@ import { verifyJournal } from "./verify.ts";
 export interface RepairOptions {
   files: FileLayer;
   directory: string;
-  /** Signs what repair has to state: gaps and re-committed records. */
+  /** Signs the statements of a repair: gaps and re-committed records. */
   key: BureauKey;
   epoch: number;
   nowMs: number;
@@ -32,7 +32,7 @@ export interface RepairReport {
   damages: JournalDamage[];
   /**
    * Position ranges that no longer exist, both ends included. `lastLost` is Infinity when the
-   * newest segment is missing as a whole: nothing says how far it went.
+   * newest segment is missing as a whole: its last position is unknown.
    */
   lost: LostRange[];
   /** Bytes that proved nothing any more; they remain in the quarantine files. */
@@ -44,9 +44,10 @@ export interface RepairReport {
 export class RepairRefused extends Error {}
 
 /**
- * Mends a journal, losing only what is damaged. Call it on a stopped journal, under the data
+ * Repairs a journal, losing only the damaged records. Call it on a stopped journal, under the data
  * directory's lock.
- * @throws RepairRefused, with the reason; what was mended before stays mended.
+ * @throws RepairRefused with the reason, when damage cannot be repaired; segments mended before
+ *   stay mended.
  */
 export function repairJournal(options: RepairOptions): RepairReport {
   const { files, directory } = options;
@@ -92,7 +93,7 @@ function mend(options: RepairOptions, damage: JournalDamage, report: RepairRepor
   const index = segments.findIndex((segment) => segment.name === damage.segment);
   const segment = segments[index];
   if (segment === undefined) {
-    // The newest segment is gone as a whole: the log goes on from what is left.
+    // The newest segment is gone as a whole: the log goes on from the remaining ones.
     const [missing] = segmentsOf([damage.segment]);
     report.lost.push({ firstLost: missing?.firstLsn ?? 0, lastLost: Infinity });
     nameNewest(options, segments.at(-1)?.name ?? "");
@@ -162,7 +163,7 @@ function insertMissing(
   replaceFile(files, directory, segmentName(tail.lsn + 1), Buffer.concat(salvage.parts));
 }
 
-/** The segment with a header rebuilt from what stands before it. */
+/** The segment with a header rebuilt from the segment before it. */
 function withHeader(options: RepairOptions, bytes: Buffer, tail: JournalTail): Buffer {
   const { key, epoch } = options;
   const header = encodeHeader({
@@ -175,7 +176,7 @@ function withHeader(options: RepairOptions, bytes: Buffer, tail: JournalTail): B
   return Buffer.concat([header, bytes.subarray(HEADER_BYTES)]);
 }
 
-/** Where the verified part before a segment ends. */
+/** End of the verified part before a segment. */
 function tailBefore(options: RepairOptions, name: string): JournalTail {
   const { files, directory } = options;
   const isBefore = (other: string) => other < name && other !== NEWEST_FILE;

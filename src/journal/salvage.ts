@@ -1,5 +1,5 @@
-// Builds the mended form of one damaged segment: what verifies is copied byte for byte, single
-// records whose checksums hold are committed anew, what is gone becomes a signed gap. Pure: bytes
+// Builds the mended form of one damaged segment: verified batches are copied byte for byte, single
+// records whose checksums hold are committed anew, and lost ones become a signed gap. Pure: bytes
 // in, bytes out.
 import { createHash, hash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
@@ -17,7 +17,7 @@ export interface SalvageInput {
   bytes: Buffer;
   /** Position before the segment's first record. */
   lsn: number;
-  /** Where the next segment takes over; undefined for the newest one. */
+  /** Start of the next segment; undefined for the newest one. */
   next: { firstLsn: number; chain: Buffer } | undefined;
   key: BureauKey;
   timeUs: number;
@@ -77,14 +77,14 @@ class Output {
     this.#chain = chainBefore(input.bytes, HEADER_BYTES);
   }
 
-  /** Batches that verify as they are. */
+  /** Copies batches that verify as they are. */
   copy(batches: Buffer, lsn: number, chain: Buffer): void {
     this.parts.push(batches);
     this.lsn = lsn;
     this.#chain = chain;
   }
 
-  /** Records that stand alone: runs without holes become commits, holes become gaps. */
+  /** Re-commits records that stand alone: runs without holes become commits, holes become gaps. */
   recommit(bytes: Buffer, frames: readonly IntactFrame[]): void {
     let run: IntactFrame[] = [];
     for (const frame of frames) {

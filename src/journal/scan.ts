@@ -1,5 +1,6 @@
-// Walks the bytes of one segment: which batches verify, where verification stops, and whether what
-// follows is the torn end of an unfinished write or damage in evidence that was acknowledged.
+// Scans the bytes of one segment: finds the batches that verify and the place where verification
+// stops, and decides whether the rest is the torn end of an unfinished write or damage in evidence
+// that was acknowledged.
 import {
   chainBefore,
   chainOver,
@@ -144,8 +145,8 @@ export function findIntactFrames(bytes: Buffer, from: number, lsn: number): Inta
 const SECTOR_BYTES = 512;
 
 /**
- * True when the bytes from `from` on can only be the end of a write that was never acknowledged,
- * so that cutting them loses nothing anyone was promised.
+ * True when the bytes from `from` on can only be the end of a write that was never acknowledged, so
+ * that cutting them loses no acknowledged record.
  *
  * A batch is written only after the batch before it was synced. So an intact frame of a *later*
  * batch proves that the damaged one had been acknowledged. Intact frames of the *same* batch prove

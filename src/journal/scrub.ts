@@ -1,6 +1,6 @@
-// Verifies in full the segments that a start from a snapshot has only looked at from both ends.
-// Rot in them changes no score, the table holds what they said; but the next replay needs them, and
-// who hears of it early still has a backup.
+// Scrub: verifies in full the segments that a start from a snapshot has only checked at both ends.
+// Rot in them changes no score, because the table holds their outcomes; but the next replay needs
+// them, and an operator who learns of it early still has a backup.
 import { verifyWithRawKey } from "./signing-key.ts";
 import type { JournalDamage } from "./faults.ts";
 import { errnoOf, type FileLayer, readWhole } from "./files.ts";
@@ -14,7 +14,7 @@ import {
 } from "./format.ts";
 import { scanBatches } from "./scan.ts";
 
-/** What was found in one segment. */
+/** Result of one segment. */
 export interface ScrubbedSegment {
   readonly name: string;
   readonly bytes: number;

@@ -1,5 +1,5 @@
 // The bureau's own Ed25519 key: it signs every commit of the journal. Created on the first start,
-// private to the owner, and never replaced silently: evidence signed before must stay checkable.
+// private to the owner, and never replaced silently: evidence signed before must stay verifiable.
 import {
   createPrivateKey,
   createPublicKey,
@@ -13,7 +13,7 @@ import { dirname } from "node:path";
 import { nodeFiles } from "./files.ts";
 
 export interface BureauKey {
-  /** Raw 32 bytes, as segment headers carry it. */
+  /** Raw 32 bytes, as in segment headers. */
   readonly publicKey: Buffer;
   /** Ed25519 over `message`, 64 bytes. */
   sign(message: Uint8Array): Buffer;
@@ -25,8 +25,8 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 /**
  * Loads the key, or creates it when the file does not exist (mode 0600, synced with its directory).
  * @param mayCreate false where there is evidence already: its key cannot just be another one.
- * @throws the file system's error (ENOENT when it may not create); an Error when the file is not
- * an Ed25519 private key.
+ * @throws the file system's error (ENOENT when it may not create); an Error when the file is not an
+ *   Ed25519 private key.
  */
 export function loadBureauKey(path: string, mayCreate = true): BureauKey {
   const existing = readIfThere(path, mayCreate);
@@ -69,7 +69,7 @@ export function bureauKeyFrom(privateKey: KeyObject): BureauKey {
   };
 }
 
-/** Checks a signature under a raw public key. False for anything malformed. */
+/** Verifies a signature under a raw public key. False for malformed input. */
 export function verifyWithRawKey(
   publicKey: Uint8Array,
   message: Uint8Array,

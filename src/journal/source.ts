@@ -1,15 +1,15 @@
-// Where an outcome came from, read off its frame without decoding the rest.
+// Origin of an outcome (`source`), read off its frame without decoding the rest.
 import { FRAME_BYTES } from "./format.ts";
 import { OUTCOME_HEAD_BYTES } from "./outcome.ts";
 
 /*
  * The head of an outcome ends with eight lengths of two bytes: those of seven strings, of which the
- * source is the last, then that of the proof (drawn in journal-outcome.ts).
+ * source is the last, then that of the proof (drawn in journal/outcome.ts).
  */
 const LENGTHS_AT = OUTCOME_HEAD_BYTES - 16;
 const SOURCE_LENGTH_AT = OUTCOME_HEAD_BYTES - 4;
 
-/** Does the `source` of the outcome frame at `at` begin with these bytes? */
+/** Whether the `source` of the outcome frame at `at` begins with these bytes. */
 export function hasSourcePrefix(bytes: Buffer, at: number, prefix: Uint8Array): boolean {
   const head = at + FRAME_BYTES;
   if (bytes.readUInt16LE(head + SOURCE_LENGTH_AT) < prefix.byteLength) return false;

@@ -1,4 +1,4 @@
-// Standings of reporters as journal payload: what a batch of credibility changed, in parts small
+// Standings of reporters as journal payload: the changes of one credibility batch, in parts small
 // enough for one commit each. Applied at its position, like an outcome: same log, same table.
 import assert from "node:assert/strict";
 import type { AgentStanding, Standings } from "../engine/reading.ts";
@@ -23,24 +23,24 @@ const ROW_BYTES = 12;
 const VERSION = 1;
 const FLAG_IN_FORCE = 1;
 const THOUSANDTHS = 1000;
-/** Half of what one sync takes: outcomes that arrive meanwhile share it. */
+/** Half of the size of one sync: outcomes that arrive meanwhile share it. */
 const PART_BYTES_MAX = 128 * 1024;
 
 /** The journal record of one part. */
 export interface StandingsRecord extends Standings {
-  /** The journal was read up to here. */
+  /** Position up to which the journal was read. */
   computedFrom: number;
 }
 
-/** What holds for all reporters. */
+/** Rules that hold for all reporters. */
 type Rules = Pick<Standings, "isInForce" | "stakesHigh">;
 
 /** Before the first batch. */
 export const NO_STANDINGS: Rules = { isInForce: false, stakesHigh: 0 };
 
 /**
- * Payloads in order. Only the last changes what holds for all, so that a torn batch changes no
- * rule; the others repeat what held `before`.
+ * Payloads in order. Only the last changes the rules for all, so that a torn batch changes no rule;
+ * the others repeat the rules in force `before`.
  */
 export function encodeStandings(batch: StandingsRecord, before: Rules): Buffer[] {
   const parts = splitRows(batch.agents.map(encodeRow));
@@ -81,7 +81,10 @@ function encodeRow({ agent, flags, credibility, cluster }: AgentStanding): Buffe
   return row;
 }
 
-/** The standings in the frame at `at`. Throws when their version is not known. */
+/**
+ * The standings in the frame at `at`.
+ * @throws Error when their version is unknown.
+ */
 export function decodeStandings(bytes: Buffer, at: number): StandingsRecord {
   const start = at + FRAME_BYTES;
   const end = start + frameLength(bytes, at);

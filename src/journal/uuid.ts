@@ -1,8 +1,8 @@
-// Identifiers as the journal holds them: a UUID is 16 bytes there and text everywhere else.
+// UUIDs in the journal's form: 16 bytes there and text everywhere else.
 import assert from "node:assert/strict";
 
 const ID_BYTES = 16;
-/** Value of a lower-case hex digit by its code; what is none has a high bit. */
+/** Value of a lower-case hex digit by its code; any other code has a high bit. */
 const NIBBLES = new Uint8Array(256).fill(0x80);
 for (let value = 0; value < 16; value++) NIBBLES[value.toString(16).charCodeAt(0)] = value;
 const UUID_LENGTH = 36;
@@ -15,7 +15,7 @@ export function formatUuid(bytes: Buffer): string {
   return `${parts.join("-")}-${hex.slice(20)}`;
 }
 
-/** A lower-case UUID as its 16 bytes. */
+/** Writes a lower-case UUID as its 16 bytes. */
 export function writeUuid(bytes: Buffer, at: number, uuid: string): void {
   let digits = 0;
   let seen = 0;

@@ -1,6 +1,6 @@
-// Checks reporters' signatures again from stored bytes alone: the keys the journal registered, the
-// protected headers and bodies as received. What the fold used of an outcome must be what was
-// signed. Reads only; one verification per signed outcome or batch.
+// Verifies reporters' signatures again from stored bytes alone: the keys the journal registered,
+// the protected headers and bodies as received. The members that the fold used must be those that
+// were signed. Reads only; one verification per signed outcome or batch.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
 import { parseDetachedJws } from "../contract/jws.ts";
@@ -18,15 +18,15 @@ const NEWLINE = 0x0a;
 const BATCHES_MAX = 64;
 
 export class EvidenceCheck {
-  /** Signatures that hold. */
+  /** Number of signatures that hold. */
   signatures = 0;
-  /** Positions of records that are not what their reporter signed. */
+  /** Positions of records that differ from the signed bytes. */
   readonly invalid: number[] = [];
   readonly #keys = new Map<string, KeyObject>();
   /** Rows of signed batches by evidence id; undefined for one that does not hold. */
   readonly #batches = new Map<string, readonly unknown[] | undefined>();
 
-  /** Takes the next record of the journal. */
+  /** Checks the next record of the journal. */
   visit(bytes: Buffer, at: number, lsn: number): void {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.key) this.#takeKey(bytes, at);
@@ -58,11 +58,13 @@ export class EvidenceCheck {
 
   #isWhatWasSigned(record: OutcomeRecord, proof: OutcomeProof): boolean {
     if (proof.kind === "own") {
-      return this.#holds({ ...proof, body: record.body }) && says(orNothing(record.body), record);
+      return (
+        this.#holds({ ...proof, body: record.body }) && isEqual(orNothing(record.body), record)
+      );
     }
-    // A row far behind its batch is vouched for by the batch's own check and the chain.
+    // A row far after its batch is covered by the batch's own check and the chain.
     if (!this.#batches.has(proof.evidenceId)) return true;
-    return says(this.#batches.get(proof.evidenceId)?.[proof.index], record);
+    return isEqual(this.#batches.get(proof.evidenceId)?.[proof.index], record);
   }
 
   #holds(signed: Omit<BatchEvidence, "evidenceId" | "recordedAtMs">): boolean {
@@ -82,8 +84,8 @@ export class EvidenceCheck {
   }
 }
 
-/** Whether the signed outcome says what the record does. */
-function says(value: unknown, record: OutcomeRecord): boolean {
+/** Whether the signed outcome has the same members as the record. */
+function isEqual(value: unknown, record: OutcomeRecord): boolean {
   try {
     const signed = parseOutcomeRequest(value);
     return (
@@ -109,7 +111,7 @@ function orNothing(bytes: Uint8Array): unknown {
   }
 }
 
-/** The rows of a batch as it was read: an array, or one value per line that is not blank. */
+/** The rows of a batch as it was parsed: an array, or one value per line that is not blank. */
 function rowsOf(body: Uint8Array): readonly unknown[] {
   const whole = orNothing(body);
   if (Array.isArray(whole)) return whole as unknown[];

@@ -26,15 +26,16 @@ export interface JournalReport {
   records: number;
   lsn: number;
   bytes: number;
-  /** Bytes of an unfinished write at the end; cut at the next start, nothing to worry about. */
+  /** Bytes of an unfinished write at the end; cut at the next start, no reason to worry. */
   tornBytes: number;
   commits: number;
   /** Positions that an earlier repair declared lost. */
   gaps: { firstLost: number; lastLost: number; bytesLost: number }[];
   /** Hex of every key that signed commits, oldest first. */
   publicKeys: string[];
-  /** Reporters' signatures that hold, and positions of records that are not what was signed. */
+  /** Number of reporters' signatures that hold. */
   signatures: number;
+  /** Positions of records that differ from the signed bytes. */
   forged: readonly number[];
   /** Undefined when everything verifies. */
   damage: JournalDamage | undefined;

@@ -1,7 +1,7 @@
 // Appends batches to the journal: seal, chain, sign, one write, one sync. The only writer of
 // journal bytes while the ledger runs.
 //
-// INVARIANT (synced before told): `append` returns only after the sync of its batch returned.
+// INVARIANT (synced before acknowledged): `append` returns only after its batch's sync returned.
 // INVARIANT (one sync, one chance): after a failed sync the writer never touches the disk again.
 import { createHash } from "node:crypto";
 import type { BureauKey } from "./signing-key.ts";
@@ -42,17 +42,17 @@ export interface JournalWriter {
   /**
    * Makes a batch durable. Positions are given in order, without holes.
    * @returns the position of the last record.
-   * @throws JournalFull when the disk has no room: nothing was recorded, later calls may succeed.
+   * @throws JournalFull when the disk is full: nothing was recorded, later calls may succeed.
    * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
    */
   append(runs: readonly FrameRun[], timeUs: number): number;
-  /** Finds out whether there is room again, without recording anything. Throws as `append`. */
+  /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
   probe(): void;
   /** Position of the last durable record. */
   readonly lsn: number;
   /** Chain of the last commit. */
   readonly chain: Buffer;
-  /** Where the last appended batch begins. */
+  /** Place of the last appended batch. */
   readonly batchPlace: FramePlace;
   readonly syncCount: number;
   close(): void;
@@ -117,7 +117,7 @@ class SegmentWriter implements JournalWriter {
 
   probe(): void {
     if (this.#broken !== undefined) throw this.#broken;
-    // Zeros behind the last commit read as a torn end, should we die right here.
+    // Zeros after the last commit read as a torn end, should the process die right here.
     if (this.#descriptor < 0) this.#beginSegment();
     const { files } = this.#options;
     this.#guarded("probe", () => {
@@ -146,7 +146,7 @@ class SegmentWriter implements JournalWriter {
     this.#sync(() => files.syncData(this.#descriptor));
   }
 
-  /** Runs a write; on a full disk goes back to the last commit, on any other error gives up. */
+  /** Runs a write; on a full disk returns to the last commit, on any other error gives up. */
   #guarded(name: string, act: () => void): void {
     try {
       act();

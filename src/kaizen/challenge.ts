@@ -1,5 +1,6 @@
-// One challenge of a champion scorecard: split by time, fit towards the champion, test on rows no
-// test has seen, answer with every gate. Pure: the same evidence and policy give the same answer.
+// Challenge of a champion scorecard: time split, fit towards the champion, test on rows that no
+// earlier test has used, answers of all gates. Pure: the same evidence and policy give the same
+// answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import type { Fit } from "./model/fit.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
@@ -7,18 +8,18 @@ import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
 import { calibrationGate, driftGate, falsePositiveGate, stabilityGate } from "./gates/safety.ts";
 import { cappedWeights, forecast } from "./model/holdout.ts";
-import type { Evidence, Holdout } from "./model/holdout.ts";
+import type { FitRows, Holdout } from "./model/holdout.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
 import { slicesOf } from "./model/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 
-/** How strongly a fit is pulled towards the champion; chosen on an inner split by time. */
+/** Strengths of the penalty towards the champion; one is chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;
-/** Last part of the training rows on which lambda is chosen. */
+/** Share of the training rows, the newest, on which lambda is chosen. */
 const INNER_SHARE = 0.2;
-/** The newest of the other rows suffice to tell three lambdas apart. */
+/** The newest of the other rows suffice to rank three lambdas. */
 const INNER_ROWS_MAX = 200_000;
 const TRAIN_ROWS_MIN = 500;
 const TRAIN_FAILURES_MIN = 40;
@@ -27,32 +28,32 @@ const REPORTER_SHARE = 0.02;
 const REPORTER_ROWS_FREE = 5;
 
 export interface ChallengeOptions {
-  /** Which scorecard is challenged. */
+  /** The scorecard to challenge. */
   side: "check" | "handshake";
   /** Columns the fit may use. */
   usable: readonly boolean[];
-  /** Training rows end here, the holdout begins at `holdoutFrom` (after the settlement gap). */
+  /** Training rows end here; the holdout begins at `holdoutFrom` (after the settlement gap). */
   trainTo: number;
   holdoutFrom: number;
   holdoutTo: number;
-  /** Fewer failures suffice (young deployments). */
+  /** True: fewer failures suffice (young deployments). */
   isPilot: boolean;
   policy?: GatePolicy;
-  /** A person has agreed to a structural change beforehand. */
+  /** True: a person has agreed to a structural change beforehand. */
   isSignedOff?: boolean;
   /** Plays a challenger on random states in a private engine (gate G6). */
   probe?: (challenger: ScoringConfig) => StateFindings;
 }
 
 export interface Challenge {
-  /** Set when the gates could be asked: the exact model that was tested. */
+  /** Exact model that was tested; absent when the gates could not be evaluated. */
   challenger?: ScoringModel;
-  /** What was tested, for figures and resampling. */
+  /** Rows of the test, for figures and resampling. */
   holdout?: Holdout;
   lambda?: number;
   gates: GateResult[];
   passed: boolean;
-  /** One sentence: promoted, or the first thing that stood in the way. */
+  /** One sentence: promoted, or the first obstacle. */
   reason: string;
 }
 
@@ -60,9 +61,9 @@ function refusal(gates: GateResult[], reason: string): Challenge {
   return { gates, passed: false, reason };
 }
 
-/** Challenges the champion of `config`. Never throws on evidence, whatever it holds. */
+/** Challenges the champion of `config`. Does not throw on any evidence. */
 export function challenge(
-  evidence: Evidence,
+  evidence: FitRows,
   config: ScoringConfig,
   options: ChallengeOptions,
 ): Challenge {
@@ -87,7 +88,7 @@ export function challenge(
   if ("broken" in fitted) return refusal([sample], `${fitted.broken}; the champion stays`);
   const { model, lambda } = fitted;
   const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
-  // The features of the holdout, or the fitted weights, are no numbers: nothing can be compared.
+  // Features of the holdout or fitted weights are not finite numbers: a comparison is impossible.
   const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
   if (!isFinite) return refusal([sample], "the holdout gives no finite score; the champion stays");
   const holdout: Holdout = { ...base, challenger: after };
@@ -111,9 +112,9 @@ export function challenge(
   return { challenger: model, holdout, lambda, gates, passed, reason };
 }
 
-/** Lambda by an inner split, then the fit on all training rows; or what broke. */
+/** Chooses lambda on an inner split, then fits all training rows; returns the defect on failure. */
 function fitChallenger(
-  evidence: Evidence,
+  evidence: FitRows,
   config: ScoringConfig,
   options: ChallengeOptions,
 ): { model: ScoringModel; lambda: number } | { broken: string } {
@@ -147,7 +148,7 @@ function fitChallenger(
 
 /** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */
 function goodScores(
-  evidence: Evidence,
+  evidence: FitRows,
   to: number,
   model: ScoringModel,
   config: ScoringConfig,
@@ -157,8 +158,8 @@ function goodScores(
   return scores.filter((_, i) => evidence.failures[i] === 0);
 }
 
-/** Evidence weight, and no reporter above its share: one voice cannot teach the model. */
-function trainingWeights(evidence: Evidence, to: number): Float64Array {
+/** Evidence weights with a cap on each reporter's share: no single reporter can teach the model. */
+function trainingWeights(evidence: FitRows, to: number): Float64Array {
   const capped = cappedWeights(
     evidence.reporters.subarray(0, to),
     REPORTER_ROWS_FREE,
@@ -168,10 +169,10 @@ function trainingWeights(evidence: Evidence, to: number): Float64Array {
 }
 
 /**
- * Every failure above every success: a likelihood without a maximum. The penalty still gives
- * numbers then, but they are the penalty's and no probabilities.
+ * Complete separation: every failure lies above every success, so the likelihood has no maximum.
+ * The penalty still gives numbers then, but they are the penalty's and not probabilities.
  */
-function isSeparated(evidence: Evidence, to: number, fit: Fit): boolean {
+function isSeparated(evidence: FitRows, to: number, fit: Fit): boolean {
   let lowestFailure = Infinity;
   let highestSuccess = -Infinity;
   for (let row = 0; row < to; row++) {
@@ -182,7 +183,7 @@ function isSeparated(evidence: Evidence, to: number, fit: Fit): boolean {
   return lowestFailure > highestSuccess;
 }
 
-function lossOn(evidence: Evidence, from: number, to: number, fit: Fit): number {
+function lossOn(evidence: FitRows, from: number, to: number, fit: Fit): number {
   let loss = 0;
   for (let row = from; row < to; row++) {
     const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, fit.coefficients)));
@@ -192,7 +193,7 @@ function lossOn(evidence: Evidence, from: number, to: number, fit: Fit): number 
 }
 
 /** Log-loss of one row under a model, for live accounting. */
-export function liveLoss(evidence: Evidence, row: number, model: ScoringModel): number {
+export function liveLoss(evidence: FitRows, row: number, model: ScoringModel): number {
   const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, coefficientsOf(model))));
   return logLossOf(p, evidence.failures[row]!);
 }

@@ -1,21 +1,21 @@
-// Kaizen as the rest of the service sees it: start a run, look at runs, take a promotion back. The
-// composition root implements it over the pool, the data directory and the ledger's writer.
+// Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
+// over the pool, the data directory and the ledger's writer.
 import type { Findings, Side } from "./run.ts";
 
 export interface RunRequest {
   isDryRun: boolean;
-  /** Days of newest evidence to test on, 1 to 365. */
+  /** Days of newest evidence to test on, 1 to 365; at most 60 by default. */
   holdoutDays?: number;
-  /** A person agrees to a structural change beforehand. */
+  /** True: a person agrees to a structural change beforehand. */
   isSignedOff: boolean;
-  /** `schedule`, or who asked. */
+  /** `schedule`, or the caller's name. */
   startedBy: string;
 }
 
 export const RUN_STATES = ["running", "kept", "promoted", "dry_run", "failed"] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-/** A run as it is kept: everything it rests on. */
+/** A stored run with everything it rests on. */
 export interface RunRecord {
   run_id: string;
   state: RunState;
@@ -26,25 +26,26 @@ export interface RunRecord {
   champion_version: string;
   /** Version of the config that was promoted, or would have been. */
   challenger_version?: string;
-  /** Set when the promotion was taken back. */
+  /** Set when the promotion was rolled back; `at` in RFC 3339. */
   rolled_back?: { at: string; reason: string };
   reason: string;
-  /** Rows of evidence, and the position of the journal they come from. */
+  /** Rows of evidence. */
   rows: number;
+  /** Position of the journal up to which the evidence was read. */
   position: number;
   duration_ms?: number;
   findings?: Findings;
-  /** How the promoted weights have done since, against those they replaced. */
+  /** Newest comparison of the promoted weights with those they replaced, on later outcomes. */
   watch?: WatchRecord;
 }
 
-/** A run in a list: no gates, no figures. */
+/** A run in a list: without gates and figures. */
 export type RunSummary = Omit<RunRecord, "findings" | "watch">;
 
-/** The newest look at a promotion: its weights against those they replaced, on live outcomes. */
+/** Newest comparison of a promotion with the weights it replaced, on live outcomes. */
 export interface WatchRecord {
   at: string;
-  /** By scorecard that the promotion changed. */
+  /** One entry for each scorecard that the promotion changed. */
   sides: { side: Side; rollback_due: boolean; numbers: Record<string, number>; sentence: string }[];
 }
 
@@ -53,7 +54,7 @@ export interface KaizenStatus {
   /** Absent when the shipped config is live. */
   promoted_by?: string;
   promoted_at?: string;
-  /** Absent before the first look at the newest promotion. */
+  /** Absent before the first comparison of the newest promotion. */
   watch?: WatchRecord;
   running?: { run_id: string; stage: string; share: number };
   cool_down_runs: number;
@@ -61,14 +62,23 @@ export interface KaizenStatus {
 }
 
 export interface Kaizen {
-  /** Starts a run; undefined when one is under way. `done` never rejects. */
+  /**
+   * Starts a run on a thread of its own; undefined when one is running. `done` never rejects: a
+   * failed run resolves with state `failed` and its reason, and the champion stays.
+   */
   start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined;
+  /** The live config, the run under way with its stage, and the next scheduled run. */
   status(): KaizenStatus;
-  /** Newest first. */
+  /** Runs, newest first. */
   runs(): RunSummary[];
+  /** The whole record of a run; undefined when the id is unknown. */
   find(id: string): RunRecord | undefined;
-  /** The run as a self-contained HTML page. */
+  /** The run as a self-contained HTML page; undefined when the id is unknown. */
   report(id: string): string | undefined;
-  /** Restores the config before the newest promotion; undefined when there is none. */
+  /**
+   * Restores the config before the newest promotion and installs it; undefined when there is none.
+   * Promotions pause for some runs afterwards (`cool_down_runs`). Rejects with the error of the
+   * disk or the engine; the config is then as it was.
+   */
   rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined>;
 }

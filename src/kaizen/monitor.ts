@@ -1,28 +1,28 @@
-// The watch over a promotion: the old champion keeps scoring in the shadow, and the promotion is
-// taken back when the new weights are worse beyond chance, however often one looks (kaizen 6.4,
-// 6.5: normal mixture boundary, Howard et al. 2021).
+// Monitor of a promotion: the old champion keeps scoring in the shadow, and the promotion is rolled
+// back when the new weights are worse beyond chance, however often the comparison is made (kaizen
+// 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
 import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
-import type { Evidence } from "./model/holdout.ts";
+import type { FitRows } from "./model/holdout.ts";
 import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./model/statistics.ts";
 
-/** Days that a promotion is watched by the sequential boundary. */
+/** Days during which the sequential boundary monitors a promotion. */
 export const WATCH_DAYS = 28;
 /** Runs that only test and never promote after a rollback. */
 export const COOL_DOWN_RUNS = 2;
 const ALPHA = 0.05;
-/** The boundary is shaped at the first look with so many failures. */
+/** Number of failures at the first comparison, for which the boundary is shaped. */
 const FIRST_LOOK_FAILURES = 30;
 const FALSE_POSITIVE_MAX = 0.001;
 const OBSERVED_LOW = 0.75;
 const OBSERVED_HIGH = 1.33;
 const OBSERVED_Z = 3;
 const DAY_MS = 86_400_000;
-/** Scores have drifted when their stability index leaves this on so many days in a row. */
+/** Stability index above which scores have drifted, when it holds on so many days in a row. */
 const DRIFT_MAX = 0.25;
 const DRIFT_DAYS = 2;
-/** Scores of so many days before the promotion are what each later day is compared with. */
+/** Days before the promotion whose scores each later day is compared with. */
 const REFERENCE_DAYS = 60;
 
 /** Settled outcomes since a promotion, in order, under the new weights and the old ones. */
@@ -59,7 +59,7 @@ export interface WatchResult {
   sentence: string;
 }
 
-/** What the watch found of one scorecard that the promotion changed. */
+/** Findings for one scorecard that the promotion changed. */
 export interface SideWatch extends WatchResult {
   side: "check" | "handshake";
 }
@@ -88,8 +88,8 @@ function firstLook(failures: Uint8Array): number {
 }
 
 /**
- * The most days in a row whose scores have drifted beyond DRIFT_MAX and beyond what two samples of
- * that size differ by (99.9 %, chi-square with 9 degrees: Yurdakul and Naranjo 2020).
+ * The most days in a row whose scores have drifted beyond DRIFT_MAX and beyond the difference of
+ * two samples of that size (99.9 %, chi-square with 9 degrees: Yurdakul and Naranjo 2020).
  */
 export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput): number {
   if (reference.length === 0) return 0;
@@ -123,7 +123,7 @@ function sequential(watched: Watched) {
   return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
 }
 
-/** Is the promotion to be taken back, judged by all outcomes since it? */
+/** Judges by all outcomes since the promotion whether it is to be rolled back. */
 export function watchPromotion(watched: Watched): WatchResult {
   const { failures, probabilities, newLosses, oldLosses } = watched;
   const n = failures.length;
@@ -153,7 +153,7 @@ export function watchPromotion(watched: Watched): WatchResult {
     drifted_days: drifted,
   };
   const due = (sentence: string) => ({ isRollbackDue: true, numbers, sentence });
-  // The old weights face the same world: what they would bear no better is no reason to return.
+  // The old weights face the same world: an error they would share is no reason to return to them.
   if (falsePositives > FALSE_POSITIVE_MAX && watched.refused > (watched.refusedBefore ?? 0)) {
     return due(`at least ${show(falsePositives * 100, 3)} % of successes are refused`);
   }
@@ -171,9 +171,9 @@ export function watchPromotion(watched: Watched): WatchResult {
   return { isRollbackDue: false, numbers, sentence: `log-loss ${change} an outcome` };
 }
 
-/** Watches the scorecards that differ between two configs over what settled since a promotion. */
+/** Monitors the scorecards that differ between two configs over outcomes since a promotion. */
 export function watchSince(
-  evidence: Readonly<Record<"check" | "handshake", Evidence>>,
+  evidence: Readonly<Record<"check" | "handshake", FitRows>>,
   sinceMs: number,
   own: ScoringConfig,
   parent: ScoringConfig,
@@ -190,9 +190,9 @@ function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): n
   return refusals.filter((isRefused, i) => isRefused && failures[i] === 0).length;
 }
 
-/** Watches one scorecard over rows from `sinceMs` up to row `to`. */
+/** Monitors one scorecard over rows from `sinceMs` up to row `to`. */
 export function watchRows(
-  evidence: Evidence,
+  evidence: FitRows,
   sinceMs: number,
   to: number,
   side: "check" | "handshake",

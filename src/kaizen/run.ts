@@ -1,5 +1,5 @@
-// One run over the evidence of a service: both scorecards challenged, what was found as a record
-// that a person and a program can read. Pure: the same journal and champion give the same record.
+// Kaizen run over the evidence of a service: both scorecards challenged, the findings as a record
+// for people and programs. Pure: the same journal and champion give the same record.
 import { createHash } from "node:crypto";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import { attackGate } from "./gates/attacks.ts";
@@ -10,7 +10,7 @@ import { challenge } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { rowAt } from "./model/holdout.ts";
-import type { Evidence } from "./model/holdout.ts";
+import type { FitRows } from "./model/holdout.ts";
 import { figuresOf } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
 import { scorecardColumns } from "./model/scorecard.ts";
@@ -25,18 +25,18 @@ const HOLDOUT_DAYS = 60;
 
 export interface RunOptions {
   id: string;
-  /** Epoch ms of the run; evidence after it is not looked at. */
+  /** Time of the run, epoch ms; later evidence is ignored. */
   nowMs: number;
   holdoutDays?: number;
-  /** A person agrees to a structural change beforehand. */
+  /** True: a person agrees to a structural change beforehand. */
   isSignedOff: boolean;
-  /** Fewer failures suffice until the deployment has seen enough. */
+  /** True: fewer failures suffice until the deployment has enough evidence. */
   isPilot: boolean;
   /** By scorecard: evidence up to here has been in a test and is spent. */
   testedToMs: Record<Side, number>;
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
-  /** What credibility said during the attacks (gate G9); left out: it was not in force. */
+  /** Credibility during the attacks (gate G9); absent when it was not in force. */
   credibility?: AttackCredibility;
 }
 
@@ -48,7 +48,7 @@ export type Probe = (
   seed: number,
 ) => StateFindings;
 
-/** What one scorecard's challenge found. */
+/** Findings of one scorecard's challenge. */
 export interface SideRecord {
   side: Side;
   passed: boolean;
@@ -56,7 +56,7 @@ export interface SideRecord {
   rows: {
     training: number;
     holdout: number;
-    /** Of both: stakes were not known before the outcome, and count as none. */
+    /** Rows of both whose stakes were unknown before the outcome, counted as none. */
     without_stakes: number;
   };
   holdout_from_ms: number;
@@ -69,7 +69,7 @@ export interface SideRecord {
   figures?: Figures;
 }
 
-/** What a run found; promotion is decided on it and recorded beside it. */
+/** Findings of a run; the promotion is decided on them and they are stored beside it. */
 export interface Findings {
   sides: SideRecord[];
   /** The champion with every scorecard that passed; undefined when none did. */
@@ -78,20 +78,20 @@ export interface Findings {
   policy: GatePolicy;
 }
 
-/** Rows up to `to` whose stakes no decision could have known. */
-function rowsWithoutStakes({ context }: Evidence, to: number): number {
+/** Number of rows up to `to` whose stakes no decision could have known. */
+function rowsWithoutStakes({ context }: FitRows, to: number): number {
   if (context === undefined) return 0;
   return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
 }
 
-/** A seed from the run's name: resampling is chance that anybody can repeat. */
+/** Seed from the run's id, so that anyone can repeat the resampling. */
 function seedOf(id: string): number {
   return createHash("sha256").update(id).digest().readUInt32LE(0);
 }
 
 function challengeSide(
   side: Side,
-  evidence: Evidence,
+  evidence: FitRows,
   attacks: AttackRows | undefined,
   champion: ScoringConfig,
   options: RunOptions,
@@ -143,9 +143,9 @@ function challengeSide(
   return record;
 }
 
-/** Challenges both scorecards. Never throws on evidence, whatever it holds. */
+/** Challenges both scorecards. Does not throw on any evidence. */
 export function kaizenRun(
-  evidence: Record<Side, Evidence>,
+  evidence: Record<Side, FitRows>,
   attacks: Partial<Record<Side, AttackRows>>,
   champion: ScoringConfig,
   options: RunOptions,

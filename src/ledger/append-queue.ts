@@ -1,6 +1,6 @@
-// Records on their way to the ledger thread and the answers on their way back. Appends of one turn
-// of the event loop leave as one message; whoever has whole frames sends them as a message of their
-// own and gets one answer for all of them. Bounded: what does not fit is refused at once.
+// Queue of records towards the ledger thread, and of answers on their way back. Appends of one turn
+// of the event loop leave as one message; a caller with whole frames sends them as a message of its
+// own and gets one answer for all of them. Bounded: an append beyond the bound is refused at once.
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
@@ -31,9 +31,9 @@ interface Sent {
 }
 
 export class AppendQueue {
-  /** Hands a message to the thread; its buffer is transferred. */
+  /** Posts a message to the thread; its buffer is transferred. */
   readonly #post: (message: AppendMessage) => void;
-  /** Why nothing can be appended any more; undefined while something can. */
+  /** Fault for every further append; undefined while the ledger takes appends. */
   readonly #ended: () => ServiceFault | undefined;
   readonly #clock: () => number;
   /** In order of append; `#answered` of them at the front are done. */
@@ -61,7 +61,11 @@ export class AppendQueue {
     return this.#waiting.length - this.#answered + this.#framedCount;
   }
 
-  /** Rejects with what `receiptOf` throws, `overloaded`, or why the ledger has ended. */
+  /**
+   * Queues one record; resolves with its receipt.
+   * @throws ServiceFault as `receiptOf`, `overloaded` when the queue is full, or the fault of
+   *   `ended`.
+   */
   add(
     { outcomeId, signature }: AwaitedOutcome,
     add: (batch: FrameBatch) => void,
@@ -79,7 +83,7 @@ export class AppendQueue {
     });
   }
 
-  /** Frames that share one commit; what was added before stays before. Rejects as `add`. */
+  /** Queues frames that share one commit; earlier appends stay before them. Rejects as `add`. */
   addFrames(frames: EncodedFrames): Promise<FrameReceipts> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusal();
@@ -94,7 +98,7 @@ export class AppendQueue {
     });
   }
 
-  /** Sends what has gathered. */
+  /** Sends the gathered records. */
   flush(): void {
     if (this.#batch.count > 0) this.#send(this.#batch.take(), undefined);
   }
@@ -122,7 +126,7 @@ export class AppendQueue {
     this.#forgetAnswered();
   }
 
-  /** Ends everybody's waiting. */
+  /** Rejects all waiting callers. */
   rejectAll(why: Error): void {
     const framed = this.#sent.splice(0).flatMap((sent) => sent.framed ?? []);
     const waiting = [...this.#waiting.slice(this.#answered), ...framed];

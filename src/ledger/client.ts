@@ -1,12 +1,12 @@
-// The ledger as the HTTP thread sees it. Appends of one turn of the event loop leave as one
-// message; receipts come back in order. Bounded: what does not fit is refused at once.
+// Client of the ledger thread, for the HTTP thread. Appends of one turn of the event loop leave as
+// one message; receipts come back in order. Bounded: an append beyond the bound is refused at once.
 import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
-import type { DiskRoom } from "./disk-reserve.ts";
-import type { DiskNews } from "./disk-watch.ts";
+import type { DiskSpace } from "./disk-reserve.ts";
+import type { DiskStatus } from "./disk-watch.ts";
 import { FRAME_KINDS } from "../journal/format.ts";
 import { DamageWatch } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
@@ -30,7 +30,8 @@ export { QUEUE_RECORDS_MAX } from "./append-queue.ts";
 
 /**
  * Claims the data directory, starts the ledger thread and waits until the journal is replayed.
- * @throws DataDirectoryInUse, JournalDamaged (exit code 65), JournalBroken (70).
+ * @throws DataDirectoryInUse when another process holds the directory, JournalDamaged (exit code
+ *   65), JournalBroken (70).
  */
 export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   const claim = await claimDataDirectory(options.dataDir);
@@ -47,7 +48,7 @@ export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
 /** Records that are not outcomes have no id and no signature of their own. */
 const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
 
-/** Of the thread that started the ledger, or of one that joined; then without a claim. */
+/** Ledger of the thread that started it, or of one that joined; then without a claim. */
 export class LedgerClient implements OpenLedger {
   readonly replay: Replay;
   readonly engineMemory: WebAssembly.Memory;
@@ -61,8 +62,8 @@ export class LedgerClient implements OpenLedger {
   readonly #claim: DataDirectoryClaim | undefined;
   readonly #onFatal: (exitCode: number) => void;
   #lsn: number;
-  #hasRoom = true;
-  disk: DiskRoom = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
+  #hasSpace = true;
+  disk: DiskSpace = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
   /** Set once nothing can be appended any more. */
   #ended: "closed" | "dead" | undefined;
   #installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -112,7 +113,7 @@ export class LedgerClient implements OpenLedger {
   }
 
   isHealthy(): boolean {
-    return this.#hasRoom && this.#ended === undefined;
+    return this.#hasSpace && this.#ended === undefined;
   }
 
   append(record: OutcomeRecord): Promise<OutcomeReceipt> {
@@ -152,7 +153,7 @@ export class LedgerClient implements OpenLedger {
     return (await this.#queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
   }
 
-  /** Waits for room instead of refusing: an import is as fast as the disk, not faster. */
+  /** Waits for space instead of refusing: an import is as fast as the disk, not faster. */
   async appendBatch(records: readonly OutcomeRecord[]): Promise<OutcomeReceipt[]> {
     const receipts: OutcomeReceipt[] = [];
     const partMax = QUEUE_RECORDS_MAX / 4;
@@ -190,9 +191,9 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "failed") this.#die(message.exitCode);
   }
 
-  #lookAt({ isHealthy, room }: DiskNews): void {
-    this.#hasRoom = isHealthy;
-    this.disk = room;
+  #lookAt({ isHealthy, space }: DiskStatus): void {
+    this.#hasSpace = isHealthy;
+    this.disk = space;
   }
 
   #installed(refusal: string | undefined): void {

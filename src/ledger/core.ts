@@ -1,8 +1,9 @@
 // The ledger's one path of evidence, in the thread that owns it: guard against replays, journal,
-// sync, remember, fold, answer. In that order: nothing is folded or told before it is durable.
+// sync, remember, fold, answer. In that order: nothing is folded or acknowledged before it is
+// durable.
 import type { BureauKey } from "../journal/signing-key.ts";
 import type { FileLayer } from "../journal/files.ts";
-import { DiskReserve, type DiskRoom } from "./disk-reserve.ts";
+import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
@@ -35,13 +36,13 @@ export interface LedgerCoreOptions extends FoldTarget {
   epoch: number;
   /**
    * Makes an empty table; after its `publish`, `fold` means that one. Needed once a key is revoked
-   * as compromised: without it such a revocation takes effect on what comes after it alone.
+   * as compromised: without it such a revocation affects only later records.
    */
   freshTable?: () => FreshTable;
-  /** Epoch ms: which replayed identities are still worth remembering. */
+  /** Epoch ms: decides which replayed identities are still worth remembering. */
   nowMs: number;
-  /** What the table behind `fold` holds already: only what comes after is replayed. */
-  start?: SnapshotStart;
+  /** State that the table behind `fold` holds already: only later records are replayed. */
+  start?: SnapshotStart | undefined;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
@@ -50,34 +51,34 @@ export interface LedgerCoreOptions extends FoldTarget {
 
 export interface LedgerCore {
   /**
-   * One commit: all runs, one sync. Results are in order of the records.
-   * A disk that is full, or too nearly full for outcomes, is a result (`VERDICT_UNAVAILABLE`);
-   * JournalBroken is thrown.
+   * One commit: all runs, one sync. Results are in order of the records. A disk that is full, or
+   * too nearly full for outcomes, is a result (`VERDICT_UNAVAILABLE`).
+   * @throws JournalBroken when a write or sync failed.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
   /**
-   * Goes on with the re-fold that a revocation asked for, by at most `countMax` records.
+   * Continues the re-fold that a revocation asked for, by at most `countMax` records.
    * @returns whether there is more to do.
    */
   refold(countMax: number): boolean;
   /**
-   * Looks at the disk, asks it for room after it was full, and goes on with the ballast by a slice.
-   * Throws JournalBroken only.
+   * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
    * @returns whether the ballast still grows: call again soon.
+   * @throws JournalBroken, and nothing else, when the journal can no longer vouch for the disk.
    */
   probe(): boolean;
-  /** The last commit, and what a later start must know of everything up to it. */
+  /** The last commit, and everything that a later start must know of the records up to it. */
   point(): SnapshotPoint;
   readonly isRefolding: boolean;
   /** Payloads of all events of the reporters' registry, in order. */
   readonly keyEvents: readonly Buffer[];
-  /** Replay identities recorded since are all remembered. */
+  /** Every replay identity recorded since then (epoch ms) is remembered. */
   readonly rememberedSinceMs: number;
   /** The replay guard, for snapshots. */
   readonly guard: ReplayTable;
-  /** Where the vault's sources stand in the journal, in order. */
+  /** Places of the vault's sources in the journal, in order. */
   readonly sources: readonly FramePlace[];
-  readonly room: DiskRoom;
+  readonly space: DiskSpace;
   /** False while the disk is full or nearly so. */
   readonly isHealthy: boolean;
   readonly lsn: number;
@@ -90,7 +91,7 @@ export interface LedgerCore {
 /**
  * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
  * @throws JournalDamaged when evidence in the middle does not verify.
- * @throws JournalPointUnknown, before it folds, when `start` is of no use.
+ * @throws JournalPointUnknown, before it folds, when the journal does not pass through `start`.
  */
 export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
   return new Core(options);
@@ -103,8 +104,8 @@ class Core implements LedgerCore {
   readonly #state: LedgerState;
   readonly #reserve: DiskReserve;
   #refolding: Refold | undefined;
-  /** False after the disk was full, until it has taken something again. */
-  #hasRoom = true;
+  /** False after the disk was full, until a write has succeeded again. */
+  #hasSpace = true;
 
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
@@ -131,7 +132,7 @@ class Core implements LedgerCore {
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
-    // What came before its key's revocation was folded by now: nobody has read it yet.
+    // Records before their key's revocation were folded by now; no reader has seen them yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
   }
 
@@ -144,11 +145,11 @@ class Core implements LedgerCore {
   }
 
   get isHealthy(): boolean {
-    return this.#hasRoom && !this.#reserve.room.isLow;
+    return this.#hasSpace && !this.#reserve.space.isLow;
   }
 
-  get room(): DiskRoom {
-    return this.#reserve.room;
+  get space(): DiskSpace {
+    return this.#reserve.space;
   }
 
   get isRefolding(): boolean {
@@ -185,7 +186,7 @@ class Core implements LedgerCore {
     const records = runs.flatMap(splitRun);
     guardCommit(records, (identity) => this.#state.guard.find(identity));
     this.#reserve.look();
-    if (this.#reserve.room.isLow) refuseBulk(records);
+    if (this.#reserve.space.isLow) refuseBulk(records);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = auditOf(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
@@ -211,8 +212,8 @@ class Core implements LedgerCore {
 
   probe(): boolean {
     try {
-      if (!this.#hasRoom) this.#journal.probe();
-      this.#hasRoom = true;
+      if (!this.#hasSpace) this.#journal.probe();
+      this.#hasSpace = true;
     } catch (error) {
       if (!(error instanceof JournalFull)) throw error;
     }
@@ -221,7 +222,7 @@ class Core implements LedgerCore {
   }
 
   close(): void {
-    // What closes after the journal has files of its own to bring to an end.
+    // Parts that close after the journal have files of their own to finish.
     if (!this.isHealthy) this.#reserve.release();
     this.#refolding?.close();
     this.#journal.close();
@@ -231,9 +232,9 @@ class Core implements LedgerCore {
     const firstLsn = this.#journal.lsn + 1;
     try {
       this.#append(runs, nowMs);
-      this.#hasRoom = true;
+      this.#hasSpace = true;
     } catch (error) {
-      this.#hasRoom = false;
+      this.#hasSpace = false;
       if (!(error instanceof JournalFull)) throw error;
       for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
       return;
@@ -246,7 +247,7 @@ class Core implements LedgerCore {
     }
   }
 
-  /** What was accepted before the disk turned out to be full has the ballast's room to finish. */
+  /** Runs accepted before the disk turned out to be full have the ballast's space to finish in. */
   #append(runs: readonly FrameRun[], nowMs: number): void {
     try {
       this.#journal.append(runs, nowMs * 1000);
@@ -258,7 +259,7 @@ class Core implements LedgerCore {
   }
 }
 
-/** Outcomes and evidence can wait for room; a revocation or a promotion must not. */
+/** Outcomes and evidence can wait for space; a revocation or a promotion must not. */
 function refuseBulk(records: readonly Pending[]): void {
   for (const { run, at, result } of records) {
     const kind = frameKind(run.bytes, at);

@@ -1,12 +1,12 @@
-// What is known of rot in the sealed segments of the journal: kept for readiness and metrics, told
-// to the log and put on record once, and taken back when a later look finds the segment sound.
+// Known damage in the sealed segments of the journal. Kept for readiness and metrics, logged and
+// put on record once, and taken back when a later scrub finds the segment sound.
 import type { JournalDamage } from "../journal/faults.ts";
 import type { ScrubMessage } from "./messages.ts";
 
-/** How the sealed segments were when they were last looked at. */
+/** State of the sealed segments at their last scrub. */
 export interface JournalHealth {
   readonly damages: readonly JournalDamage[];
-  /** Epoch ms of the last look at all of them; undefined before the first. */
+  /** Epoch ms of the last scrub of all of them; undefined before the first. */
   readonly verifiedMs: number | undefined;
 }
 
@@ -31,12 +31,12 @@ export class DamageWatch implements JournalHealth {
     return [...this.#known.values()];
   }
 
-  /** Takes what a look at the segments has found so far. */
+  /** Takes the findings of a scrub so far. */
   take({ segments, damages, isDone, isWhole }: ScrubMessage): void {
     for (const damage of damages) {
       if (this.#known.has(keyOf(damage))) continue;
       this.#known.set(keyOf(damage), damage);
-      this.#tell("journal_damaged", damage, `${describeDamage(damage)}: ${DAMAGE_ADVICE}`);
+      this.#report("journal_damaged", damage, `${describeDamage(damage)}: ${DAMAGE_ADVICE}`);
     }
     if (!isDone) return;
     if (isWhole) this.#forgetAllBut(damages);
@@ -51,11 +51,15 @@ export class DamageWatch implements JournalHealth {
       if (found.has(key)) continue;
       this.#known.delete(key);
       const isOther = damages.some(({ segment }) => segment === damage.segment);
-      if (!isOther) this.#tell("journal_mended", damage, `${damage.segment} verifies again`);
+      if (!isOther) this.#report("journal_mended", damage, `${damage.segment} verifies again`);
     }
   }
 
-  #tell(event: "journal_damaged" | "journal_mended", damage: JournalDamage, detail: string): void {
+  #report(
+    event: "journal_damaged" | "journal_mended",
+    damage: JournalDamage,
+    detail: string,
+  ): void {
     const { log, append, clock } = this.#options;
     log(event, detail);
     const record = {
@@ -72,12 +76,12 @@ export class DamageWatch implements JournalHealth {
   }
 }
 
-/** What to do about it. */
+/** Advice to the operator. */
 export const DAMAGE_ADVICE =
   "put the file back from a backup before the next start, the service may run meanwhile; or stop " +
   "it and let `trustrank doctor --repair` keep all that still proves itself";
 
-/** One line, for people. */
+/** Describes one damage in one line, for people. */
 export function describeDamage({ reason, segment, offset, afterLsn }: JournalDamage): string {
   return `${reason} in ${segment} at byte ${offset}, after position ${afterLsn}`;
 }

@@ -1,35 +1,37 @@
-// Room on the journal's disk, kept before it runs out: a ballast file that is given up when
-// something meets the end of the disk, and a watermark below which outcomes are refused while what
-// must still be written (revocations, an orderly end, the store's own files) finds room.
+// Reserve of space on the journal's disk: a ballast file that is released when a write meets the
+// end of the disk, and a watermark below which outcomes are refused while necessary writes
+// (revocations, an orderly end, the store's own files) still find space.
 import { randomFillSync } from "node:crypto";
 import { errnoOf, type FileLayer, writeFully } from "../journal/files.ts";
 
-/** Ballast and watermark, each of so many bytes, unless the operator says otherwise. */
+/** Default size in bytes of the ballast, and of the watermark. */
 export const DISK_RESERVE_BYTES = 64 * 1024 * 1024;
 
-/** Beside the segments; holds nothing anyone needs. */
+/** Lies beside the segments; its content means nothing. */
 export const BALLAST_FILE = "ballast";
 
-/** Written and synced by so much at a time, between two batches. */
+/** Written and synced by this many bytes at a time, between two batches. */
 const SLICE_BYTES = 1024 * 1024;
-/** Outcomes are taken again once there is so much more room than the watermark asks for. */
+/** Outcomes are taken again once free space exceeds the watermark by this factor. */
 const HEALED = 1.25;
-/** With less left than this part of the watermark, others on the disk need the ballast now. */
+/**
+ * With less free space than this part of the watermark, others on the disk need the ballast now.
+ */
 const URGENT = 0.25;
 
-/** Calls of `restore` that pass after it failed: a quota is not seen in the free space. */
+/** Calls of `restore` that pass after it failed: a quota does not show in the free space. */
 const PAUSE_CALLS = 120;
 
-/** How it stands with the disk, in bytes. */
-export interface DiskRoom {
+/** Space on the disk, in bytes. */
+export interface DiskSpace {
   freeBytes: number;
   ballastBytes: number;
-  /** Outcomes are refused until there is room again. */
+  /** Outcomes are refused until there is space again. */
   isLow: boolean;
 }
 
-/** How it stands with the disk for a journal that asks for `bytes`; changes nothing. */
-export function diskRoom(files: FileLayer, directory: string, bytes: number): DiskRoom {
+/** Space on the disk for a journal with a reserve of `bytes`; changes nothing. */
+export function diskSpace(files: FileLayer, directory: string, bytes: number): DiskSpace {
   const ballastBytes = ballastIn(files, directory);
   const freeBytes = files.freeBytes(directory);
   return { freeBytes, ballastBytes, isLow: bytes > 0 && freeBytes - bytes + ballastBytes < bytes };
@@ -37,7 +39,7 @@ export function diskRoom(files: FileLayer, directory: string, bytes: number): Di
 
 /** One per journal that is written. With 0 bytes it does nothing and is never low. */
 export class DiskReserve {
-  readonly room: DiskRoom;
+  readonly space: DiskSpace;
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #bytes: number;
@@ -49,32 +51,34 @@ export class DiskReserve {
     this.#files = files;
     this.#directory = directory;
     this.#bytes = bytes;
-    // What cannot be compressed is what a file system cannot save itself the room for.
+    // Random bytes, because a file system stores compressible ones in less space.
     this.#slice = randomFillSync(Buffer.alloc(Math.min(SLICE_BYTES, bytes)));
-    this.room = diskRoom(files, directory, bytes);
-    if (this.room.ballastBytes > bytes) this.release();
+    this.space = diskSpace(files, directory, bytes);
+    if (this.space.ballastBytes > bytes) this.release();
     this.look();
   }
 
-  /** Asks the disk; call before every batch. Gives the ballast up when others run out of room. */
+  /**
+   * Checks the disk; call before every batch. Releases the ballast when others run out of space.
+   */
   look(): void {
-    const { room } = this;
-    room.freeBytes = this.#files.freeBytes(this.#directory);
+    const { space } = this;
+    space.freeBytes = this.#files.freeBytes(this.#directory);
     if (this.#bytes === 0) return;
-    // Reckoned as if the ballast were whole, so that giving it up heals nothing.
-    const spare = room.freeBytes - this.#missing();
-    room.isLow = spare < (room.isLow ? this.#bytes * HEALED : this.#bytes);
-    if (room.ballastBytes > 0 && room.freeBytes < this.#bytes * URGENT) this.release();
+    // Computed as if the ballast were whole, so that releasing it heals nothing.
+    const spare = space.freeBytes - this.#missing();
+    space.isLow = spare < (space.isLow ? this.#bytes * HEALED : this.#bytes);
+    if (space.ballastBytes > 0 && space.freeBytes < this.#bytes * URGENT) this.release();
   }
 
   /**
-   * Makes the ballast larger by a slice, really written and synced, if there is room for it.
+   * Grows the ballast by a slice, really written and synced, if there is space for it.
    * @returns whether there is more to do now.
    */
   restore(): boolean {
-    const { room } = this;
+    const { space } = this;
     const files = this.#files;
-    if (room.isLow || this.#missing() <= 0) return false;
+    if (space.isLow || this.#missing() <= 0) return false;
     if (this.#pause > 0) {
       this.#pause--;
       return false;
@@ -85,25 +89,25 @@ export class DiskReserve {
       const isThere = files.list(this.#directory).includes(BALLAST_FILE);
       const descriptor = files.open(path, isThere ? "write" : "create");
       try {
-        writeFully(files, descriptor, [slice], room.ballastBytes);
+        writeFully(files, descriptor, [slice], space.ballastBytes);
         files.syncData(descriptor);
       } finally {
         files.close(descriptor);
       }
     } catch (cause) {
       if (errnoOf(cause) === "") throw cause;
-      // Somebody else took the room: the journal itself is not touched by that.
+      // Another process took the space; the journal itself is not affected.
       this.release();
       this.#pause = PAUSE_CALLS;
       return false;
     }
-    room.ballastBytes += slice.byteLength;
+    space.ballastBytes += slice.byteLength;
     return this.#missing() > 0;
   }
 
-  /** Gives the ballast's room to whoever needs it. Returns whether there was any. */
+  /** Releases the ballast's space. @returns whether there was any. */
   release(): boolean {
-    const { room } = this;
+    const { space } = this;
     const files = this.#files;
     if (!files.list(this.#directory).includes(BALLAST_FILE)) return false;
     try {
@@ -112,12 +116,12 @@ export class DiskReserve {
       if (errnoOf(cause) === "") throw cause;
       return false;
     }
-    room.ballastBytes = 0;
+    space.ballastBytes = 0;
     return true;
   }
 
   #missing(): number {
-    return this.#bytes - this.room.ballastBytes;
+    return this.#bytes - this.space.ballastBytes;
   }
 }
 

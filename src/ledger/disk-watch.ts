@@ -1,70 +1,74 @@
-// Looks after the disk between commits: asks it for room while it is full, makes the ballast in
-// slices so small that no commit waits, and tells whoever answers for the service how it stands.
-import type { DiskRoom } from "./disk-reserve.ts";
+// Watches the disk between commits: tries to write again while it is full, grows the ballast in
+// slices so small that no commit waits, and notifies the service of changes.
+import type { DiskSpace } from "./disk-reserve.ts";
 
-/** How often the disk is looked at, in ms; a full one is asked for room as often. */
+/** Interval between two checks of the disk, in ms; a full one is tried again as often. */
 const LOOK_INTERVAL_MS = 500;
-/** Between two slices of the ballast. */
+/** Interval between two slices of the ballast, in ms. */
 const SLICE_INTERVAL_MS = 10;
-/** Changes of free space below this are not worth a message. */
-const NEWS_BYTES = 1024 * 1024;
+/** Changes of free space below this many bytes are not worth a message. */
+const CHANGE_BYTES = 1024 * 1024;
 
 export interface WatchedDisk {
   /** See LedgerCore. */
   probe(): boolean;
   readonly isHealthy: boolean;
-  readonly room: DiskRoom;
+  readonly space: DiskSpace;
 }
 
-export interface DiskNews {
+export interface DiskStatus {
   isHealthy: boolean;
-  room: DiskRoom;
+  space: DiskSpace;
 }
 
 export class DiskWatch {
   readonly #disk: WatchedDisk;
-  readonly #tell: (news: DiskNews) => void;
+  readonly #send: (status: DiskStatus) => void;
   readonly #fail: (error: unknown) => void;
   #timer: NodeJS.Timeout;
-  #told: DiskNews;
+  #sent: DiskStatus;
 
-  /** `fail` is told when the journal can no longer vouch for the disk; the watch ends then. */
-  constructor(disk: WatchedDisk, tell: (news: DiskNews) => void, fail: (error: unknown) => void) {
+  /** `fail` is called when the journal can no longer vouch for the disk; the watch ends then. */
+  constructor(
+    disk: WatchedDisk,
+    send: (status: DiskStatus) => void,
+    fail: (error: unknown) => void,
+  ) {
     this.#disk = disk;
-    this.#tell = tell;
+    this.#send = send;
     this.#fail = fail;
-    this.#told = { isHealthy: true, room: { freeBytes: 0, ballastBytes: 0, isLow: false } };
-    // Not at once: a start has better things to do than to make a ballast.
+    this.#sent = { isHealthy: true, space: { freeBytes: 0, ballastBytes: 0, isLow: false } };
+    // Not at once: a start has more urgent work than making a ballast.
     this.#timer = setTimeout(() => {
-      this.tellNews();
+      this.sendChange();
       this.#timer = setTimeout(() => this.#look(), LOOK_INTERVAL_MS);
     }, 0);
   }
 
-  /** Call after a commit: what it found out is told at once. */
-  tellNews(): void {
-    const { isHealthy, room } = this.#disk;
-    const told = this.#told;
-    const moved = Math.abs(room.freeBytes - told.room.freeBytes);
+  /** Call after a commit: it sends a change that the commit found at once. */
+  sendChange(): void {
+    const { isHealthy, space } = this.#disk;
+    const sent = this.#sent;
+    const moved = Math.abs(space.freeBytes - sent.space.freeBytes);
     const isSame =
-      isHealthy === told.isHealthy &&
-      room.isLow === told.room.isLow &&
-      room.ballastBytes === told.room.ballastBytes &&
-      (moved < NEWS_BYTES || room.freeBytes === told.room.freeBytes);
+      isHealthy === sent.isHealthy &&
+      space.isLow === sent.space.isLow &&
+      space.ballastBytes === sent.space.ballastBytes &&
+      (moved < CHANGE_BYTES || space.freeBytes === sent.space.freeBytes);
     if (isSame) return;
-    this.#told = { isHealthy, room: { ...room } };
-    this.#tell(this.#told);
+    this.#sent = { isHealthy, space: { ...space } };
+    this.#send(this.#sent);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
   }
 
-  // A server that says it is not ready gets no outcomes: it must find out by itself.
+  // A server that reports itself unready gets no outcomes, so it must check by itself.
   #look(): void {
     try {
       const isGrowing = this.#disk.probe();
-      this.tellNews();
+      this.sendChange();
       const waitMs = isGrowing ? SLICE_INTERVAL_MS : LOOK_INTERVAL_MS;
       this.#timer = setTimeout(() => this.#look(), waitMs);
     } catch (error) {

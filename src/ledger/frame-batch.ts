@@ -1,17 +1,17 @@
-// Outcomes on their way to the journal: frames encoded back to back into one buffer, which moves
-// between threads without copying. Owns the caps of one commit.
+// Batch of journal frames, encoded back to back into one buffer, which moves between threads
+// without copying. Owns the caps of one commit.
 import { FRAME_BYTES, openFrame } from "../journal/format.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { OutcomeRecord } from "../journal/records.ts";
 import { encodeOutcomeFrame, outcomeFrameBytesMax } from "../journal/outcome.ts";
 
-/** Caps of one sync: what is more waits for the next. */
+/** Caps of one sync; records beyond them wait for the next. */
 export const COMMIT_RECORDS_MAX = 1000;
 export const COMMIT_BYTES_MAX = 256 * 1024;
 
 const BUFFER_BYTES_MIN = 4096;
 
-/** Collects outcomes; `take` hands over what was collected and starts anew. */
+/** Collects outcomes; `take` returns the collected frames and starts anew. */
 export class FrameBatch {
   #bytes = Buffer.allocUnsafeSlow(BUFFER_BYTES_MIN);
   #used = 0;
@@ -35,7 +35,7 @@ export class FrameBatch {
     this.#size++;
   }
 
-  /** Any other record: its payload is taken as it is. */
+  /** Adds any other record: its payload is taken as it is. */
   addEvent(kind: number, payload: Uint8Array): void {
     this.#makeRoom(FRAME_BYTES + payload.byteLength);
     openFrame(this.#bytes, this.#used, kind, payload.byteLength);

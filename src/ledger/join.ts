@@ -1,12 +1,12 @@
-// The ledger of a further thread: outcomes go straight to the ledger thread through a port of their
-// own, and share its syncs with everybody else's. Made on the thread that started the ledger,
-// opened on the one that reports.
+// Ledger client of a further thread: outcomes go straight to the ledger thread through a port of
+// its own, and share its syncs with those of all other threads. Created on the thread that started
+// the ledger, opened on the one that reports.
 import { type MessagePort, MessageChannel } from "node:worker_threads";
 import { LedgerClient, type OpenLedger } from "./client.ts";
 import { portThread } from "./thread-link.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** What crosses to the thread that opens it; `port` is to be transferred. */
+/** Crosses to the thread that opens it; `port` is to be transferred. */
 export interface LedgerInvitation {
   readonly port: MessagePort;
   readonly lsn: number;
@@ -21,8 +21,9 @@ export function inviteToLedger(ledger: OpenLedger): LedgerInvitation {
 }
 
 /**
- * The ledger as this thread sees it. `close` resolves once all that was accepted is answered; when
- * the ledger thread ends, whatever waits is refused as `journal_unavailable`. `clock` is epoch ms.
+ * Opens the ledger in this thread. `close` resolves once all accepted records are answered; when
+ * the ledger thread ends, waiting records are refused as `journal_unavailable`. `clock` is epoch
+ * ms.
  */
 export function joinLedger(
   { port, lsn, rememberedSinceMs }: LedgerInvitation,
@@ -31,7 +32,7 @@ export function joinLedger(
 ): Ledger {
   const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0, keyEvents: [] };
   const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
-  // The thread that started the ledger hears of its end too, and ends the process.
+  // The thread that started the ledger sees its end too, and ends the process.
   const onFatal = () => undefined;
   return new LedgerClient(portThread(port), ready, undefined, { engineMemory, clock, onFatal });
 }

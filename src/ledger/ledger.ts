@@ -1,15 +1,15 @@
-// The ledger seen from the bureau: the one way evidence enters. Nothing is acknowledged before it
-// is durable; nothing durable is lost or counted twice.
+// Port of the ledger, as the bureau uses it: the one way evidence enters. Nothing is acknowledged
+// before it is durable; nothing durable is lost or counted twice.
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 
-/** Frames back to back, alone in their buffer, and how many. */
+/** Frames back to back, alone in their buffer, and their number. */
 export interface EncodedFrames {
   bytes: Buffer;
   count: number;
 }
 
-/** What became of frames, in order. */
+/** Results of frames, in order. */
 export interface FrameReceipts {
   /** Three numbers per record: verdict (VERDICT_* of replay-guard.ts), position, recorded ms. */
   readonly numbers: Float64Array;
@@ -17,42 +17,47 @@ export interface FrameReceipts {
   readonly duplicateIds: readonly string[];
 }
 
-/** Journal, sync, fold, acknowledge. */
+/**
+ * Journals, syncs, folds, then acknowledges. Answers come on the calling thread, in order of
+ * append.
+ */
 export interface Ledger {
   /**
-   * Resolves when durable and folded. Rejects with ServiceFault `idempotency_conflict` (same key,
-   * other content), `overloaded` (queue full), `journal_unavailable` (disk full or sync failed).
+   * Appends one outcome. Resolves once it is durable and folded.
+   * @throws ServiceFault `idempotency_conflict` when the key was used for other content,
+   *   `overloaded` when the queue is full, `journal_unavailable` when the disk is full or a sync
+   *   failed.
    */
   append(record: OutcomeRecord): Promise<OutcomeReceipt>;
-  /** Bulk form for import; one receipt per record, order kept. */
+  /** Bulk form for import: one receipt per record, order kept. Waits while the queue is full. */
   appendBatch(records: readonly OutcomeRecord[]): Promise<OutcomeReceipt[]>;
   /** Outcomes accepted but not yet acknowledged. */
   readonly pendingCount: number;
-  /** Syncs, stops the thread. */
+  /** Syncs, then stops the thread. Resolves once it has ended. */
   close(): Promise<void>;
 }
 
-/** Records that are frames already, made on another thread. */
+/** Takes records that were encoded as frames on another thread. */
 export interface FrameLog {
   /**
-   * One commit: all of them durable or none. Rejects as `append`; what became of each record is
-   * told by its verdict. The buffer is given away.
+   * Appends frames as one commit: all of them durable or none. Resolves with one verdict per
+   * record. The buffer is transferred. Rejects as `append`.
    */
   appendFrames(frames: EncodedFrames): Promise<FrameReceipts>;
-  /** The last durable position. */
+  /** The last durable position (a count of records from the start of the journal). */
   position(): number;
 }
 
-/** What else the journal takes, beside outcomes. */
+/** Records of the journal beside outcomes. */
 export interface EventLog {
   /** Makes an event of the reporters' registry durable; resolves with its position. */
   appendKeyEvent(payload: Uint8Array): Promise<number>;
   /** Puts an audit event on record (JSON); resolves with its position once durable. */
   appendAudit(payload: Uint8Array): Promise<number>;
   /**
-   * Makes the signed bytes of a batch durable, before its rows. Rejects with `signature_replayed`
-   * when the same id was signed for other bytes; a repeat is harmless. Resolves with the evidence
-   * id, which depends on the signed bytes alone.
+   * Makes the signed bytes of a batch durable, before its rows. A repeat is harmless. Resolves with
+   * the evidence id, which depends on the signed bytes alone.
+   * @throws ServiceFault `signature_replayed` when the same id was signed for other bytes.
    */
   appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string>;
 }

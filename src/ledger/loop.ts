@@ -1,7 +1,8 @@
-// The ledger thread's loop: take what has arrived, commit it as one, answer, look again. While a
-// sync runs the next batch gathers in the port, so load makes batches larger, not queues longer.
+// Loop of the ledger thread: take the arrived messages, commit them as one, answer, look again.
+// While a sync runs the next batch gathers in the port, so load makes batches larger, not queues
+// longer.
 import type { MessagePort } from "node:worker_threads";
-import { type DiskNews, DiskWatch } from "./disk-watch.ts";
+import { type DiskStatus, DiskWatch } from "./disk-watch.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { LedgerCore } from "./core.ts";
 import { type AppendMessage, type FromLedger, NUMBERS_PER_RECEIPT } from "./messages.ts";
@@ -15,13 +16,16 @@ const REFOLD_RECORDS = 2000;
 export interface LedgerLoopOptions {
   port: MessagePort;
   core: LedgerCore;
-  /** Told the durable position after every sync; the store listens at the other end. */
+  /** Receives the durable position after every sync; the store listens at the other end. */
   storePort: MessagePort | undefined;
-  /** Makes a config active; throws when the engine refuses it. */
+  /**
+   * Makes a config active.
+   * @throws Error when the engine refuses it.
+   */
   install?: (config: unknown) => void;
   /** Called between two batches, with the time of the last one. */
   betweenBatches?: (nowMs: number) => void;
-  /** Called when the core can no longer vouch for the disk, with what was thrown. */
+  /** Called with the error when the core can no longer vouch for the disk. */
   fail: (error: unknown) => void;
   /** Called after a clean close. */
   closed: () => void;
@@ -42,8 +46,8 @@ class Loop {
   constructor(options: LedgerLoopOptions) {
     this.#options = options;
     this.#ports = new LedgerPorts(options.port, (arrived) => this.#take(arrived));
-    const tell = (news: DiskNews) => this.#ports.tellAll({ kind: "health", ...news });
-    this.#disk = new DiskWatch(options.core, tell, (error) => this.#fail(error));
+    const send = (status: DiskStatus) => this.#ports.sendAll({ kind: "health", ...status });
+    this.#disk = new DiskWatch(options.core, send, (error) => this.#fail(error));
   }
 
   #take(first: Arrived): void {
@@ -69,7 +73,7 @@ class Loop {
     this.#options.storePort?.postMessage(this.#options.core.lsn);
   }
 
-  /** Commits `first` and what else fits under the caps; returns the message that did not fit. */
+  /** Commits `first` and all that fits under the caps; returns the message that did not fit. */
   #commitFrom(first: Append): Arrived | undefined {
     const appends = [first];
     let records = first.message.recordCount;
@@ -111,7 +115,7 @@ class Loop {
       port.postMessage(answer, [answer.numbers.buffer]);
       from = to;
     }
-    this.#disk.tellNews();
+    this.#disk.sendChange();
     if (core.isRefolding) this.#refoldSoon();
     else this.#options.betweenBatches?.(nowMs);
   }
@@ -131,7 +135,7 @@ class Loop {
     });
   }
 
-  /** A port that joined has its answers by now: they come in order. */
+  /** A joined port has its answers by now: they come in order. */
   #close(port: MessagePort): void {
     if (!this.#ports.isOwn(port)) {
       port.close();

@@ -1,29 +1,29 @@
-// What crosses the port between the HTTP thread and the ledger thread. Records travel as journal
-// frames in transferred buffers, answers as one array of numbers per message.
+// Messages between the HTTP thread and the ledger thread. Records travel as journal frames in
+// transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
-import type { DiskNews } from "./disk-watch.ts";
+import type { DiskStatus } from "./disk-watch.ts";
 import type { JournalDamage } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
-/** Given to the thread at its start. */
+/** Start data of the thread. */
 export interface LedgerThreadData {
   journal: string;
   snapshots: string;
   bureauKey: string;
   epoch: number;
   nowMs: number;
-  /** How often the table is saved; the thread's own pace when left out. */
-  snapshotPace?: SnapshotPace;
-  /** Ballast and watermark of the journal's disk, each of so many bytes. */
+  /** Pace of snapshots; the thread's default when left out. */
+  snapshotPace?: SnapshotPace | undefined;
+  /** Size in bytes of the ballast on the journal's disk, and of its watermark. */
   reserveBytes: number;
-  /** From one look at all sealed segments to the next; none when left out. */
-  scrubEveryMs?: number;
+  /** Interval in ms between two scrubs of all sealed segments; none when left out. */
+  scrubEveryMs?: number | undefined;
 }
 
 /**
- * To the thread: frames, a config to make active, another port to serve, or the wish to stop (on a
- * port that joined: to be answered to the end and let go).
+ * To the thread: frames, a config to make active, another port to serve, or the request to stop (on
+ * a joined port: to answer all and let go).
  */
 export type ToLedger =
   | AppendMessage
@@ -34,7 +34,7 @@ export type ToLedger =
 /** Answered by one `installed` message, in order. */
 export interface InstallMessage {
   kind: "install";
-  /** What the thread's engine writer takes as a config. */
+  /** The config, as the thread's engine writer takes it. */
   config: unknown;
 }
 
@@ -64,24 +64,27 @@ export interface ReadyMessage {
   truncatedBytes: number;
   durationMs: number;
   /** Position of the snapshot that the table came from. */
-  snapshotLsn?: number;
-  /** The table that was folded into: another one than was given after a re-fold. */
+  snapshotLsn?: number | undefined;
+  /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry, in order. */
   keyEvents: Uint8Array[];
-  /** Where the vault's sources stand in the journal; left out by threads that have no vault. */
+  /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
 }
 
 export interface ReceiptsMessage {
   kind: "receipts";
-  /** Per record: verdict, position, recorded ms. */
+  /** Three per record: verdict, position, recorded ms. */
   numbers: Float64Array;
   /** Ids of the first outcomes, for duplicates, in order. */
   duplicateIds: string[];
   lsn: number;
-  /** Replay identities recorded since are all remembered; older ones may be forgotten. */
+  /**
+   * Every replay identity recorded since then (epoch ms) is remembered; older ones may be
+   * forgotten.
+   */
   rememberedSinceMs: number;
 }
 
@@ -91,33 +94,33 @@ export interface InstalledMessage {
   refusal?: string;
 }
 
-/** A re-fold is done: read this table from now on. */
+/** A re-fold is done: readers switch to this table. */
 export interface TableMessage {
   kind: "table";
   engineMemory: WebAssembly.Memory;
 }
 
-/** The disk filled up, has room again, or its numbers moved. */
-export interface HealthMessage extends DiskNews {
+/** The disk filled up, has space again, or its numbers moved. */
+export interface HealthMessage extends DiskStatus {
   kind: "health";
 }
 
-/** Something an operator may want to know; comes after `ready`. */
+/** An event for the operator's log; comes after `ready`. */
 export interface NoteMessage {
   kind: "note";
   event: string;
   detail: string;
 }
 
-/** Sealed segments are being verified: at each damage, and at the end. */
+/** Progress of a scrub of sealed segments: sent at each damage, and at the end. */
 export interface ScrubMessage {
   kind: "scrub";
-  /** Looked at so far. */
+  /** Verified so far. */
   segments: number;
   /** Found so far. */
   damages: readonly JournalDamage[];
   isDone: boolean;
-  /** All sealed segments, not those before a snapshot alone. */
+  /** True when all sealed segments are verified, false for only those before a snapshot. */
   isWhole: boolean;
 }
 

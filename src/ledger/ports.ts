@@ -1,9 +1,9 @@
-// Where the ledger thread's messages come from: the port of the thread that started it, and one of
-// each further thread that reports outcomes. What has arrived on any of them shares one sync.
+// Ports of the ledger thread: that of the thread that started it, and one of each further thread
+// that reports outcomes. Messages that have arrived on any of them share one sync.
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { FromLedger, ToLedger } from "./messages.ts";
 
-/** A message and the port that its answer goes to. */
+/** A message and the port for its answer. */
 export interface Arrived<Message extends ToLedger = ToLedger> {
   readonly port: MessagePort;
   readonly message: Message;
@@ -13,17 +13,17 @@ export class LedgerPorts {
   readonly #own: MessagePort;
   readonly #take: (arrived: Arrived) => void;
   #ports: MessagePort[] = [];
-  /** Whose turn it is: a busy port must not keep the others waiting. */
+  /** Index of the next port to serve: a busy port must not keep the others waiting. */
   #turn = 0;
 
-  /** `take` is called when a message has arrived and nothing is being done. */
+  /** `take` is called when a message has arrived and no work is in progress. */
   constructor(own: MessagePort, take: (arrived: Arrived) => void) {
     this.#own = own;
     this.#take = take;
     this.#listen(own);
   }
 
-  /** From now on messages of this port are taken as well, until its other end closes it. */
+  /** Serves this port as well from now on, until its other end closes it. */
   join(port: MessagePort): void {
     this.#listen(port);
     port.once("close", () => this.#forget(port));
@@ -42,7 +42,7 @@ export class LedgerPorts {
     return undefined;
   }
 
-  tellAll(message: FromLedger): void {
+  sendAll(message: FromLedger): void {
     for (const port of this.#ports) port.postMessage(message);
   }
 
@@ -50,7 +50,7 @@ export class LedgerPorts {
     return port === this.#own;
   }
 
-  /** Ends the ports that have joined; the thread's own is its owner's to close. */
+  /** Closes the joined ports; the thread's own is its owner's to close. */
   closeJoined(): void {
     for (const port of this.#ports) if (port !== this.#own) port.close();
   }

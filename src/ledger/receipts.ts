@@ -1,4 +1,4 @@
-// Turns what became of a record into what its reporter gets: a receipt or a fault.
+// Maps a record's result to its reporter's answer: a receipt or a fault.
 import { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/messages.ts";
 import type { Signature } from "../contract/vocabulary.ts";
@@ -10,13 +10,17 @@ import {
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
-/** What the sender remembers of a record until its answer comes. */
+/** The sender's notes on a record until its answer comes. */
 export interface AwaitedOutcome {
   outcomeId: string;
   signature: Signature;
 }
 
-/** @throws ServiceFault `idempotency_conflict`, `signature_replayed` or `journal_unavailable`. */
+/**
+ * Receipt of a recorded or repeated outcome.
+ * @throws ServiceFault `idempotency_conflict`, `signature_replayed` or `journal_unavailable` for
+ *   any other verdict.
+ */
 export function receiptOf(
   awaited: AwaitedOutcome,
   verdict: number,

@@ -1,6 +1,6 @@
-// Folds the journal again from its start into an empty table, leaving out what a revocation has
-// excluded, while the old table goes on serving and counting. The new one takes over when it has
-// seen every record: readers see the old state or the new one, never half of either.
+// Re-fold of the journal from its start into an empty table, without the outcomes that a revocation
+// has excluded, while the old table goes on serving and counting. The new one takes over when it
+// has seen every record: readers see the old state or the new one, never half of either.
 import type { Exclusions } from "../journal/exclusions.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { decodeFold, emptyFold } from "../journal/outcome.ts";
@@ -9,9 +9,9 @@ import { decodeStandings } from "../journal/standings.ts";
 import { RevokedAgents } from "./revoked-agents.ts";
 import { type FoldTarget, payloadOf } from "./state.ts";
 
-/** An empty agent table that nobody reads yet. */
+/** An empty agent table without readers yet. */
 export interface FreshTable extends FoldTarget {
-  /** Makes this the table that is folded into and read from. */
+  /** Makes this the live table, for the fold and for all readers. */
   publish(): void;
 }
 

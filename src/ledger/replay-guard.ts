@@ -1,6 +1,6 @@
-// The records of one commit on their way past the replay guard: which identities each has, which
-// of them were recorded before, and what that makes of the record. An outcome has up to two: the
-// id its sender gave, and what its reporter signed (kid and jti). Either one is enough to know it.
+// Replay guard for the records of one commit: which identities each has, which of them were
+// recorded before, and the verdict that follows. An outcome has up to two identities: the id its
+// sender gave, and the one its reporter signed (kid and jti). Either one is enough to recognise it.
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../journal/format.ts";
 import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./replay-table.ts";
 import {
@@ -13,12 +13,12 @@ import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../jo
 import type { FrameRun } from "../journal/writer.ts";
 import { formatUuid } from "../journal/uuid.ts";
 
-/** What became of one record. */
+/** Verdict on one record. */
 export const VERDICT_RECORDED = 0;
 export const VERDICT_DUPLICATE = 1;
 export const VERDICT_CONFLICT = 2;
 export const VERDICT_UNAVAILABLE = 3;
-/** A conflict in what a reporter signed: it has said two things under one id. */
+/** A conflict under a signed id: the reporter has signed two bodies under one id. */
 export const VERDICT_REPLAYED = 4;
 /** A row of a signed batch whose signed bytes, in the same commit, were refused. */
 export const VERDICT_DROPPED = 5;
@@ -46,29 +46,29 @@ export interface Pending {
   result: CommitResult;
   /** The earlier record of the same commit that this one repeats. */
   first: Pending | undefined;
-  /** The signed bytes that this row came with in one message. */
+  /** The signed bytes that arrived with this row in one message. */
   batch: Pending | undefined;
 }
 
-/** No tenant is called so: tenants hold no control characters. */
+/** No tenant has this name: tenants hold no control characters. */
 const SIGNED_SCOPE = Buffer.from("\u0001jws");
 const BATCH_CONTENT = Buffer.from("batch\n");
-const NOBODY: readonly GuardedIdentity[] = [];
+const NO_IDENTITIES: readonly GuardedIdentity[] = [];
 
-/** By which identities the record in the frame at `at` is known again. */
+/** Identities by which the record in the frame at `at` is recognised as a repeat. */
 export function identitiesOf(bytes: Buffer, at: number): readonly GuardedIdentity[] {
   const kind = frameKind(bytes, at);
   if (kind === FRAME_KINDS.evidence) {
     const batch = decodeEvidence(bytes, at);
-    if (batch === undefined) return NOBODY;
+    if (batch === undefined) return NO_IDENTITIES;
     // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
     return [signed(batch.identity, Buffer.concat([BATCH_CONTENT, batch.body]))];
   }
-  if (kind !== FRAME_KINDS.outcome) return NOBODY;
+  if (kind !== FRAME_KINDS.outcome) return NO_IDENTITIES;
   const parts = outcomeReplayParts(bytes, at);
   const proof = outcomeProofBytes(bytes, at);
   const signer = proof === undefined ? undefined : signedIdentity(proof);
-  if (parts === undefined && signer === undefined) return NOBODY;
+  if (parts === undefined && signer === undefined) return NO_IDENTITIES;
   const identities: GuardedIdentity[] = [];
   if (parts !== undefined) identities.push({ ...replayIdentity(parts), isSigned: false });
   if (signer !== undefined) identities.push(signed(signer, outcomeBody(bytes, at)));
@@ -126,14 +126,14 @@ export function runOf(record: Pending): FrameRun {
   return { bytes: record.run.bytes.subarray(record.at, record.end), count: 1 };
 }
 
-/** Marks repeats: of what is durable at once, of what stands earlier in this commit by link. */
+/** Marks repeats: of durable records at once, of earlier ones in this commit by link. */
 export function guardCommit(
   records: readonly Pending[],
   find: (identity: ReplayIdentity) => FirstReceipt | undefined,
 ): void {
   const firsts = new Map<string, { record: Pending; identity: GuardedIdentity }>();
   for (const record of records) {
-    // Nothing of what contradicts itself is recorded, whatever its rows say.
+    // Nothing of a contradicting batch is recorded, not even its rows.
     if (record.batch?.result.verdict === VERDICT_REPLAYED) {
       record.result.verdict = VERDICT_DROPPED;
       continue;
@@ -170,7 +170,7 @@ function mark(result: CommitResult, isSameContent: boolean, isSigned: boolean): 
   result.verdict = Math.max(result.verdict, isSameContent ? VERDICT_DUPLICATE : conflict);
 }
 
-/** Answers a repeat within the commit as the first one ended. */
+/** Gives a repeat within the commit the result of its first record. */
 export function settleRepeat(record: Pending): void {
   const { first, result } = record;
   if (first === undefined) return;

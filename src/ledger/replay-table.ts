@@ -1,17 +1,17 @@
-// Remembers which replay identities were recorded, so that a repeated outcome gets its first
-// receipt and a changed one is refused. Bounded: entries leave by age, and the oldest go first
-// when the table is full. An outcome repeated after its entry left is recorded again; the window is
-// longer than the age at which the API refuses an outcome, so that takes the cap to be exceeded.
+// Table of recorded replay identities, so that a repeated outcome gets its first receipt and a
+// changed one is refused. Bounded: entries leave by age, and the oldest go first when the table is
+// full. An outcome repeated after its entry left is recorded again; the window is longer than the
+// age at which the API refuses an outcome, so that happens only if the cap is exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
 import { formatUuid } from "../journal/uuid.ts";
 
-/** How long an identity is remembered, by the time the outcome was recorded. */
+/** Time that an identity is remembered, from the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;
 /**
  * 64 bytes each, plus 16 MiB of index: 144 MiB at most. At 10,000 signed outcomes a second it is
- * more than three minutes; what it must never be is less than the skew that clocks are allowed, or
- * every new signature had to be looked up in the store.
+ * more than three minutes. It must never be less than the clock skew that is allowed, or every new
+ * signature would have to be looked up in the store.
  */
 export const REPLAY_ENTRIES_MAX = 2_000_000;
 
@@ -36,8 +36,9 @@ const CHUNK_ENTRIES = 1 << CHUNK_LOG2;
 const CHUNK_BYTES = CHUNK_ENTRIES * ENTRY_BYTES;
 
 /**
- * Who says it (tenant and key) and what is said (the content): 16 bytes each, as Latin-1 text. A
- * hash as text costs a quarter of one as a Buffer, and there are two for every outcome.
+ * Key of an entry: hashes of the identity (tenant and key) and of the content, 16 bytes each, as
+ * Latin-1 text. A hash as text costs a quarter of one as a Buffer, and there are two for every
+ * outcome.
  */
 export interface ReplayIdentity {
   identity: string;
@@ -76,7 +77,7 @@ function homeWord(hashed: string): number {
   return word;
 }
 
-/** Where a slot's entry begins in its chunk. */
+/** Byte offset of a slot's entry in its chunk. */
 function offsetOf(slot: number): number {
   return (slot & (CHUNK_ENTRIES - 1)) * ENTRY_BYTES;
 }
@@ -93,12 +94,13 @@ function isAt(chunk: Buffer, offset: number, hashed: string): boolean {
 export class ReplayTable {
   readonly #entriesMax: number;
   readonly #windowMs: number;
-  /** By chunk of the ring; where nothing is remembered there is none. */
+  /** By chunk of the ring; a chunk without entries is undefined. */
   readonly #chunks: (Buffer | undefined)[] = [];
   readonly #spare: Buffer[] = [];
   /**
    * Open addressing over ring slots; 0 is free, else slot + 1. A power of 2, at least twice the
-   * entries there can ever be: to hash them all anew would hold up every outcome for as long.
+   * number of entries there can ever be: hashing them all anew would hold up every outcome for as
+   * long.
    */
   readonly #index: Uint32Array;
   #oldest = 0;
@@ -111,7 +113,7 @@ export class ReplayTable {
     this.#index = new Uint32Array(2 ** Math.ceil(Math.log2(this.#entriesMax * 2)));
   }
 
-  /** Whatever was recorded since is remembered; 0 while nothing was forgotten. */
+  /** Every identity recorded since then (epoch ms) is remembered; 0 while none was forgotten. */
   get rememberedSinceMs(): number {
     return this.#forgottenMs;
   }
@@ -134,7 +136,7 @@ export class ReplayTable {
     };
   }
 
-  /** Remembers an outcome that is durable. Evicts what is too old, and the oldest when full. */
+  /** Remembers a durable outcome. Evicts entries that are too old, and the oldest when full. */
   add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
     this.#evictBefore(recordedAtMs - this.#windowMs);
     if (this.#count === this.#entriesMax) this.#evictOldest();
@@ -150,7 +152,7 @@ export class ReplayTable {
     this.#link(slot);
   }
 
-  /** Bytes that `copyEntries` gives now. */
+  /** Number of bytes that `copyEntries` gives now. */
   get byteCount(): number {
     return this.#count * ENTRY_BYTES;
   }
@@ -179,7 +181,7 @@ export class ReplayTable {
     this.#oldest = 0;
     this.#count = count;
     for (let slot = 0; slot < count; slot++) this.#link(slot);
-    // A full table has forgotten, and up to where is not among the copied entries.
+    // A full table has forgotten entries; the copied ones do not show up to which time.
     if (count === this.#entriesMax) this.#forgottenMs = this.#chunkOf(0).readDoubleLE(RECORDED_AT);
   }
 
@@ -222,7 +224,7 @@ export class ReplayTable {
     if (isLeft || this.#count === 0) this.#release(left);
   }
 
-  /** Keeps one for the next: the ring goes round at a steady size. */
+  /** Keeps one chunk for the next use: the ring goes round at a steady size. */
   #release(number: number): void {
     const chunk = this.#chunks[number]!;
     this.#chunks[number] = undefined;

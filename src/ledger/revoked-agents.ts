@@ -1,6 +1,6 @@
-// Which agents stand without a good signing key: those whose newest key was revoked, until they
-// register another. A fold over the events of the reporters' registry, so that a replay says the
-// same as the run that recorded them.
+// Agents without a good signing key: those whose newest key was revoked, until they register
+// another. A fold over the events of the reporters' registry, so that a replay gives the same marks
+// as the run that recorded them.
 
 interface KeyEvent {
   event?: unknown;
@@ -8,7 +8,7 @@ interface KeyEvent {
   kid?: unknown;
 }
 
-/** An agent whose standing changed. */
+/** An agent whose mark changed. */
 export interface KeyRevocationMark {
   readonly agent: string;
   readonly isRevoked: boolean;
@@ -21,8 +21,8 @@ export class RevokedAgents {
   readonly #revoked = new Set<string>();
 
   /**
-   * Takes the next event (the payload of a record of kind `key`).
-   * @returns the agent whose standing it changed, if any.
+   * Folds the next event (the payload of a record of kind `key`).
+   * @returns the agent whose mark it changed, if any.
    */
   apply(payload: Buffer): KeyRevocationMark | undefined {
     const { event, agent, kid } = JSON.parse(payload.toString()) as KeyEvent;
@@ -37,7 +37,7 @@ export class RevokedAgents {
     return this.#revoked.delete(agent) ? { agent, isRevoked: false } : undefined;
   }
 
-  /** A key that another has followed says nothing about the agent any more. */
+  /** A key that another has followed does not mark the agent any more. */
   #revoke(kid: string): KeyRevocationMark | undefined {
     const agent = this.#agents.get(kid);
     if (agent === undefined || this.#newest.get(agent) !== kid) return undefined;

@@ -1,5 +1,5 @@
-// The name of this deployment in signatures (`aud`): made once, kept in the data directory, so that
-// what was signed for it stays good and what was signed for another is refused.
+// Name of this deployment in signatures (`aud`): made once and kept in the data directory, so that
+// signatures for it stay good and those for another are refused.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { AUDIENCE_LENGTH_MAX } from "../contract/limits.ts";
@@ -14,7 +14,10 @@ export function isServiceId(text: string): boolean {
   return SERVICE_ID.test(text) && text.length <= AUDIENCE_LENGTH_MAX;
 }
 
-/** The kept id; `make` gives the first one. Throws when the file holds something else. */
+/**
+ * Loads the stored id; `make` gives the first one.
+ * @throws Error when the file holds something else.
+ */
 export function loadServiceId(paths: DataPaths, make: () => string): string {
   const path = join(paths.root, FILE);
   if (fs.existsSync(path)) {

@@ -1,7 +1,7 @@
-// Starts the ledger thread and waits for its first word: ready, or why it cannot be.
+// Starts the ledger thread and waits for its first message: ready, or why it failed.
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
-import type { DiskRoom } from "./disk-reserve.ts";
+import type { DiskSpace } from "./disk-reserve.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
@@ -13,29 +13,37 @@ export interface LedgerOptions {
   dataDir: string;
   /** The shared table, given to the thread's engine writer. */
   engineMemory: WebAssembly.Memory;
-  /** Whatever else the thread entry needs to open its engine writer; must be cloneable. */
+  /** Further settings for the thread's engine writer; must be cloneable. */
   engineSettings?: unknown;
-  /** The store's end of a channel: told the durable position. Transferred. */
-  storePort?: MessagePort;
-  /** The ledger cannot go on; every pending outcome was refused. End the process with this code. */
+  /** The store's end of a channel that receives the durable position. Transferred. */
+  storePort?: MessagePort | undefined;
+  /**
+   * Called when the ledger cannot go on; every pending outcome was refused. The process has to end
+   * with this code.
+   */
   onFatal: (exitCode: number) => void;
   /** Epoch ms. */
   clock: () => number;
-  /** A re-fold has made another table: read that one from now on. */
+  /** Called after a re-fold: readers switch to this table. */
   onTable?: (engineMemory: WebAssembly.Memory) => void;
-  /** How often the table is saved. */
-  snapshotPace?: SnapshotPace;
-  /** Ballast and watermark of the journal's disk (DiskReserve); none when left out. */
+  /** Pace of snapshots of the table. */
+  snapshotPace?: SnapshotPace | undefined;
+  /**
+   * Size in bytes of the ballast on the journal's disk, and of its watermark (DiskReserve); none
+   * when left out.
+   */
   reserveBytes?: number;
-  /** From one look at all sealed segments to the next; none after the start when left out. */
-  scrubEveryMs?: number;
-  /** Told of snapshots taken, failed and ignored. */
+  /**
+   * Interval in ms between two scrubs of all sealed segments; none after the start when left out.
+   */
+  scrubEveryMs?: number | undefined;
+  /** Called for snapshots taken, failed and ignored. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
 }
 
-/** What the start did. */
+/** Figures of the start. */
 export interface Replay {
   outcomes: number;
   durationMs: number;
@@ -46,29 +54,34 @@ export interface Replay {
 
 export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, KaizenLog {
   readonly replay: Replay;
-  /** The table as replay left it; another than was given when a revocation made it anew. */
+  /**
+   * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
+   */
   readonly engineMemory: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry at the start, in order. */
   readonly keyEvents: readonly Uint8Array[];
-  /** Where the vault's sources stood in the journal at the start, in order. */
+  /** Places of the vault's sources in the journal at the start, in order. */
   readonly sources: readonly FramePlace[];
-  /** Replay identities recorded since (epoch ms) are all remembered. */
+  /** Every replay identity recorded since then (epoch ms) is remembered. */
   readonly rememberedSinceMs: number;
-  /** Makes a config active for every thread's next read; rejects when the engine refuses it. */
+  /**
+   * Makes a config active for every thread's next read. Resolves once it is active.
+   * @throws Error when the engine refuses it.
+   */
   installConfig(config: unknown): Promise<void>;
-  /** Lets another thread report through `port`, which is transferred; see ledger-join.ts. */
+  /** Lets another thread report through `port`, which is transferred; see ledger/join.ts. */
   join(port: MessagePort): void;
   /** The last durable position. */
   position(): number;
   /** False while the disk is full or nearly so, or after the thread died. */
   isHealthy(): boolean;
-  /** How the journal's disk stood when the ledger last looked, half a second ago at most. */
-  readonly disk: DiskRoom;
-  /** What is known of rot in the journal's sealed segments. */
+  /** Space on the journal's disk at the last check, half a second ago at most. */
+  readonly disk: DiskSpace;
+  /** Known damage in the journal's sealed segments. */
   readonly journal: JournalHealth;
 }
 
-/** Its end is the caller's to see. */
+/** The caller has to watch for its end. */
 export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
   const data: LedgerThreadData = {
     journal: claim.paths.journal,
@@ -77,8 +90,8 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.snapshotPace === undefined ? {} : { snapshotPace: options.snapshotPace }),
+    scrubEveryMs: options.scrubEveryMs,
+    snapshotPace: options.snapshotPace,
   };
   const { engineMemory, engineSettings, storePort } = options;
   return new Worker(options.entry ?? new URL("../threads/ledger.ts", import.meta.url), {
@@ -88,7 +101,10 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
   });
 }
 
-/** Rejects with JournalDamaged or JournalBroken when the thread says so or ends. */
+/**
+ * Waits for the thread to be ready.
+ * @throws JournalDamaged or JournalBroken when the thread reports it or ends.
+ */
 export function awaitReady(worker: Worker): Promise<ReadyMessage> {
   return new Promise((resolve, reject) => {
     const onMessage = (message: FromLedger) => {

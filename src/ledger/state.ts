@@ -1,6 +1,6 @@
-// What the records of the journal add up to beside the agent table: who said what before, whose
-// keys there are, which outcomes do not count, where the vault's sources stand. Fed by replay at
-// start and by every commit after, in order of position.
+// State of the journal's records beside the agent table: replay identities, reporters' keys,
+// excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
+// after, in order of position.
 import type { Standings } from "../engine/reading.ts";
 import { Exclusions } from "../journal/exclusions.ts";
 import { REPLAY_WINDOW_MS, ReplayTable } from "./replay-table.ts";
@@ -24,13 +24,13 @@ import { RevokedAgents } from "./revoked-agents.ts";
 import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
 import type { SnapshotStart } from "./snapshot/files.ts";
 
-/** The agent table as evidence reaches it. */
+/** The agent table as the fold writes it. */
 export interface FoldTarget {
   /** Called in order of position with a reused object, at replay and after each sync. */
   readonly fold: (outcome: FoldedOutcome) => void;
-  /** Called like `fold`, with what a batch of credibility says. Left out: ignored. */
+  /** Called like `fold`, with the result of a credibility batch. Left out: ignored. */
   readonly applyStandings?: (standings: Standings) => void;
-  /** An agent's newest key was revoked, or followed by another. */
+  /** Called when an agent's newest key was revoked, or followed by another. */
   readonly markKeyRevoked?: (agent: string, isRevoked: boolean) => void;
 }
 
@@ -39,10 +39,10 @@ export class LedgerState {
   readonly keyEvents: Buffer[] = [];
   readonly sources: FramePlace[] = [];
   readonly exclusions = new Exclusions();
-  /** Outcomes in all, and those of them that this start has replayed. */
+  /** Outcomes in all, and the number of them that this start has replayed. */
   outcomes = 0;
   replayedOutcomes = 0;
-  /** What was folded no longer stands: see `Refold`. */
+  /** The fold is no longer valid: see `Refold`. */
   isRefoldDue = false;
   readonly #target: FoldTarget;
   readonly #rememberFromMs: number;
@@ -56,7 +56,7 @@ export class LedgerState {
     this.#rememberFromMs = nowMs - REPLAY_WINDOW_MS;
   }
 
-  /** Takes over what the snapshot's table and guard have seen. */
+  /** Takes over the state of the snapshot's table and guard. */
   resume(start: SnapshotStart): void {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
@@ -120,7 +120,7 @@ export class LedgerState {
   }
 }
 
-/** A copy of what the frame at `at` holds. */
+/** A copy of the payload of the frame at `at`. */
 export function payloadOf(bytes: Buffer, at: number): Buffer {
   const start = at + FRAME_BYTES;
   return Buffer.from(bytes.subarray(start, start + frameLength(bytes, at)));

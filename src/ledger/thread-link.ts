@@ -1,4 +1,4 @@
-// The ledger thread from outside: the thread itself, or a port that joined it.
+// Link to the ledger thread: the thread itself, or a port that joined it.
 import type { MessagePort, Worker } from "node:worker_threads";
 import type { FromLedger, ToLedger } from "./messages.ts";
 

@@ -1,13 +1,15 @@
 // Ed25519 verification for the pool threads: libsodium where it has a binary for this machine (half
 // the time of OpenSSL, bench/RESULTS.md), else OpenSSL. No arithmetic of our own decides what is
-// evidence; `doctor` checks what is in the journal again with OpenSSL.
+// evidence; `doctor` verifies the journal's signatures again with OpenSSL.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { createRequire } from "node:module";
 
 export const KEY_BYTES = 32;
 export const SIGNATURE_BYTES = 64;
 
-/** Whether `signature` is this raw key's over `message`; never throws: malformed is not valid. */
+/**
+ * Whether `signature` is this raw key's over `message`; false for malformed input, never throws.
+ */
 export type Ed25519Verify = (
   key: Uint8Array,
   signature: Uint8Array,
@@ -25,12 +27,12 @@ const KEYS_MAX = 10_000;
 /** DER prefix of an Ed25519 SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
 
-/** libsodium's where it can be loaded, else OpenSSL's; one per thread. */
+/** Opens libsodium's verifier where it can be loaded, else OpenSSL's; one per thread. */
 export function openEd25519(): Ed25519Verify {
   return openSodium() ?? openOpenssl();
 }
 
-/** undefined where no binary fits (musl, say): the package brings its own, none is fetched. */
+/** Undefined where no binary fits (musl, say): the package brings its own, none is fetched. */
 export function openSodium(): Ed25519Verify | undefined {
   let sodium: Sodium;
   try {

@@ -1,5 +1,5 @@
-// What the service says about itself while it runs: one JSON object per line on stderr, for a log
-// collector. Never holds secrets or bodies; callers give facts, not sentences.
+// Log of the running service: one JSON object per line on stderr, for a log collector. Never holds
+// secrets or bodies; callers give facts, not sentences.
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -9,7 +9,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void;
 }
 
-/** A log that hands finished lines to `write`. `clock` is epoch ms. */
+/** Makes a log that passes finished lines to `write`. `clock` is epoch ms. */
 export function makeLog(write: (line: string) => void, clock: () => number): Log {
   const say = (level: string, message: string, fields: LogFields | undefined) => {
     const time = new Date(clock()).toISOString();

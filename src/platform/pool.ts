@@ -1,5 +1,5 @@
-// The Piscina pool: threads that take what costs more than a hop. Bounded in every direction; what
-// a task is, only the worker file and its caller know.
+// Piscina pool: threads for work that costs more than a hop between threads. Bounded in every
+// direction; only the worker file and its caller know the tasks.
 import { availableParallelism } from "node:os";
 import { FixedQueue, Piscina } from "piscina";
 
@@ -16,8 +16,9 @@ export interface PoolOptions {
 /** A pool of worker threads. */
 export interface Pool {
   /**
-   * Runs one task; `transfer` moves buffers instead of copying them. Rejects with PoolBusy when the
-   * queue is full, with what the worker threw, or with an AbortError on `signal`.
+   * Runs one task; `transfer` moves buffers instead of copying them.
+   * @throws PoolBusy when the queue is full, the worker's error when it threw, an AbortError on
+   *   `signal`.
    */
   run<Task, Result>(
     task: Task,
@@ -28,7 +29,7 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** The queue is full: shed, do not wait. */
+/** The queue is full: shed the work, do not wait. */
 export class PoolBusy extends Error {}
 
 /** One thread less than there are cores, at least one: the HTTP thread keeps its own. */
@@ -36,7 +37,7 @@ export function defaultThreads(): number {
   return Math.max(1, availableParallelism() - 1);
 }
 
-/** What a task function returns so that `transfer` moves to the caller instead of being copied. */
+/** Wraps a task's result so that `transfer` moves to the caller instead of being copied. */
 export function moved<Result extends object>(result: Result, transfer: ArrayBuffer[]): Result {
   const transferable = {
     get [Piscina.transferableSymbol]() {

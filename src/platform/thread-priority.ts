@@ -1,14 +1,17 @@
-// Where the kernel schedules threads one by one (Linux), a thread of batch work yields to the rest:
-// a run may take longer, an answer may not.
+// Priority of a thread of batch work, lowered where the kernel schedules threads one by one
+// (Linux): a run may take longer, an answer may not.
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 
-/** Not the least there is: that showed no better p99, and a busy machine would starve the work. */
-const NICENESS = 10;
+/**
+ * Nice value. Not the lowest priority: that showed no better p99, and a busy machine would starve
+ * the work.
+ */
+const NICE_VALUE = 10;
 /** Puts the calling thread below every other one of the process; elsewhere nothing changes. */
-export function lowerThreadPriority(niceness = NICENESS): void {
+export function lowerThreadPriority(niceValue = NICE_VALUE): void {
   try {
-    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), niceness);
+    setPriority(Number(readlinkSync("/proc/thread-self").split("/").at(-1)), niceValue);
   } catch {
     // Not Linux: the work competes on equal terms.
   }

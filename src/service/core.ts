@@ -1,5 +1,5 @@
-// Core and what reads it, behind one data directory: the ledger that owns the table, the reader
-// of this thread, the vault, the bureau. Commands that need no server open just this.
+// Core of a process behind one data directory: the ledger that owns the table, the reader of this
+// thread, the vault, the bureau. Commands that need no server open just this.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
@@ -15,14 +15,15 @@ import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
 import type { Log } from "../platform/log.ts";
+import { UuidV7Generator } from "../platform/uuid-v7.ts";
 
 /** The HTTP thread's scratch in the shared memory; slot 0 is the writer's. */
 const HTTP_READER_SLOT = 1;
 
-/** What somebody has to do something about. */
+/** Events that an operator has to act on. */
 const ALARMS: ReadonlySet<string> = new Set(["journal_damaged", "journal_audit_failed"]);
 
-/** Core and what reads it: all that an import needs. Close the ledger when done. */
+/** Core of a process: all that an import needs. Close the ledger when done. */
 export interface Core {
   readonly engineMemory: WebAssembly.Memory;
   readonly ledger: OpenLedger;
@@ -34,25 +35,28 @@ export interface Core {
 export interface CoreOptions {
   readonly dataDir: string;
   readonly isReservedEnabled: boolean;
-  /** The journal can no longer be trusted to the disk: end the process with this code. */
+  /** Called when the journal's disk can no longer be trusted: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
   readonly storePort?: MessagePort;
   readonly decisions?: DecisionLog;
-  /** Outcomes between two snapshots of the agent table; the ledger's own pace when left out. */
+  /** Outcomes between two snapshots of the agent table; the ledger's default when left out. */
   readonly snapshotOutcomes?: number;
-  /** Ballast and watermark of the journal's disk; none when left out. */
+  /**
+   * Size in bytes of the ballast on the journal's disk, and of its watermark; none when left out.
+   */
   readonly reserveBytes?: number;
-  /** From one look at all sealed segments of the journal to the next; none when left out. */
+  /** Interval in ms between two scrubs of all sealed segments; none when left out. */
   readonly scrubEveryMs?: number | undefined;
-  /** Told of snapshots taken, failed and ignored. */
+  /** Receives the events of snapshots taken, failed and ignored. */
   readonly log?: Log;
-  /** A revocation has made another table; the evidence's own reader reads it by then. */
+  /** Called when a revocation has made another table; the core's own reader reads it by then. */
   readonly onTable?: (memory: WebAssembly.Memory) => void;
 }
 
 /**
  * Replays the journal into a new table and opens the bureau over it. Nothing is left open when it
  * throws.
+ * @throws DataDirectoryInUse, JournalDamaged or JournalBroken as `startLedger`.
  */
 export async function openCore(options: CoreOptions): Promise<Core> {
   let engine: TableReader | undefined;
@@ -67,11 +71,10 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     onFatal: options.onFatal,
     clock: Date.now,
     reserveBytes: options.reserveBytes ?? 0,
-    ...(options.scrubEveryMs === undefined ? {} : { scrubEveryMs: options.scrubEveryMs }),
-    ...(options.storePort === undefined ? {} : { storePort: options.storePort }),
-    ...(options.snapshotOutcomes === undefined
-      ? {}
-      : { snapshotPace: snapshotPaceOf(options.snapshotOutcomes) }),
+    scrubEveryMs: options.scrubEveryMs,
+    storePort: options.storePort,
+    snapshotPace:
+      options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
     log: (event, detail) => {
       const level = ALARMS.has(event) ? "error" : "info";
       options.log?.[level](event, { detail });
@@ -98,9 +101,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
+      outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: options.isReservedEnabled,
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),

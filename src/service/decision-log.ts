@@ -1,5 +1,5 @@
-// Puts the rings of the decision log together: one for each HTTP thread, one for each pool thread,
-// all of them read by the store thread.
+// Composition of the decision log's rings: one for each HTTP thread, one for each pool thread, all
+// of them read by the store thread.
 import type { DecisionLog } from "../contract/decisions.ts";
 import { createDecisionRing, decisionCounts } from "../store/decisions/ring-layout.ts";
 import { DecisionRing } from "../store/decisions/ring.ts";
@@ -9,18 +9,18 @@ export interface OpenDecisionLog {
   readonly log: DecisionLog;
   /** Of the further HTTP threads. */
   readonly httpRings: readonly SharedArrayBuffer[];
-  /** What each HTTP thread may log of answers that let through, per second. */
+  /** Answers that let through and may be logged, per second and HTTP thread. */
   readonly letThroughPerSecond: number;
   readonly poolRings: readonly SharedArrayBuffer[];
   /** All of them, for the store. */
   readonly rings: readonly SharedArrayBuffer[];
-  /** How many legs were recorded, and how many that let through had to be dropped. */
+  /** Numbers of legs recorded, and of legs that let through and had to be dropped. */
   gauges(): { decisions_recorded: number; decisions_dropped: number };
-  /** Resolves once all that waits is in the rings; the store must still be open. */
+  /** Resolves once all waiting records are in the rings; the store must still be open. */
   flush(): Promise<void>;
 }
 
-/** `poolThreads` may be 0. The HTTP threads share what may be logged per second. */
+/** `poolThreads` may be 0. The HTTP threads share the limit per second. */
 export function openDecisionLog(
   httpThreads: number,
   poolThreads: number,

@@ -1,5 +1,5 @@
-// How a command ends badly: a message for a person and the exit code a script reads. Codes are part
-// of the interface: 1 failed, 2 usage, 65 damaged evidence, 70 evidence could not be synced.
+// Failure of a command: a message for a person and the exit code that a script reads. Codes are
+// part of the interface: 1 failed, 2 usage, 65 damaged evidence, 70 evidence could not be synced.
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;

@@ -1,4 +1,4 @@
-// What the ledger contributes to /readyz and /metrics.
+// Health figures of the ledger for /readyz and /metrics.
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
@@ -6,14 +6,15 @@ import type { OpenLedger } from "../ledger/client.ts";
 interface Health {
   ready: boolean;
   reasons: string[];
-  /** What needs an operator and keeps nothing from being served. */
+  /** States that need an operator and do not stop the service. */
   warnings: string[];
 }
 
 /**
- * Whether outcomes can be taken now, and why not. Damage in old segments is a warning: scores and
- * outcomes need none of them, only the next replay does. So is a store that does not follow: SQL
- * and the decision log lag, and come out whole once it does. `storeFailure` says why, or is empty.
+ * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
+ * and outcomes need none of them, only the next replay does. So is a store that does not follow:
+ * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, or
+ * empty.
  */
 export function readiness(ledger: OpenLedger, storeFailure: string): Health {
   const reasons: string[] = [];
@@ -27,7 +28,7 @@ export function readiness(ledger: OpenLedger, storeFailure: string): Health {
   return { ready: reasons.length === 0, reasons, warnings };
 }
 
-/** Gauges of journal and disk; free space once the ledger has looked. */
+/** Gauges of journal and disk; free space once the ledger has checked it. */
 export function ledgerGauges(ledger: OpenLedger): Record<string, number> {
   const { freeBytes, ballastBytes, isLow } = ledger.disk;
   const { damages, verifiedMs } = ledger.journal;

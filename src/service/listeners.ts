@@ -1,5 +1,6 @@
-// The front of the service: the main thread's server and, where more cores are to serve, further
-// threads with servers of their own on the same port. The system deals connections out among them.
+// HTTP listeners of the service: the main thread's server and, with more than one HTTP thread,
+// further threads with servers of their own on the same port. The kernel deals connections out
+// among them.
 import { platform } from "node:os";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
@@ -19,52 +20,56 @@ export interface ListenersParts {
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
-  /** A thread has failed: the service must end, in order. */
+  /** Called when a thread has failed: the service must end, in order. */
   readonly onBroken: () => void;
 }
 
-/** A front that listens. */
+/** Open listeners. */
 export interface Listeners {
   readonly port: number;
   readonly adapter: RunningServer["adapter"];
-  /** A key was made or revoked. */
-  tellKey(stored: StoredKey): void;
-  /** The main thread reads another table. */
+  /** Passes on a key that was made or revoked. */
+  sendKey(stored: StoredKey): void;
+  /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
-  /** No new connections, answers to what is in flight for up to `graceMs`, then the end. */
+  /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
   close(graceMs: number): Promise<void>;
 }
 
-/** Rejects when the port is taken or a thread cannot start; what was opened is closed again. */
+/**
+ * Opens the listeners.
+ * @throws Error when the port is taken or a thread cannot start; everything opened before is closed
+ *   again.
+ */
 export async function openListeners(
   config: ServeConfig,
   log: Log,
   parts: ListenersParts,
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
-  const denials = new RefusalAudit({
+  const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
     mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
     clock: parts.dependencies.clock,
     log,
   });
-  const dependencies = { ...parts.dependencies, denials: denials.book };
+  const dependencies = { ...parts.dependencies, refusals: refusals.counts };
   try {
-    const front = await (config.httpThreads > 1
-      ? openSharedFront(config, log, { ...parts, dependencies }, denials)
+    const listeners = await (config.httpThreads > 1
+      ? openSharedListeners(config, log, { ...parts, dependencies }, refusals)
       : openSingleFront(config, { ...parts, dependencies }));
     return {
-      ...front,
+      ...listeners,
       async close(graceMs) {
         try {
-          await front.close(graceMs);
+          await listeners.close(graceMs);
         } finally {
-          await denials.close();
+          await refusals.close();
         }
       },
     };
   } catch (error) {
-    await denials.close();
+    await refusals.close();
     throw error;
   }
 }
@@ -77,27 +82,27 @@ async function openSingleFront(
   return {
     port: server.port,
     adapter: server.adapter,
-    tellKey: () => undefined,
+    sendKey: () => undefined,
     rebind: () => undefined,
     close: (graceMs) => server.close(graceMs),
   };
 }
 
-async function openSharedFront(
+async function openSharedListeners(
   config: ServeConfig,
   log: Log,
   parts: ListenersParts,
-  denials: RefusalAudit,
+  refusals: RefusalAudit,
 ): Promise<Listeners> {
   const { host } = config;
   // Elsewhere the port can be shared, but one of its sockets gets all connections.
   if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
   const port = await findPort(host, config.port);
-  // No thread is asked for anything before all of them listen.
+  // No thread receives a request before all of them listen.
   const server: { running?: RunningServer } = {};
   const relay = (head: RequestHead, body: Buffer): Promise<Reply> =>
     server.running?.relay(head, body) ?? Promise.reject(new Error("not listening yet"));
-  const threads = await startThreads(config, port, log, parts, relay, denials);
+  const threads = await startThreads(config, port, log, parts, relay, refusals);
   try {
     const { dependencies } = parts;
     const { keyring } = dependencies;
@@ -123,7 +128,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
   return {
     port: server.port,
     adapter: server.adapter,
-    tellKey: (stored) => threads.tellKey(stored),
+    sendKey: (stored) => threads.sendKey(stored),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
@@ -140,7 +145,7 @@ function startThreads(
   log: Log,
   { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
-  denials: RefusalAudit,
+  refusals: RefusalAudit,
 ): Promise<HttpThreads> {
   const { host, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } = config;
   return openHttpThreads({
@@ -164,7 +169,7 @@ function startThreads(
     relay,
     scorer,
     assess: evidence.sources.assessLater,
-    onDenied: (batch) => denials.take(batch),
+    onRefused: (batch) => refusals.take(batch),
     onBroken,
   });
 }

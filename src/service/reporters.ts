@@ -1,5 +1,5 @@
-// Puts reporters' keys and signatures together for a service: who we are, the pool that verifies,
-// the registry that the journal remembers.
+// Composition of reporters' keys and signatures for a service: its name in signatures, the pool
+// that verifies, the registry from the journal.
 import { randomFillSync, randomUUID } from "node:crypto";
 import { openReporterKeys, type ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -19,14 +19,16 @@ export interface ReportersOptions {
   readonly isSignatureRequired: boolean;
   /** Epoch ms; the system's when left out. */
   readonly clock?: () => number;
-  /** Epoch ms since which the ledger knows all signed ids; its own word when left out. */
+  /**
+   * Epoch ms since which the ledger remembers all signed ids; the ledger's own value when left out.
+   */
   readonly rememberedSinceMs?: () => number;
-  /** Where signed ids are looked up that the ledger no longer knows; left out, they are refused. */
+  /** Looks up signed ids that the ledger no longer remembers; left out, they are refused. */
   readonly store?: Pick<OpenStore, "appliedUpTo" | "findSigned">;
 }
 
 export interface Reporters {
-  readonly desk: ReporterKeys;
+  readonly reporterKeys: ReporterKeys;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,7 @@ export function openReporters(options: ReportersOptions): Reporters {
   const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
   const rememberedSinceMs = options.rememberedSinceMs ?? (() => ledger.rememberedSinceMs);
   const clock = options.clock ?? Date.now;
-  const desk = openReporterKeys({
+  const reporterKeys = openReporterKeys({
     serviceId,
     events: ledger,
     keyEvents: ledger.keyEvents,
@@ -50,7 +52,7 @@ export function openReporters(options: ReportersOptions): Reporters {
       clock,
     }),
     rememberedSinceMs,
-    ...(options.store === undefined ? {} : { findSigned: finder(options.store, ledger) }),
+    findSigned: options.store === undefined ? undefined : finder(options.store, ledger),
     verify: (key, signature, message) => pool.verify(key, signature, message),
     clock,
     fillRandom: (bytes) => {
@@ -58,13 +60,13 @@ export function openReporters(options: ReportersOptions): Reporters {
     },
     isSignatureRequired,
   });
-  return { desk, close: () => pool.close() };
+  return { reporterKeys, close: () => pool.close() };
 }
 
-/** How long a repeat waits for the store to catch up with what was acknowledged. */
+/** Milliseconds that a repeat waits for the store to catch up with acknowledged records. */
 const CATCH_UP_MS = 3000;
 
-/** Looks up signed ids once the store has applied what was acknowledged before. */
+/** Looks up signed ids once the store has applied all records acknowledged before. */
 function finder(store: Pick<OpenStore, "appliedUpTo" | "findSigned">, ledger: OpenLedger) {
   return async (id: SignedId): Promise<SignedRecords> => {
     let timer: NodeJS.Timeout | undefined;

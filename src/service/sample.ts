@@ -1,4 +1,4 @@
-// The sample history that an empty data directory starts with.
+// Loads the sample history that an empty data directory starts with.
 import { fileURLToPath } from "node:url";
 import type { Bureau } from "../bureau/bureau.ts";
 import { importOutcomeFile } from "./import/pipeline.ts";
@@ -6,7 +6,7 @@ import { bureauSink } from "./import/bureau-sink.ts";
 
 const SAMPLE_PATH = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
 
-/** Times move so that the newest outcome is now: old evidence would say almost nothing. */
+/** Times move so that the newest outcome is now: old evidence would have almost no weight. */
 export async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
   const summary = await importOutcomeFile(
     {

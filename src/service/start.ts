@@ -1,5 +1,5 @@
-// The composition root: opens everything behind one data directory in the order in which it depends
-// on each other, and closes it in the opposite order. Holds no decisions of its own.
+// Composition root: opens everything behind one data directory in order of dependence, and closes
+// it in the opposite order. Holds no decisions of its own.
 import { readFileSync } from "node:fs";
 
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
@@ -36,7 +36,7 @@ const DRAIN_MS = 7000;
 const SHIPPED = defaultConfig();
 const MANIFEST = new URL("../../package.json", import.meta.url);
 
-/** A service that listens. */
+/** A running service. */
 export interface Service {
   readonly url: string;
   readonly adapter: string;
@@ -47,11 +47,11 @@ export interface Service {
   readonly sampleCount: number;
   readonly replayedCount: number;
   readonly agentCount: number;
-  /** Not ready, then no new connections, then answers to what is in flight, sync, close. */
+  /** Not ready, then no new connections, then answers to requests in flight, sync, close. */
   close(): Promise<void>;
 }
 
-/** Told once of what ends the service before its time, with the exit code it must end with. */
+/** Called once when the service ends before its time, with the exit code to end with. */
 export type OnFatal = (exitCode: number, why: string) => void;
 
 const JOURNAL_FAILED =
@@ -61,8 +61,8 @@ const THREAD_FAILED = "an HTTP thread has failed: ending, the log says why";
 type Closer = () => Promise<void> | void;
 
 /**
- * Opens everything and listens. Throws DataDirectoryInUse, JournalDamaged, or what the port says;
- * whatever was opened before is closed again.
+ * Opens everything and listens. Everything opened before a failure is closed again.
+ * @throws DataDirectoryInUse, JournalDamaged, or the listener's error when the port is taken.
  */
 export async function startService(
   config: ServeConfig,
@@ -84,8 +84,8 @@ async function openService(
   onFatal: OnFatal,
   closers: Closer[],
 ): Promise<Service> {
-  const told: Told = {};
-  const ground = await openGround(config, log, onFatal, closers, told);
+  const subscribers: Subscribers = {};
+  const ground = await openGround(config, log, onFatal, closers, subscribers);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
@@ -95,24 +95,24 @@ async function openService(
   const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
-  told.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporters: reporting.desk };
+  subscribers.scorer = scorer;
+  const parts = { ...ground, ...learning, scorer, reporters: reporting.reporterKeys };
   const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
-  const front = await openListeners(config, log, opening).catch(asFailure);
-  closers.push(() => front.close(DRAIN_MS));
-  told.front = front;
+  const listeners = await openListeners(config, log, opening).catch(asFailure);
+  closers.push(() => listeners.close(DRAIN_MS));
+  subscribers.listeners = listeners;
   closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = urlOf(config.host, front.port);
+  const url = urlOf(config.host, listeners.port);
   publishServer(paths, { url, pid: process.pid });
   closers.push(() => withdrawServer(paths));
   let closing: Promise<void> | undefined;
   return {
     url,
-    adapter: front.adapter,
+    adapter: listeners.adapter,
     version: versionOf(),
     newAdminKey,
     sampleCount,
@@ -123,29 +123,29 @@ async function openService(
   };
 }
 
-/** Whom changes of keys and tables are told, once they are there. */
-interface Told {
+/** Parts to notify of changed keys and tables, once they are open. */
+interface Subscribers {
   scorer?: ScoringPool | undefined;
-  front?: Listeners;
+  listeners?: Listeners;
 }
 
-/** The data directory and what lives in it: keys, store, evidence. */
+/** Opens the data directory and its contents: keys, store, core. */
 async function openGround(
   config: ServeConfig,
   log: Log,
   onFatal: OnFatal,
   closers: Closer[],
-  told: Told,
+  subscribers: Subscribers,
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
-  // Found out before a long journal is replayed; the servers look again when they listen.
+  // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
     now: Date.now,
-    onChange: (stored) => told.front?.tellKey(stored),
+    onChange: (stored) => subscribers.listeners?.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisions(config);
@@ -161,8 +161,8 @@ async function openGround(
     ...config.journal,
     log,
     onTable: (memory) => {
-      told.scorer?.rebind(memory);
-      told.front?.rebind(memory);
+      subscribers.scorer?.rebind(memory);
+      subscribers.listeners?.rebind(memory);
     },
   });
   closers.push(() => evidence.ledger.close());
@@ -172,7 +172,7 @@ async function openGround(
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
 
-/** What learns from the evidence by itself: weights and reporters' credibility. */
+/** Opens the parts that learn from the evidence: weights and reporters' credibility. */
 async function openLearning(
   config: ServeConfig,
   log: Log,
@@ -247,13 +247,13 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     reporters,
     kaizen: kaizen.kaizen,
     credibility: credibility.credibility,
-    ...(scorer === undefined ? {} : { scorer }),
+    scorer,
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
     health: { isReady: () => readiness(ledger, store.status().failure) },
     version: versionOf(),
-    vitals: () => ({
+    healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
       agents: engine.agentCount,
       gauges: {
@@ -266,7 +266,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
   };
 }
 
-/** Last opened, first closed; each is closed once, whatever became of the others. */
+/** Last opened, first closed; each is closed once, even if others fail. */
 async function closeAll(closers: Closer[]): Promise<void> {
   let failure: unknown;
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
@@ -291,7 +291,7 @@ function urlOf(host: string, port: number): string {
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The version of the package, as `--version` and the service itself name it. */
+/** Version of the package, as `--version` and the service itself print it. */
 export function versionOf(): string {
   const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
   return manifest.version;

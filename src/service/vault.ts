@@ -1,6 +1,6 @@
-// Composition of the evidence vault: a vault over the ledger's journal, filled from what the
-// journal already holds. The ledger knows where its sources stand: only those are read at start,
-// and their texts are indexed afterwards.
+// Composition of the evidence vault: a vault over the ledger's journal, filled from its recorded
+// sources. The ledger knows their places: only those are read at start, and their texts are indexed
+// afterwards.
 import { dirname } from "node:path";
 
 import { openAssessingPool } from "../threads/texts/pool.ts";
@@ -18,20 +18,23 @@ import { Vault } from "../vault/vault.ts";
 
 export interface OpenVault {
   readonly vault: Vault;
-  /** The HTTP thread's: large texts go to a thread of their own. */
+  /** The HTTP thread's assessor: large texts go to a thread of their own. */
   readonly assessor: DeferringAssessor;
-  /** What the assessors of all threads turn to for those texts. */
+  /** Assessment of those texts, for the assessors of all threads. */
   readonly assessLater: LaterAssessment;
   close(): Promise<void>;
 }
 
-/** Opens the vault of this process. Throws JournalDamaged when a durable record does not verify. */
+/**
+ * Opens the vault of this process.
+ * @throws JournalDamaged when a durable record does not verify.
+ */
 export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
-    journal: { appendEvidence: (payload) => ledger.appendSource(payload) },
+    journal: { appendSource: (payload) => ledger.appendSource(payload) },
     clock: Date.now,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,

@@ -1,4 +1,4 @@
-// The store as the main thread sees it: starts the thread, passes queries, keeps its last state.
+// Client of the store thread, for the main thread: starts it, passes queries, holds its last state.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -22,15 +22,15 @@ export interface StoreOptions {
   dataDir: string;
   /** True when no ledger runs beside it: the store reads the journal's end by itself. */
   isStandalone?: boolean;
-  /** Rings of the threads that decide (decision-layout.ts). */
+  /** Rings of the threads that decide (store/decisions/ring-layout.ts). */
   rings?: readonly SharedArrayBuffer[];
-  /** Rows of the decision log are kept this long. */
+  /** Days that rows of the decision log are kept. */
   decisionsKeptDays?: number;
-  /** Rows of outcomes are kept this long; daily counts stay. */
+  /** Days that rows of outcomes are kept; daily counts stay. */
   outcomesKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
-  /** Told of rebuilds and failures, one line each. */
+  /** Called for rebuilds and failures, one line each. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
   entry?: URL;
@@ -39,7 +39,7 @@ export interface StoreOptions {
 export interface OpenStore extends Store {
   /** Give this to startLedger as `storePort`. */
   readonly ledgerPort: MessagePort;
-  /** The last state heard of. */
+  /** The last state received. */
   status(): StoreState;
 }
 
@@ -77,7 +77,7 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
   return client;
 }
 
-interface Asked {
+interface Call {
   resolve: (result: never) => void;
   reject: (error: Error) => void;
 }
@@ -102,11 +102,11 @@ class StoreClient implements OpenStore {
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
-  #asked = new Map<number, Asked>();
+  #calls = new Map<number, Call>();
   #waiting: Waiting[] = [];
-  #heard: Waiting[] = [];
+  #awaitingState: Waiting[] = [];
   #nextId = 1;
-  #askedCount = 0;
+  #readCount = 0;
   #findCount = 0;
   #noteCount = 0;
   #isOver = false;
@@ -141,7 +141,7 @@ class StoreClient implements OpenStore {
   }
 
   query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
-    return this.#ask({ name: "query", sql, limits, tenant });
+    return this.#read({ name: "query", sql, limits, tenant });
   }
 
   async findSigned(id: SignedId): Promise<SignedRecords> {
@@ -155,19 +155,19 @@ class StoreClient implements OpenStore {
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#ask({ name: "decisions", filter });
+    return this.#read({ name: "decisions", filter });
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#ask({ name: "reviews", filter, isOpen });
+    return this.#read({ name: "reviews", filter, isOpen });
   }
 
   exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
-    return this.#ask({ name: "exportDays", view, sinceMs, tenant });
+    return this.#read({ name: "exportDays", view, sinceMs, tenant });
   }
 
   exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
-    return this.#ask({ name: "exportDay", view, day, sinceMs, tenant });
+    return this.#read({ name: "exportDay", view, day, sinceMs, tenant });
   }
 
   async note<Table extends keyof StoreEvents>(
@@ -183,14 +183,14 @@ class StoreClient implements OpenStore {
     }
   }
 
-  /** Whatever is read waits in one line: more would only time out. */
-  async #ask<T>(call: StoreCall): Promise<T> {
-    if (this.#askedCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.#askedCount++;
+  /** All reads wait in one line: more would only time out. */
+  async #read<T>(call: StoreCall): Promise<T> {
+    if (this.#readCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.#readCount++;
     try {
       return await this.#call<T>(call);
     } finally {
-      this.#askedCount--;
+      this.#readCount--;
     }
   }
 
@@ -198,7 +198,7 @@ class StoreClient implements OpenStore {
     if (this.#isOver) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
-      this.#asked.set(id, { resolve, reject });
+      this.#calls.set(id, { resolve, reject });
       this.#send({ kind: "call", id, call });
     });
   }
@@ -211,10 +211,10 @@ class StoreClient implements OpenStore {
     });
   }
 
-  /** Resolves with the first state told after the start. */
+  /** Resolves with the first state received after the start. */
   firstState(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#heard.push({ lsn: 0, resolve, reject });
+      this.#awaitingState.push({ lsn: 0, resolve, reject });
     });
   }
 
@@ -235,16 +235,16 @@ class StoreClient implements OpenStore {
     } else if (message.kind === "log") {
       this.#log(message.event, message.detail);
     } else {
-      const asked = this.#asked.get(message.id);
-      this.#asked.delete(message.id);
-      if (message.kind === "answer") asked?.resolve(message.result as never);
-      else asked?.reject(new ServiceFault(message.code, message.detail));
+      const call = this.#calls.get(message.id);
+      this.#calls.delete(message.id);
+      if (message.kind === "answer") call?.resolve(message.result as never);
+      else call?.reject(new ServiceFault(message.code, message.detail));
     }
   }
 
   #hearState(state: StoreState): void {
     this.#state = state;
-    for (const entry of this.#heard.splice(0)) entry.resolve();
+    for (const entry of this.#awaitingState.splice(0)) entry.resolve();
     const reached = this.#waiting.filter((entry) => entry.lsn <= state.appliedLsn);
     this.#waiting = this.#waiting.filter((entry) => entry.lsn > state.appliedLsn);
     for (const entry of reached) entry.resolve();
@@ -252,11 +252,11 @@ class StoreClient implements OpenStore {
 
   #end(): void {
     this.#isOver = true;
-    for (const asked of this.#asked.values()) asked.reject(unavailable());
-    for (const entry of [...this.#waiting, ...this.#heard]) entry.reject(unavailable());
-    this.#asked.clear();
+    for (const call of this.#calls.values()) call.reject(unavailable());
+    for (const entry of [...this.#waiting, ...this.#awaitingState]) entry.reject(unavailable());
+    this.#calls.clear();
     this.#waiting = [];
-    this.#heard = [];
+    this.#awaitingState = [];
   }
 }
 

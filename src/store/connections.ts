@@ -1,19 +1,19 @@
-// An open database with its connections: one that writes, one for whoever reads at leisure, one for
+// An open database with its connections: one that writes, one for reads without a deadline, one for
 // small look-ups that an answer waits for.
 import { type Connection, type Database, openDatabase } from "./duckdb.ts";
 
 export class Connections {
   readonly writer: Connection;
-  readonly asker: Connection;
+  readonly reader: Connection;
   readonly finder: Connection;
   readonly #database: Database;
 
   private constructor(database: Database, connections: readonly Connection[]) {
     this.#database = database;
-    [this.writer, this.asker, this.finder] = connections as [Connection, Connection, Connection];
+    [this.writer, this.reader, this.finder] = connections as [Connection, Connection, Connection];
   }
 
-  /** Throws DuckDB's error when the file does not open. */
+  /** @throws DuckDB's error when the file does not open. */
   static async open(
     path: string,
     memoryMegabytes: number,
@@ -25,14 +25,14 @@ export class Connections {
     return new Connections(database, connections);
   }
 
-  /** Another one, to be closed by whoever asked for it. */
+  /** One more connection; the caller has to close it. */
   another(): Promise<Connection> {
     return this.#database.connect();
   }
 
   /** Connections before instance, or the file stays locked. */
   close(): void {
-    for (const connection of [this.finder, this.asker, this.writer]) connection.close();
+    for (const connection of [this.finder, this.reader, this.writer]) connection.close();
     this.#database.close();
   }
 }

@@ -31,29 +31,29 @@ export interface StoreCoreOptions {
   /** The store's directory; made when missing. */
   directory: string;
   reader: JournalReader;
-  /** What records that are no outcomes say. */
+  /** Decodes records other than outcomes. */
   describe: DescribeRecord;
-  /** Outcomes recorded longer ago are counted by day and their rows go. */
+  /** Outcomes recorded longer ago than this are counted by day and their rows removed. */
   outcomesKeptDays: number;
   /** Epoch ms. */
   clock: () => number;
   memoryMegabytes: number;
-  /** One line about something an operator should know. */
+  /** Called with one line about an event that an operator should know. */
   log: (event: string, detail: string) => void;
 }
 
 /** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
 export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
-  /** Whoever reads, beside the apply. */
-  readonly askers: ReadQueue;
+  /** Reads of the database, beside the apply. */
+  readonly readQueue: ReadQueue;
   /** How many times the database was set aside. */
   rebuildCount = 0;
   readonly #options: StoreCoreOptions;
   #connections: Connections | undefined;
   #opening: Promise<void> | undefined;
   #hasCheckedJournal = false;
-  /** What a query met that speaks against the database; `follow` looks into it. */
+  /** An error of a query that points to a broken database; `follow` checks it. */
   #suspicion: Error | undefined;
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -63,8 +63,8 @@ export class StoreCore {
       await this.open();
       return this.#connections as Connections;
     };
-    this.askers = new ReadQueue(opened, (error) => (this.#suspicion ??= error));
-    // Whatever lies in there was left by a process that was killed while it exported.
+    this.readQueue = new ReadQueue(opened, (error) => (this.#suspicion ??= error));
+    // Files in there were left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
     fs.mkdirSync(this.exportDirectory, { recursive: true, mode: 0o700 });
@@ -75,12 +75,12 @@ export class StoreCore {
     return `${this.#options.directory}-export`;
   }
 
-  /** True when a query met trouble that the next `follow` must look into. */
+  /** True when a query met an error that the next `follow` must check. */
   get isSuspect(): boolean {
     return this.#suspicion !== undefined;
   }
 
-  /** Opens the database, rebuilding it when it does not open or does not add up. */
+  /** Opens the database, rebuilding it when it does not open or is inconsistent. */
   open(): Promise<void> {
     this.#opening ??= this.#openOnce().catch((error: unknown) => {
       this.#opening = undefined;
@@ -90,9 +90,10 @@ export class StoreCore {
   }
 
   /**
-   * Applies one transaction's worth of what is durable and not yet here.
+   * Applies one transaction's worth of durable records that are not yet here.
    * @param durableLsn the last durable position of the journal.
-   * @returns whether there is more. Throws when it cannot go on now; trying again is safe.
+   * @returns whether there is more.
+   * @throws Error when it cannot go on now; trying again is safe.
    */
   follow(durableLsn: number): Promise<boolean> {
     return this.#inTurn(() => this.#followOnce(durableLsn));
@@ -115,29 +116,29 @@ export class StoreCore {
     try {
       this.applied = await applyRecords(this.#writer, reader, this.applied, options);
     } catch (error) {
-      // Damage in the journal is not the database's fault and no rebuild mends it; a database
-      // that is whole (a full disk, say) is kept too.
+      // Damage in the journal is not the database's fault and no rebuild mends it; a database that
+      // is whole (a full disk, say) is kept too.
       if (error instanceof JournalDamaged || !(await this.#isBroken())) throw error;
       await this.#rebuildBeside(String(error));
     }
     return this.applied.lsn < durableLsn;
   }
 
-  /** Writes something that is not in the journal, between two applies. */
+  /** Writes rows that are not in the journal, between two applies. */
   write(run: (writer: Connection) => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
       await this.open();
       try {
         await run(this.#writer);
       } catch (error) {
-        // Whose fault it is, the next `follow` finds out.
+        // The next `follow` finds out whether the database or the query is at fault.
         this.#suspicion ??= error instanceof Error ? error : new Error(String(error));
         throw error;
       }
     });
   }
 
-  /** Turns outcomes that are past their time into daily counts. */
+  /** Turns expired outcomes into daily counts. */
   expire(): Promise<void> {
     return this.write(async (writer) => {
       const applied = await expireOutcomes(writer, this.applied, this.#cutoffMs());
@@ -153,7 +154,7 @@ export class StoreCore {
     return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
   }
 
-  /** One writer: what is written waits for what is being written. */
+  /** Runs writes one after another: the database has one writer. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     const done = this.#writing.then(run);
     this.#writing = done.catch(() => undefined);
@@ -162,7 +163,7 @@ export class StoreCore {
 
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
-    await this.askers.stop();
+    await this.readQueue.stop();
     this.#disconnect();
     this.#options.reader.close();
   }
@@ -195,12 +196,12 @@ export class StoreCore {
     this.#connections = undefined;
   }
 
-  /** Of the open database: after `open`, and between a rebuild's two ends there is none. */
+  /** Of the open database: there is none before `open`, and none while a rebuild replaces it. */
   get #writer(): Connection {
     return (this.#connections as Connections).writer;
   }
 
-  /** A database ahead of the journal, or beside it, tells of a journal that was replaced. */
+  /** A database ahead of the journal, or beside it, shows that the journal was replaced. */
   async #checkJournal(durableLsn: number): Promise<void> {
     const { lsn } = this.applied;
     if (lsn > durableLsn || !isSameJournal(this.#options.reader, this.applied)) {
@@ -210,7 +211,7 @@ export class StoreCore {
     this.#hasCheckedJournal = true;
   }
 
-  /** Reads every stored value once: block checksums show what has rotted. */
+  /** Reads every stored value once: block checksums show rot. */
   async #isBroken(): Promise<boolean> {
     const writer = this.#writer;
     try {
@@ -224,8 +225,8 @@ export class StoreCore {
 
   /** Rebuilds while queries may be running or waiting: they end first, later ones wait. */
   async #rebuildBeside(reason: string): Promise<void> {
-    const stopped = this.askers.stop();
-    const resume = this.askers.hold();
+    const stopped = this.readQueue.stop();
+    const resume = this.readQueue.hold();
     try {
       await stopped;
       this.#opening = this.#rebuild(reason).catch((error: unknown) => {
@@ -258,7 +259,7 @@ export class StoreCore {
     }
   }
 
-  /** What the journal cannot give back, as far as the old database still opens. */
+  /** Saves the rows that the journal cannot give back, as far as the old database still opens. */
   async #saveRows(): Promise<string[]> {
     if (this.#connections === undefined) return [];
     const { saved, lost } = await saveRows(this.#writer, this.exportDirectory);
@@ -272,7 +273,7 @@ export class StoreCore {
   }
 }
 
-/** A query under way refuses it; then the next ordinary checkpoint does it. */
+/** A running query refuses it; then the next ordinary checkpoint does it. */
 export function checkpoint(writer: Connection): Promise<void> {
   return writer.run("CHECKPOINT").catch(() => undefined);
 }

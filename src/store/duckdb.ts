@@ -1,5 +1,6 @@
-// The only file that knows DuckDB's package. Opens a database under the house rules (one thread,
-// bounded memory, no access to files or extensions, settings locked) and turns values into JSON.
+// Binding to DuckDB, and the only file that imports its package. Opens a database under the house
+// rules (one thread, bounded memory, no access to files or extensions, settings locked) and turns
+// values into JSON.
 import {
   type DuckDBAppender,
   type DuckDBConnection,
@@ -43,7 +44,7 @@ export interface RowStream {
   columns: Columns[];
   /** The next rows, or undefined at the end. */
   next(): Promise<Row[] | undefined>;
-  /** Must be called; the connection serves nothing else before. */
+  /** Must be called; the connection serves no other statement before. */
   close(): void;
 }
 
@@ -61,9 +62,12 @@ export interface Connection {
     columns: readonly (readonly (string | number)[])[],
     count: number,
   ): Promise<void>;
-  /** Prepares exactly one reading statement and starts it. Throws StatementRefused otherwise. */
+  /**
+   * Prepares exactly one reading statement and starts it.
+   * @throws StatementRefused when the text is anything else.
+   */
   stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
-  /** Stops what runs now, from another turn of the event loop. */
+  /** Stops the running statement, from another turn of the event loop. */
   interrupt(): void;
   close(): void;
 }
@@ -78,9 +82,10 @@ export interface Database {
 export class StatementRefused extends Error {}
 
 /**
- * Opens (or creates) a database file. Throws DuckDB's error when it does not open.
+ * Opens (or creates) a database file.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
  * @param exportDirectory the one place where files may be written and read.
+ * @throws DuckDB's error when it does not open.
  */
 export async function openDatabase(
   path: string,
@@ -117,7 +122,7 @@ export async function openDatabase(
 
 const READING: ReadonlySet<number> = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
 
-/** What a chunk of this DuckDB holds at most. */
+/** Most rows in a chunk of this DuckDB. */
 const CHUNK_ROWS = 2048;
 const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
 

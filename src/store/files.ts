@@ -1,4 +1,4 @@
-// The database's files in the store's directory. They are moved and counted, never opened: opening
+// Files of the database in the store's directory. They are moved and counted, never opened: opening
 // one and closing it would drop the locks that DuckDB holds on it.
 import * as fs from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { CATALOG } from "./view.ts";
 export const DATABASE_FILE = `${CATALOG}.duckdb`;
 const WAL_FILE = `${DATABASE_FILE}.wal`;
 
-/** Moves the database aside. Returns the directory where it lies now. */
+/** Moves the database aside. Returns its new directory. */
 export function setAside(directory: string): string {
   const taken = fs
     .readdirSync(directory)

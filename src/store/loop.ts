@@ -1,5 +1,6 @@
-// The store thread's loop: hear how far the journal is durable, apply at most every so often,
-// answer queries in between. A failure to apply is told and tried again; it stops nothing else.
+// Loop of the store thread: receive the durable position of the journal, apply it at a bounded
+// rate, answer queries in between. A failure to apply is logged and tried again; it stops nothing
+// else.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
@@ -10,8 +11,8 @@ import type { StoreRecords } from "./records.ts";
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
 /**
- * How often the rings are looked at: a look is a few loads, and nobody need wake this thread. It
- * bounds what a crash can take of denials and of decisions marked for review.
+ * Interval between two checks of the rings: a check is a few loads, and no writer has to wake this
+ * thread. It bounds the loss of denials and of flagged decisions in a crash.
  */
 const LOOK_INTERVAL_MS = 50;
 
@@ -22,11 +23,11 @@ export interface StoreLoopOptions {
   core: StoreCore;
   records: StoreRecords;
   clock: () => number;
-  /** The journal's end for a store on its own; else unknown until the ledger tells. */
+  /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
 }
 
-/** Serves until told to close. Returns at once. */
+/** Serves until the `close` message. Returns at once. */
 export function serveStore(options: StoreLoopOptions): void {
   new StoreLoop(options).start();
 }
@@ -54,26 +55,28 @@ class StoreLoop {
     this.#looking = setInterval(() => this.#look(), LOOK_INTERVAL_MS);
   }
 
-  /** The rings wait for nobody: not for the database, nor for whoever waits for it. */
+  /** The rings are drained without waiting for the database or for its readers. */
   #look(): void {
     const { records, clock } = this.#options;
     const nowMs = clock();
     try {
       if (records.isSpoolDue(nowMs)) records.emptyRings(nowMs);
     } catch (error) {
-      this.#tellDecisionFailure(error);
+      this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
   }
 
-  /** One at a time; whoever asks while one runs waits for it and for nothing more. */
+  /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
   #ingest(): Promise<void> {
     return this.#draining ?? this.#drain((nowMs) => this.#options.records.ingest(nowMs));
   }
 
-  /** To the end of the spool; a failure is told and what is there is read. */
+  /**
+   * Ingests to the end of the spool; a failure is logged, and reads go on with the rows there are.
+   */
   async #settle(): Promise<void> {
-    // What is under way may have begun before the last decision.
+    // The drain in progress may have begun before the last decision.
     while (this.#draining !== undefined) await this.#draining;
     await this.#drain((nowMs) => this.#options.records.settle(nowMs));
   }
@@ -81,7 +84,7 @@ class StoreLoop {
   #drain(run: (nowMs: number) => Promise<void>): Promise<void> {
     const done = run(this.#options.clock())
       .catch((error: unknown) => {
-        this.#tellDecisionFailure(error);
+        this.#logDecisionFailure(error);
         this.#schedule(0);
       })
       .finally(() => {
@@ -91,13 +94,13 @@ class StoreLoop {
     return done;
   }
 
-  #tellDecisionFailure(error: unknown): void {
-    this.#tell({ kind: "log", event: "decision_log_failed", detail: String(error) });
+  #logDecisionFailure(error: unknown): void {
+    this.#send({ kind: "log", event: "decision_log_failed", detail: String(error) });
   }
 
   async #end(): Promise<void> {
     const { records, clock } = this.#options;
-    await records.close(clock()).catch((error: unknown) => this.#tellDecisionFailure(error));
+    await records.close(clock()).catch((error: unknown) => this.#logDecisionFailure(error));
   }
 
   #take(message: ToStore): void {
@@ -133,24 +136,24 @@ class StoreLoop {
       if (hasMore) delayMs = 0;
     } catch (error) {
       this.#failure = String(error);
-      this.#tell({ kind: "log", event: "store_apply_failed", detail: this.#failure });
+      this.#send({ kind: "log", event: "store_apply_failed", detail: this.#failure });
       delayMs = RETRY_INTERVAL_MS;
     }
     this.#applying = undefined;
-    this.#tellState();
+    this.#sendState();
     if (this.#isBehind() || this.#failure !== "") this.#schedule(delayMs);
   }
 
   async #answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
     try {
       const result = await this.#perform(call);
-      this.#tell({ kind: "answer", id, result });
+      this.#send({ kind: "answer", id, result });
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       const code = isFault ? error.code : "store_unavailable";
       const detail = isFault ? error.detail : "the outcome store does not answer";
-      if (!isFault) this.#tell({ kind: "log", event: "store_call_failed", detail: String(error) });
-      this.#tell({ kind: "refusal", id, code, detail });
+      if (!isFault) this.#send({ kind: "log", event: "store_call_failed", detail: String(error) });
+      this.#send({ kind: "refusal", id, code, detail });
     }
     // A query can have found the database broken: the next apply looks into it.
     if (this.#options.core.isSuspect) this.#schedule(0);
@@ -160,11 +163,11 @@ class StoreLoop {
     const { core, records } = this.#options;
     if (call.name === "note") return records.note(call.table, call.event);
     if (call.name === "findSigned") {
-      return core.askers.find((finder) => findSigned(finder, call.id));
+      return core.readQueue.find((finder) => findSigned(finder, call.id));
     }
-    // Whoever reads sees what was decided before.
+    // A read sees all decisions made before it.
     await this.#settle();
-    if (call.name === "query") return core.askers.query(call.sql, call.limits, call.tenant);
+    if (call.name === "query") return core.readQueue.query(call.sql, call.limits, call.tenant);
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
     if (call.name === "exportDays") {
@@ -190,9 +193,9 @@ class StoreLoop {
     this.#options.port.close();
   }
 
-  #tellState(): void {
+  #sendState(): void {
     const { applied, rebuildCount } = this.#options.core;
-    this.#tell({
+    this.#send({
       kind: "state",
       state: {
         appliedLsn: applied.lsn,
@@ -204,7 +207,7 @@ class StoreLoop {
     });
   }
 
-  #tell(message: FromStore): void {
+  #send(message: FromStore): void {
     this.#options.port.postMessage(message, []);
   }
 }

@@ -1,4 +1,4 @@
-// What crosses the port between the main thread and the store thread.
+// Messages between the main thread and the store thread.
 import type { FaultCode } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { SignedId } from "../contract/signed-records.ts";
@@ -16,7 +16,7 @@ export interface StoreThreadData {
   outcomesKeptDays: number;
 }
 
-/** What the store is asked; the answers are those of the port's methods (store.ts). */
+/** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
   | { name: "query"; sql: string; limits: QueryLimits; tenant: string | undefined }
   | { name: "findSigned"; id: SignedId }
@@ -43,7 +43,7 @@ export interface StoreState {
   durableLsn: number;
   outcomeCount: number;
   rebuildCount: number;
-  /** Why the store does not follow the journal now, or empty. */
+  /** Reason why the store does not follow the journal now, or empty. */
   failure: string;
 }
 

@@ -1,5 +1,6 @@
-// What a rebuild of the database takes along: the journal gives outcomes back, but not decisions
-// and not the events of other rooms. As far as the old database can be read they go through files.
+// Rows that a rebuild of the database carries over: the journal gives outcomes back, but not
+// decisions and not the events of other folders. As far as the old database can be read they go
+// through files.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { DECISION_TABLES } from "./decisions/rows.ts";
@@ -9,8 +10,8 @@ import { EVENT_TABLES } from "./rows/events.ts";
 const TABLES = [...DECISION_TABLES, ...EVENT_TABLES];
 
 /**
- * Writes what is readable to files in `directory`.
- * @returns the tables that were written, and those that were there and could not be read.
+ * Writes all readable rows to files in `directory`.
+ * @returns the tables that were written, and those that exist and could not be read.
  */
 export async function saveRows(
   connection: Connection,

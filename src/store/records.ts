@@ -1,5 +1,5 @@
-// What the store takes besides outcomes and what it gives besides SQL: decisions drained from the
-// rings, rare events, the decision log read back, whole days as Parquet, and pruning.
+// Side of the store beside outcomes and SQL: decisions drained from the rings, rare events, the
+// decision log read back, whole days as Parquet, and pruning.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
@@ -20,24 +20,27 @@ import { checkpoint, type StoreCore } from "./core.ts";
 import type { ExportView, Review, StoreEvents } from "./store.ts";
 import { viewFor } from "./query/views.ts";
 
-/** A drain at least this often while there is something; at every look when it is urgent. */
+/** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 const DRAIN_INTERVAL_MS = 1000;
-/** A disk that refuses the spool is not asked again before. */
+/** Milliseconds before a disk that refused the spool is tried again. */
 const RETRY_INTERVAL_MS = 1000;
-/** A second that brings more than this is a busy one: some 1,000 decisions. */
+/** Bytes in one second that make it a busy one: some 1,000 decisions. */
 const BUSY_BYTES = 512 * 1024;
-/** While busy the spool is left alone, but for a file this old. */
+/** While busy the spool is left alone, except for a file this old. */
 const SPOOL_AGE_MS_MAX = 5 * 60_000;
-/** Rest after a file of the spool, in times of what it took: a third of a core, busy a tenth. */
+/**
+ * Rest after a file of the spool, in multiples of the time it took: a third of a core, busy a
+ * tenth.
+ */
 const REST_QUIET = 2;
 const REST_BUSY = 10;
 /** A spool this large takes no more: rings fill, and their own rules hold. */
 const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
-/** What a stop may still turn into rows; the rest waits for the next start. */
+/** Files that a stop may still turn into rows; the rest waits for the next start. */
 const CLOSING_FILES_MAX = 4;
 const DAY_MS = 86_400_000;
 
-/** The column by which days are told apart. */
+/** The column that gives a row's day. */
 const DAY_COLUMNS: Readonly<Record<ExportView, string>> = {
   outcomes: "recorded_at",
   decisions: "evaluated_at",
@@ -48,11 +51,11 @@ export interface StoreRecordsOptions {
   rings: readonly SharedArrayBuffer[];
   /** The only directory that DuckDB may write files to. */
   exportDirectory: string;
-  /** Where decisions wait to become rows. */
+  /** Directory of the spool. */
   spoolDirectory: string;
   /** Epoch ms of this start. */
   startMs: number;
-  /** Rows of the decision log are kept this long; daily counts stay. */
+  /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
 }
 
@@ -77,7 +80,7 @@ export class StoreRecords {
     this.#spool = new DecisionSpool(options.spoolDirectory, options.startMs);
   }
 
-  /** Whether to empty the rings now: something urgent waits, something for long, or much. */
+  /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
   isSpoolDue(nowMs: number): boolean {
     if (nowMs < this.#retryAtMs) return false;
     const used = Math.max(0, ...this.#readers.map((reader) => reader.used));
@@ -88,7 +91,7 @@ export class StoreRecords {
 
   /**
    * Empties the rings into the spool; it is on disk when this returns. Waits for no database.
-   * Throws when the disk refuses: then the rings keep what they hold.
+   * @throws the file system's error when the disk refuses: then the rings keep their records.
    */
   emptyRings(nowMs: number): void {
     this.#countBusy(nowMs);
@@ -106,7 +109,7 @@ export class StoreRecords {
     for (const [index, reader] of this.#readers.entries()) reader.release(positions[index]!);
   }
 
-  /** Quiet: every second. Busy: only what is old, and then a share of the time. */
+  /** Quiet: every second. Busy: only old files, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
     if (this.#spool.fileCount === 0) return this.#dayOf(nowMs) !== this.#prunedDay;
@@ -114,7 +117,7 @@ export class StoreRecords {
     return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
 
-  /** Turns one file of the spool into rows, and once a day takes away what is past its time. */
+  /** Turns one file of the spool into rows, and once a day removes expired rows. */
   async ingest(nowMs: number): Promise<void> {
     try {
       await this.#ingestOne(nowMs);
@@ -125,12 +128,12 @@ export class StoreRecords {
     }
   }
 
-  /** Turns all that waits now into rows: for whoever reads, who sees all that was decided. */
+  /** Turns all waiting records into rows, so that a read sees every decision made before it. */
   async settle(nowMs: number): Promise<void> {
     for (let isFull = true; isFull;) {
       this.emptyRings(nowMs);
       isFull = this.#spool.bytes >= SPOOL_BYTES_MAX;
-      // What comes in meanwhile is for the next.
+      // Records that arrive meanwhile are for the next call.
       for (let left = this.#spool.fileCount; left > 0; left--) await this.#ingestOne(nowMs);
     }
     await this.#prune(nowMs);
@@ -149,7 +152,7 @@ export class StoreRecords {
     return nowMs - this.#busyAtMs <= 2 * DRAIN_INTERVAL_MS;
   }
 
-  /** A second with much to take makes the next ones busy. */
+  /** A second with many bytes makes the next ones busy. */
   #countBusy(nowMs: number): void {
     if (nowMs - this.#secondMs >= DRAIN_INTERVAL_MS) {
       this.#secondMs = nowMs;
@@ -172,7 +175,7 @@ export class StoreRecords {
           await appendDecisions(writer, columns);
           await takeSpool(writer, file.name);
         });
-        // Of an earlier life: some of it may be past its time already.
+        // Left by an earlier process: some of it may have expired already.
         const cutoffMs = this.#cutoffMs(nowMs);
         if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.#prunedDay = 0;
       }
@@ -193,13 +196,13 @@ export class StoreRecords {
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#core.askers.read((asker) => readDecisions(asker, filter));
+    return this.#core.readQueue.read((connection) => readDecisions(connection, filter));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#core.askers.read(async (asker) => {
+    return this.#core.readQueue.read(async (connection) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
-      const rows = await asker.rows(
+      const rows = await connection.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true
          ${filter.tenant === undefined ? "" : "AND tenant = $1::VARCHAR"}
          ${isOpen ? "AND resolution IS NULL" : ""}
@@ -213,10 +216,10 @@ export class StoreRecords {
   /** `tenant`: whose rows; undefined for all. */
   exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
     const column = DAY_COLUMNS[view];
-    return this.#core.askers.read(async (asker) => {
-      const rows = await asker.rows(
+    return this.#core.readQueue.read(async (connection) => {
+      const rows = await connection.rows(
         `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
-         FROM (${await viewFor(asker, view, tenant)})
+         FROM (${await viewFor(connection, view, tenant)})
          WHERE ${since(column, sinceMs)} ORDER BY 1`,
       );
       return rows.map(([day]) => String(day));
@@ -232,10 +235,10 @@ export class StoreRecords {
   ): Promise<Uint8Array> {
     const column = DAY_COLUMNS[view];
     const path = join(this.#options.exportDirectory, `${this.#exportCount++}.parquet`);
-    return this.#core.askers.read(async (asker) => {
+    return this.#core.readQueue.read(async (connection) => {
       try {
-        await asker.run(
-          `COPY (FROM (${await viewFor(asker, view, tenant)})
+        await connection.run(
+          `COPY (FROM (${await viewFor(connection, view, tenant)})
            WHERE CAST(${column} AS DATE) = DATE '${day}'
            AND ${since(column, sinceMs)} ORDER BY ${column})
            TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,

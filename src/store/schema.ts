@@ -1,9 +1,9 @@
-// All tables and views of the outcome store, and the number that goes with them. Outcomes, sources
-// and audit events are derived from the journal: a change of schema raises SCHEMA_VERSION and the
-// store is rebuilt, never migrated.
+// Schema of the outcome store: all tables and views, and their version. Outcomes, sources and audit
+// events are derived from the journal: a change of schema raises SCHEMA_VERSION and the store is
+// rebuilt, never migrated.
 //
-// House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on
-// each of them); DDL is followed by a CHECKPOINT.
+// House rules: append-only, no keys, no indexes, no updates (DuckDB's log replay has failed on each
+// of them); DDL is followed by a CHECKPOINT.
 import { decisionTables } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
 import { eventTables } from "./rows/events.ts";
@@ -18,8 +18,8 @@ import { viewStatements } from "./query/views.ts";
 export const SCHEMA_VERSION = 7;
 
 /**
- * Makes an empty database ours: all of it or, when the process dies in between, nothing. Once it
- * is, a checkpoint: no DDL is left for a restart to replay.
+ * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.
+ * Then a checkpoint: no DDL is left for a restart to replay.
  */
 export async function createSchema(connection: Connection): Promise<void> {
   await connection.run("BEGIN TRANSACTION");
@@ -28,7 +28,10 @@ export async function createSchema(connection: Connection): Promise<void> {
   await connection.run("CHECKPOINT");
 }
 
-/** As a process leaves it that dies before it is ours, or a log that was cut. */
+/**
+ * Whether the database is empty, as left by a process that died before the schema was committed, or
+ * by a log that was cut.
+ */
 export async function isEmpty(connection: Connection): Promise<boolean> {
   return (await connection.rows("SELECT 1 FROM duckdb_tables() LIMIT 1")).length === 0;
 }

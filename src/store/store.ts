@@ -1,5 +1,5 @@
-// The outcome store seen from outside: SQL for analysts over what the journal holds. Derived data:
-// it may lag, it may be deleted, it is rebuilt from the journal. No score waits for it.
+// Port of the outcome store: SQL for analysts over the journal's records. Derived data: it may lag,
+// it may be deleted, it is rebuilt from the journal. No score waits for it.
 import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 
@@ -17,7 +17,7 @@ export interface QueryResult {
   elapsedMs: number;
 }
 
-/** What other rooms tell the store, by view. Times are epoch ms. */
+/** Events that other parts send to the store, by view. Times are epoch ms. */
 export interface StoreEvents {
   provenance: {
     recorded_at: number;
@@ -36,12 +36,12 @@ export interface StoreEvents {
     note: string | null;
     key_id: string;
   };
-  /** What auditors ask for and the journal does not hold: changes of API keys. */
+  /** Changes of API keys: audit events that the journal does not hold. */
   audit_events: {
     recorded_at: number;
     /** `api_key.created`, `api_key.revoked`. */
     event: string;
-    /** Whose affair it is. */
+    /** Tenant of the key. */
     tenant: string;
     /** Id of the API key that did it. */
     actor: string;
@@ -49,14 +49,14 @@ export interface StoreEvents {
     detail: unknown;
   };
   /**
-   * One state of a run: told when it starts, ends, or is rolled back; the view shows the newest of
-   * each `run_id`, so that telling a run again (at a start, from its file) does no harm.
+   * One state of a run, sent when it starts, ends, or is rolled back. The view shows the newest of
+   * each `run_id`, so that sending a run again (at a start, from its file) does no harm.
    */
   kaizen_runs: {
     recorded_at: number;
     run_id: string;
     started_at: number;
-    /** Null while it is under way. */
+    /** Null while it runs. */
     finished_at: number | null;
     started_by: string;
     /** `running`, `kept`, `promoted`, `dry_run`, `failed` or `rolled_back`. */
@@ -64,33 +64,37 @@ export interface StoreEvents {
     /** Whether the challenger became the config, even if it was rolled back later. */
     promoted: boolean;
     reason: string;
-    /** Config challenged, and the one fitted or gone back to; null when there is none. */
+    /** Config challenged, and the one fitted or restored; null when there is none. */
     config_from: string;
     config_to: string | null;
     outcome_count: number;
     /** Every gate with its numbers, as JSON. */
     gates: unknown;
-    /** The whole run, as its file has it. */
+    /** The whole run, as in its file. */
     record: unknown;
   };
 }
 
-/** What can be exported: its days are those of the column in which it was recorded. */
+/** Views that can be exported; a row's day is that of its recording. */
 export const EXPORT_VIEWS = ["outcomes", "decisions"] as const;
 export type ExportView = (typeof EXPORT_VIEWS)[number];
 
-/** A review: the decision, and what a person made of it. */
+/** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
 
 export interface Store {
   /**
-   * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Rejects
-   * with ServiceFault `query_rejected` or `store_unavailable`.
+   * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Does not
+   * wait for the journal to be applied.
+   * @throws ServiceFault `query_rejected` when the text is anything else, or takes too much time,
+   *   memory or text in its answer; `overloaded` when too many reads wait; `store_unavailable` when
+   *   the store cannot answer.
    */
   query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult>;
   /**
-   * What is on record under a signed id, as far as the store has applied the journal. Rejects with
-   * ServiceFault `overloaded` or `store_unavailable`.
+   * Records under a signed id, as far as the store has applied the journal.
+   * @throws ServiceFault `overloaded` when too many look-ups wait, `store_unavailable` when the
+   *   store cannot answer.
    */
   findSigned(id: SignedId): Promise<SignedRecords>;
   /** Logged decisions, newest first; those made before the call are among them. */
@@ -98,8 +102,9 @@ export interface Store {
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
   /**
-   * Resolves once the event is committed. Rejects with ServiceFault `overloaded` when too many wait
-   * and `store_unavailable` when the store cannot write.
+   * Records one event. Resolves once it is committed.
+   * @throws ServiceFault `overloaded` when too many wait, `store_unavailable` when the store cannot
+   *   write.
    */
   note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
   /**
@@ -107,9 +112,12 @@ export interface Store {
    * `tenant` may see.
    */
   exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]>;
-  /** One day of a view, not before `sinceMs`, of what `tenant` may see, as a Parquet file. */
+  /**
+   * One day of a view, not before `sinceMs` (epoch ms), of the rows that `tenant` may see, as a
+   * Parquet file.
+   */
   exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array>;
-  /** Tells the store how far the journal is durable; it applies up to there in its own time. */
+  /** Sends the store the durable position; it applies the journal up to there in its own time. */
   notify(position: number): void;
   /** Resolves once everything up to `position` is applied and committed. */
   appliedUpTo(position: number): Promise<void>;

@@ -1,5 +1,5 @@
 // Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
-// replays, then serves. Composition only; the work is in ledger/ledger-loop.ts and ledger-core.ts.
+// replays, then serves. Composition only; the work is in ledger/loop.ts and ledger/core.ts.
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
@@ -31,15 +31,15 @@ interface ThreadData extends LedgerThreadData {
   storePort: MessagePort | undefined;
 }
 
-type Tell = (message: FromLedger) => void;
+type Send = (message: FromLedger) => void;
 
 function main(port: MessagePort, data: ThreadData): void {
-  const tell: Tell = (message) => port.postMessage(message);
+  const send: Send = (message) => port.postMessage(message);
   const fail = (error: unknown) => {
     const exitCode =
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
-    tell({ kind: "failed", exitCode, detail: String(error), damage });
+    send({ kind: "failed", exitCode, detail: String(error), damage });
     end();
   };
   let snapshots: SnapshotTaker | undefined;
@@ -50,23 +50,23 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, install } = open(data, tell);
+    const { core, taker, ready, notes, install } = open(data, send);
     snapshots = taker;
-    tell({ ...ready, durationMs: performance.now() - startedAt });
-    for (const note of notes) tell({ kind: "note", event: "snapshot_ignored", detail: note });
+    send({ ...ready, durationMs: performance.now() - startedAt });
+    for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
     const betweenBatches = (nowMs: number) => taker.turn(nowMs);
     const { storePort } = data;
     serveLedger({ port, core, storePort, install, betweenBatches, fail, closed: end });
     taker.turn(data.nowMs);
     const { journal, scrubEveryMs: everyMs } = data;
-    startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, tell });
+    startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, send });
   } catch (error) {
     fail(error);
   }
 }
 
-/** Table and journal, from the newest usable snapshot on. */
-function open(data: ThreadData, tell: Tell) {
+/** Opens table and journal, from the newest usable snapshot on. */
+function open(data: ThreadData, send: Send) {
   const key = bureauKeyFor(data);
   const config = data.engineSettings?.config ?? defaultConfig();
   const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
@@ -87,10 +87,10 @@ function open(data: ThreadData, tell: Tell) {
       fold: (outcome) => table.fold(outcome),
       applyStandings: (standings) => table.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
-      freshTable: () => table.fresh((engineMemory) => tell({ kind: "table", engineMemory })),
+      freshTable: () => table.fresh((engineMemory) => send({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,
-      ...(snapshot === undefined ? {} : { start: snapshot }),
+      start: snapshot,
     });
     return { core: opened, start: snapshot };
   });
@@ -104,7 +104,7 @@ function open(data: ThreadData, tell: Tell) {
     outcomesSaved: start?.outcomes ?? 0,
     nowMs: data.nowMs,
     startWriter: (died) => startSnapshotWriter(data, died),
-    log: (event, detail) => tell({ kind: "note", event, detail }),
+    log: (event, detail) => send({ kind: "note", event, detail }),
   });
   const ready = {
     kind: "ready" as const,
@@ -115,7 +115,7 @@ function open(data: ThreadData, tell: Tell) {
     keyEvents: [...core.keyEvents],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
-    ...(start === undefined ? {} : { snapshotLsn: start.lsn }),
+    snapshotLsn: start?.lsn,
   };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
   return { core, taker, ready, notes, install };

@@ -1,6 +1,6 @@
-// When old segments of the journal are verified: after a start from a snapshot those that it spared
-// the start, and from then on all sealed ones, over and over. Each time on a thread of its own that
-// ends with it. Part of the ledger thread.
+// Schedule of the journal's scrubs: after a start from a snapshot, the segments that the start only
+// checked at both ends; from then on all sealed ones, over and over. Each scrub runs on a thread of
+// its own that ends with it. Part of the ledger thread.
 import { Worker } from "node:worker_threads";
 import type { JournalDamage } from "../journal/faults.ts";
 import { nodeFiles } from "../journal/files.ts";
@@ -10,19 +10,19 @@ import type { ScrubNote } from "./scrub.ts";
 
 export interface ScrubbingOptions {
   readonly journal: string;
-  /** What the start has not read: up to the snapshot that it went on from. */
+  /** Position of the snapshot that the start came from: segments up to it were not read in full. */
   readonly snapshotLsn: number | undefined;
-  /** From one look at all segments to the next; undefined: only at the start. */
+  /** Interval in ms between two scrubs of all segments; undefined: only at the start. */
   readonly everyMs: number | undefined;
-  readonly tell: (message: FromLedger) => void;
+  readonly send: (message: FromLedger) => void;
 }
 
-/** Runs until the thread ends; keeps it from nothing. */
+/** Runs until the thread ends, and does not keep it alive. */
 export function startScrubbing(options: ScrubbingOptions): void {
   const { snapshotLsn, everyMs } = options;
   const pass = new ScrubPass(options);
   if (snapshotLsn !== undefined) pass.start(snapshotLsn);
-  // Nothing is behind the newest segment, so that it is never among them.
+  // The bound is open: the newest segment is never scrubbed, because no segment follows it.
   if (everyMs !== undefined) setInterval(() => pass.start(Infinity), everyMs).unref();
 }
 
@@ -34,9 +34,9 @@ class ScrubPass {
     this.#options = options;
   }
 
-  /** One that takes longer than the time between two goes on instead of the next. */
+  /** A scrub that takes longer than the interval goes on instead of the next. */
   start(uptoLsn: number): void {
-    const { journal, tell } = this.#options;
+    const { journal, send } = this.#options;
     if (this.#isRunning || segmentsOf(nodeFiles.list(journal)).length < 2) return;
     this.#isRunning = true;
     const damages: JournalDamage[] = [];
@@ -48,10 +48,10 @@ class ScrubPass {
     worker.on("message", ({ segments, damage }: ScrubNote) => {
       if (damage !== undefined) damages.push(damage);
       const isDone = damage === undefined;
-      tell({ kind: "scrub", segments, damages: [...damages], isDone, isWhole });
+      send({ kind: "scrub", segments, damages: [...damages], isDone, isWhole });
     });
     worker.once("error", (error) =>
-      tell({ kind: "note", event: "journal_unverified", detail: String(error) }),
+      send({ kind: "note", event: "journal_unverified", detail: String(error) }),
     );
     worker.once("exit", () => (this.#isRunning = false));
     worker.unref();

@@ -12,29 +12,29 @@ interface ThreadData {
   uptoLsn: number;
 }
 
-/** One for each damage when it is found, and a last one without. */
+/** Sent for each damage when it is found, and at last once without. */
 export interface ScrubNote {
-  /** Looked at so far. */
+  /** Verified so far. */
   readonly segments: number;
   readonly damage: JournalDamage | undefined;
 }
 
-/** Times as long as it has worked: a twentieth of a core at most. */
+/** Rest after each segment, in multiples of the time it took: a twentieth of a core at most. */
 const REST_FACTOR = 20;
 const REST_MS_MIN = 20;
 
-async function main(tell: (note: ScrubNote) => void): Promise<void> {
+async function main(send: (note: ScrubNote) => void): Promise<void> {
   const { journal, uptoLsn } = workerData as ThreadData;
   lowerThreadPriority();
   let segments = 0;
   let startedAt = performance.now();
   for (const { damage } of scrubSegments(nodeFiles, journal, uptoLsn)) {
     segments++;
-    if (damage !== undefined) tell({ segments, damage });
+    if (damage !== undefined) send({ segments, damage });
     await rest(Math.max(REST_MS_MIN, (performance.now() - startedAt) * REST_FACTOR));
     startedAt = performance.now();
   }
-  tell({ segments, damage: undefined });
+  send({ segments, damage: undefined });
 }
 
 if (parentPort !== null) {

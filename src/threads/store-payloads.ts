@@ -1,6 +1,6 @@
-// What records of the journal that are no outcomes say, for the store's rows: only the composition
-// knows the payloads of all rooms. A record of a kind or version that is not known here is not
-// shown; it stays in the journal.
+// Decodes journal records other than outcomes (keys, configs, sources, audits) into store rows:
+// only the composition knows the payloads of all folders. A record of an unknown kind or version is
+// not shown; it stays in the journal.
 import { createHash } from "node:crypto";
 import { namespaceOf } from "../bureau/reporters/key-registry.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
@@ -71,7 +71,7 @@ function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   };
 }
 
-/** Of some events only a reporter's key is known, of some whose affair they are. */
+/** Some events name only a reporter's key, others the tenant they concern. */
 function namedAudit(payload: Buffer, recordedAtMs: number): AuditRow {
   const { event, kid, tenant } = JSON.parse(payload.toString()) as {
     event: string;

@@ -1,5 +1,5 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
-// Composition only; the work is in store/store-loop.ts and store/store-core.ts.
+// Composition only; the work is in store/loop.ts and store/core.ts.
 import { join } from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "../journal/files.ts";
@@ -19,7 +19,7 @@ interface ThreadData extends StoreThreadData {
 function main(port: MessagePort, data: ThreadData): void {
   // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
   lowerThreadPriority();
-  const tell = (message: FromStore) => port.postMessage(message);
+  const send = (message: FromStore) => port.postMessage(message);
   const core = new StoreCore({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
@@ -27,7 +27,7 @@ function main(port: MessagePort, data: ThreadData): void {
     outcomesKeptDays: data.outcomesKeptDays,
     clock: Date.now,
     memoryMegabytes: data.memoryMegabytes,
-    log: (event, detail) => tell({ kind: "log", event, detail }),
+    log: (event, detail) => send({ kind: "log", event, detail }),
   });
   const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
   if (data.isStandalone) data.ledgerPort.close();
@@ -49,7 +49,10 @@ function main(port: MessagePort, data: ThreadData): void {
   });
 }
 
-/** Without a ledger nobody says how far the journal is whole: verify it, but leave it alone. */
+/**
+ * Without a ledger no one announces the durable position: verify the journal, but change nothing in
+ * it.
+ */
 function endOfJournal(journal: string): number {
   nodeFiles.makeDirectory(journal);
   const isReadOnly = true;

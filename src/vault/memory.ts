@@ -1,4 +1,5 @@
-// Everything that other threads need to assess, in one object to hand over as it is.
+// Shared memory of the vault: everything that other threads need to assess, in one object that can
+// be sent as it is.
 import { createCatalogueMemory } from "./sources/catalogue.ts";
 import type { CatalogueMemory } from "./sources/catalogue.ts";
 import { createCitationMemory } from "./assessment/citation-memory.ts";
@@ -15,9 +16,9 @@ export interface VaultMemory {
   readonly tainted: MinHashMemory;
   readonly citations: SharedArrayBuffer;
   readonly thresholds: SharedArrayBuffer;
-  readonly pins: SharedArrayBuffer;
+  readonly epochs: SharedArrayBuffer;
   readonly indexBacklog: SharedArrayBuffer;
-  /** Where the records of late texts are read; empty without a journal on disk. */
+  /** Directory of the journal with the records of the backlog; empty without a journal on disk. */
   readonly journal: string;
 }
 
@@ -29,7 +30,7 @@ export function createVaultMemory(journal = ""): VaultMemory {
     tainted: createMinHashMemory(),
     citations: createCitationMemory(),
     thresholds: createThresholdMemory(),
-    pins: createEpochMemory(),
+    epochs: createEpochMemory(),
     indexBacklog: createBacklogMemory(),
     journal,
   };

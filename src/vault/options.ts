@@ -1,16 +1,16 @@
-// Everything the vault is given: its memory, where its events become durable, and who signs.
+// Options of the vault: its memory, the journal of its events, and the signer.
 import type { VerifyContext } from "../contract/messages.ts";
 import type { Measured } from "./calibration/labels.ts";
 import type { IndexLater } from "./grounding/indexing.ts";
 import type { VaultMemory } from "./memory.ts";
 import type { RootSigner } from "./sources/signed-root.ts";
 
-/** Where events become durable; resolves once they are, in order of the calls. */
+/** Journal of the vault's events. Resolves once the event is durable, in order of the calls. */
 export interface SourceJournal {
-  appendEvidence(payload: Uint8Array): Promise<unknown>;
+  appendSource(payload: Uint8Array): Promise<unknown>;
 }
 
-/** Scores labelled texts as `tenant` would be answered, on whatever thread. */
+/** Scores labelled texts as for an answer to `tenant`, on any thread. */
 export type MeasureTexts = (
   contexts: readonly VerifyContext[],
   tenant: string,
@@ -24,6 +24,6 @@ export interface VaultOptions {
   readonly clock: () => number;
   readonly signer: RootSigner;
   readonly measure: MeasureTexts;
-  /** Where large texts are made ready; without it everything is, in place. */
+  /** Prepares large texts on another thread; without it all are prepared in place. */
   readonly indexLater?: IndexLater;
 }

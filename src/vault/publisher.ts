@@ -1,5 +1,5 @@
-// The writer's side of the shared memory: puts versions of sources on show, takes them off, and
-// uses their place again once no reader can be looking at them.
+// Publishes source versions to readers and reclaims their memory once no epoch guard can see them:
+// the writer's side of the shared memory.
 import { Catalogue, isTaint } from "./sources/catalogue.ts";
 import { tenantWord } from "./sources/catalogue-keys.ts";
 import type { SourceEvent } from "./sources/events.ts";
@@ -11,7 +11,7 @@ import { TaintedTexts } from "./grounding/minhash.ts";
 import { Retirement } from "./sources/epochs.ts";
 import type { VaultMemory } from "./memory.ts";
 
-/** What the shelf must know of a version that is on it. */
+/** A published version, as far as its successor needs it. */
 export interface PublishedVersion {
   readonly number: number;
   readonly isSameContent: boolean;
@@ -22,15 +22,15 @@ export class SourcePublisher {
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
   readonly #retirement: Retirement;
-  readonly #late: IndexBacklog;
+  readonly #backlog: IndexBacklog;
 
   constructor(memory: VaultMemory) {
     this.#writer = new GroundingWriter(memory.grounding);
     this.#writer.install();
     this.#catalogue = new Catalogue(memory.catalogue);
     this.#tainted = new TaintedTexts(memory.tainted);
-    this.#retirement = new Retirement(memory.pins);
-    this.#late = new IndexBacklog(memory.indexBacklog, memory.grounding);
+    this.#retirement = new Retirement(memory.epochs);
+    this.#backlog = new IndexBacklog(memory.indexBacklog, memory.grounding);
   }
 
   /** Sources that still fit. */
@@ -38,28 +38,31 @@ export class SourcePublisher {
     return this.#catalogue.room;
   }
 
-  /** Bytes of indexes, those included that wait to be used again. */
+  /** Bytes of indexes, those waiting for reuse included. */
   get indexBytes(): number {
     return this.#writer.indexBytes;
   }
 
   /** Texts that are not indexed yet. */
   get backlogCount(): number {
-    return this.#late.left;
+    return this.#backlog.left;
   }
 
-  /** Makes a text ready in place. */
+  /** Prepares a text in place. */
   makeReady(text: TextToIndex): ReadyText {
     return makeReady(text, (flat, leaves) => this.#writer.build(flat, leaves));
   }
 
-  /** Throws away what was made ready and is not needed. */
+  /** Frees a prepared text that is not needed. */
   discard(ready: ReadyText | undefined): void {
     if (ready === undefined || ready.document === 0) return;
     this.#retirement.add(() => this.#writer.discard(ready.document));
   }
 
-  /** Shows an event: a state, or a version whose text is ready. Returns the number of its entry. */
+  /**
+   * Publishes an event: a state, or a version with its prepared text. Returns the number of its
+   * entry.
+   */
   put(
     event: SourceEvent,
     before: PublishedVersion | undefined,
@@ -82,20 +85,20 @@ export class SourcePublisher {
       isStructured: ready?.isStructured ?? false,
       registeredAt: Math.floor(event.registered_at / 1000),
     });
-    // The version before no longer answers for the id, and its text supports nothing.
+    // The previous version no longer answers for the id, and its text supports nothing.
     if (before !== undefined) this.#retire(before);
     return number;
   }
 
-  /** Whether a text brings an index that the version on show has not. */
+  /** Whether a text has an index and the published version has none. */
   #isBetter(ready: ReadyText | undefined, number: number): boolean {
-    if (ready === undefined || (ready.document === 0 && ready.late === undefined)) return false;
+    if (ready === undefined || (ready.document === 0 && ready.deferred === undefined)) return false;
     return this.#catalogue.documentOf(number) < 0;
   }
 
   #publish(ready: ReadyText | undefined): number {
     try {
-      if (ready?.late !== undefined) return this.#reserve(ready.late);
+      if (ready?.deferred !== undefined) return this.#reserve(ready.deferred);
       return ready === undefined || ready.document === 0
         ? -1
         : this.#writer.publish(ready.document);
@@ -106,9 +109,9 @@ export class SourcePublisher {
     }
   }
 
-  #reserve({ place, bytes }: NonNullable<ReadyText["late"]>): number {
+  #reserve({ place, bytes }: NonNullable<ReadyText["deferred"]>): number {
     const number = this.#writer.reserve();
-    this.#late.add(number, place, bytes);
+    this.#backlog.add(number, place, bytes);
     return number;
   }
 
@@ -119,8 +122,8 @@ export class SourcePublisher {
   }
 
   /**
-   * The version before is named by nothing now. A reader that found it still gives the answer of a
-   * moment ago, text and all: so nothing of it changes until no such reader is left.
+   * No slot names the previous version any more. A reader that found it still answers with the
+   * state of a moment ago, text and all: so nothing of it changes until no such reader is left.
    */
   #retire({ number, isSameContent }: PublishedVersion): void {
     // Other content that was recorded as false stays so, whatever its id answers now.
@@ -134,7 +137,7 @@ export class SourcePublisher {
     });
   }
 
-  /** Of a source that stays: readers read its document before its state. */
+  /** Drops the text of a source that stays: readers read its document before its state. */
   #withdraw(number: number): void {
     this.#release(this.#catalogue.dropDocument(number));
   }
@@ -142,14 +145,14 @@ export class SourcePublisher {
   #release(document: number): void {
     if (document < 0) return;
     const release = () => this.#retirement.add(() => this.#writer.release(document));
-    if (this.#late.bytesOf(document) === 0) {
+    if (this.#backlog.bytesOf(document) === 0) {
       release();
       return;
     }
-    // Readers of this version may index it yet. Once they are gone nobody begins to any more, and
-    // once those are gone that have begun its number is free.
+    // Readers of this version may still index it. Once they are gone no new build can begin, and
+    // once the builds under way have ended its number is free.
     this.#retirement.add(() => {
-      this.#late.strike(document);
+      this.#backlog.strike(document);
       release();
       return true;
     });

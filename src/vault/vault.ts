@@ -1,6 +1,7 @@
-// The evidence vault: registers, reads and revokes sources. Texts are made ready first, events are
-// journaled, then applied once durable, in order; a replay applies the same events to an empty
-// vault. Records live here, in the one thread that writes; what a verify needs is in shared memory.
+// Vault of sources (`EvidenceVault` of the contract): registers, reads and revokes them. Texts are
+// prepared first, events are journaled, then applied once durable, in order; a replay applies the
+// same events to an empty vault. Records live here, in the one thread that writes; the facts for a
+// verify are in shared memory.
 import type {
   EvidenceItem,
   EvidenceList,
@@ -48,14 +49,14 @@ const LIST_MAX = 1000;
 
 const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
-/** The vault of one process. `replay` comes before the first call of anything else. */
+/** The vault of one process. Calls of `replay` precede the first call of anything else. */
 export class Vault implements EvidenceVault {
   readonly memory: VaultMemory;
   readonly #options: VaultOptions;
-  readonly #shelf: SourcePublisher;
+  readonly #publisher: SourcePublisher;
   readonly #labels: LabelBook;
   readonly #held = new Map<string, Held>();
-  /** By place in the chain; a record that a later one replaced is gone. */
+  /** By place in the chain; undefined where a later record replaced it. */
   readonly #byIndex: (Held | undefined)[] = [];
   readonly #tree = new MerkleTree();
   readonly #seal: RootSeal;
@@ -65,7 +66,7 @@ export class Vault implements EvidenceVault {
     const { memory } = options;
     this.memory = memory;
     this.#options = options;
-    this.#shelf = new SourcePublisher(memory);
+    this.#publisher = new SourcePublisher(memory);
     const thresholds = new TenantThresholds(memory.thresholds);
     this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
     this.#seal = new RootSeal(options.signer, options.clock);
@@ -75,19 +76,20 @@ export class Vault implements EvidenceVault {
     return this.#held.size;
   }
 
-  /** Bytes of memory that indexes of texts ever took; what was given back is used again first. */
+  /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
   get indexBytes(): number {
-    return this.#shelf.indexBytes;
+    return this.#publisher.indexBytes;
   }
 
   /** Texts of the journal that are not indexed yet. */
   get backlogCount(): number {
-    return this.#shelf.backlogCount;
+    return this.#publisher.backlogCount;
   }
 
   /**
    * Applies one event of the journal, at start; with the `place` of its record its text is indexed
-   * later (late-texts.ts). Throws when it is of an unknown version.
+   * later (grounding/index-backlog.ts).
+   * @throws Error when the event is of an unknown version.
    */
   replay(payload: Uint8Array, place?: TextPlace): void {
     const left = place && leaveForLater(payload, place);
@@ -102,13 +104,14 @@ export class Vault implements EvidenceVault {
     }
     const event = decodeEvent(payload);
     const text = textOf(event);
-    this.#apply(event, text && this.#shelf.makeReady(text));
+    this.#apply(event, text && this.#publisher.makeReady(text));
   }
 
   /**
    * Registers sources, all or none by validity; resolves once durable. Repeating a registration
-   * changes nothing. Throws ServiceFault `insufficient_scope` for a public source by anyone but an
-   * administrator, `invalid_request` when digest and text disagree, `overloaded` when full.
+   * changes nothing.
+   * @throws ServiceFault `insufficient_scope` for a public source without `admin`,
+   *   `invalid_request` when digest and text disagree, `overloaded` when the vault is full.
    */
   async register(
     items: readonly EvidenceItem[],
@@ -117,7 +120,7 @@ export class Vault implements EvidenceVault {
     const events = items.map((item, at) =>
       eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    if (this.#shelf.room < events.length) {
+    if (this.#publisher.room < events.length) {
       throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
     }
     const ready = await this.#makeReady(events.filter((event) => !this.#isHeld(event)));
@@ -125,7 +128,7 @@ export class Vault implements EvidenceVault {
       events.map(async (event) => {
         const before = this.#heldBefore(event);
         if (before !== undefined && isRepeat(before, event)) {
-          this.#shelf.discard(ready.get(event));
+          this.#publisher.discard(ready.get(event));
           return { record: recordOf(before), isNew: false };
         }
         const held = await this.#append(event, ready.get(event));
@@ -134,7 +137,10 @@ export class Vault implements EvidenceVault {
     );
   }
 
-  /** Revokes a source until it is registered anew; resolves once durable. Repeating is harmless. */
+  /**
+   * Revokes a source until it is registered anew; resolves once durable. Repeating is harmless.
+   * @throws ServiceFault `not_found`, or `insufficient_scope` for a public source without `admin`.
+   */
   async revoke(sourceId: string, by: EvidenceRegistrar): Promise<EvidenceRecord> {
     const held = this.#find(sourceId, by.tenant);
     const isOwn = held.visibility === "tenant" || by.isAdmin;
@@ -146,7 +152,10 @@ export class Vault implements EvidenceVault {
     return recordOf(await this.#append({ ...event, ...changes, state: "revoked" }, undefined));
   }
 
-  /** The newest record as this tenant sees it, with its proof. Throws `not_found`. */
+  /**
+   * The newest record as visible to this tenant, with its proof.
+   * @throws ServiceFault `not_found`.
+   */
   read(sourceId: string, tenant: string): EvidenceProof {
     const held = this.#find(sourceId, tenant);
     const { root, tree_size, jws } = this.root();
@@ -175,7 +184,7 @@ export class Vault implements EvidenceVault {
     });
   }
 
-  /** Keeps what people found of these texts; resolves once durable, with what follows from it. */
+  /** Stores labels of these texts; resolves once durable, with the thresholds that follow. */
   async label(items: readonly TextLabel[], by: EvidenceRegistrar): Promise<LabelResult> {
     const { tenant, keyId: registrar } = by;
     const measured = await this.#options.measure(items, tenant);
@@ -183,13 +192,13 @@ export class Vault implements EvidenceVault {
     const given = { tenant, registrar, at: this.#options.clock(), model };
     const event = labelEventOf(items, measured, given);
     if (event.labels.length > 0) {
-      await this.#options.journal.appendEvidence(encodeLabels(event));
+      await this.#options.journal.appendSource(encodeLabels(event));
       this.#labels.apply(event);
     }
     return { ...this.thresholds(tenant), items: labelledItems(measured) };
   }
 
-  /** How texts of each kind are judged for this tenant. */
+  /** Thresholds of each kind of text for this tenant. */
   thresholds(tenant: string): ThresholdList {
     return this.#labels.list(tenant);
   }
@@ -211,7 +220,7 @@ export class Vault implements EvidenceVault {
     return before !== undefined && isRepeat(before, event);
   }
 
-  /** Texts made ready: in place while that is quick, else on another thread. */
+  /** Prepares texts: in place while that is quick, else on another thread. */
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
@@ -219,11 +228,11 @@ export class Vault implements EvidenceVault {
     const isLater = this.#options.indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
     const ready = isLater
       ? await this.#makeReadyLater(texts, this.#options.indexLater)
-      : texts.map((text) => this.#shelf.makeReady(text));
+      : texts.map((text) => this.#publisher.makeReady(text));
     return new Map(withText.map((event, at) => [event, ready[at]!]));
   }
 
-  /** Part by part; what is ready already is given back when a later part fails. */
+  /** Part by part; frees the prepared texts when a later part fails. */
   async #makeReadyLater(texts: readonly TextToIndex[], later: IndexLater): Promise<ReadyText[]> {
     const ready: ReadyText[] = [];
     try {
@@ -231,7 +240,7 @@ export class Vault implements EvidenceVault {
         ready.push(...(await later(part)));
       }
     } catch (error) {
-      for (const each of ready) this.#shelf.discard(each);
+      for (const each of ready) this.#publisher.discard(each);
       throw error;
     }
     return ready;
@@ -239,9 +248,9 @@ export class Vault implements EvidenceVault {
 
   async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
     try {
-      await this.#options.journal.appendEvidence(encodeEvent(event));
+      await this.#options.journal.appendSource(encodeEvent(event));
     } catch (error) {
-      this.#shelf.discard(ready);
+      this.#publisher.discard(ready);
       throw error;
     }
     return this.#apply(event, ready);
@@ -252,14 +261,14 @@ export class Vault implements EvidenceVault {
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
     this.#chain = chainHash(previousHash, canonical);
-    const shelved = before && {
+    const published = before && {
       number: before.number,
       isSameContent: isSameContent(before, event),
     };
     const { text: _text, ...members } = event;
     const held: Held = {
       ...members,
-      number: this.#shelf.put(event, shelved, ready),
+      number: this.#publisher.put(event, published, ready),
       index: this.#tree.size,
       previousHash,
       chainHash: this.#chain,

@@ -1,5 +1,5 @@
-// A bureau for tests over the real engine: the sample history folded by the real writer, a clock
-// that stands still at its newest moment. The ledger is the caller's: only outcomes need one.
+// Bureau for tests over the real engine: the sample history folded by the real writer, a clock
+// fixed at its newest moment. The ledger is the caller's: only outcomes need one.
 import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
@@ -13,6 +13,7 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import type { EngineReader } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
 export const NEWEST_MS = Date.UTC(2026, 0, 1);
 
@@ -59,9 +60,7 @@ export function openSampleBureau(
       delaysMs.push(ms);
       return Promise.resolve();
     },
-    fillRandom: (bytes) => {
-      bytes.fill(7);
-    },
+    outcomeIds: new UuidV7Generator((bytes) => bytes.fill(7)),
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;

@@ -14,6 +14,7 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import { startLedger } from "../../src/ledger/client.ts";
 import type { OpenLedger } from "../../src/ledger/client.ts";
 import { call, principal } from "./harness.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
 const DAY_MS = 86_400_000;
 const folder = mkdtempSync(join(tmpdir(), "trustrank-bureau-"));
@@ -38,9 +39,9 @@ beforeAll(async () => {
     clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: (bytes) => {
+      outcomeIds: new UuidV7Generator((bytes) => {
         for (let i = 0; i < bytes.length; i += 1) bytes[i] = (byte = (byte * 5 + 17) & 255) ^ i;
-      },
+      }),
       isReservedEnabled: true,
     },
   });
@@ -204,7 +205,7 @@ describe("imported outcomes", () => {
       clock: () => nowMs,
       environment: {
         delay: () => Promise.resolve(),
-        fillRandom: () => undefined,
+        outcomeIds: new UuidV7Generator(() => undefined),
         isReservedEnabled: false,
       },
     });

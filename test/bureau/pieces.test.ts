@@ -5,7 +5,6 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { combineDecisions, joinReasons } from "../../src/bureau/decisions/handshake.ts";
-import { OutcomeIds } from "../../src/bureau/outcomes/ids.ts";
 import { withoutVault } from "../../src/bureau/decisions/provenance.ts";
 import { improvementsFor, writeReasons } from "../../src/bureau/decisions/reasons.ts";
 import { VerdictTimes } from "../../src/bureau/decisions/verdict-times.ts";
@@ -112,25 +111,6 @@ describe("times of a verdict", () => {
         }
       }),
     );
-  });
-});
-
-describe("outcome ids", () => {
-  it("are version 7, carry the time and do not repeat", () => {
-    let state = 1;
-    const ids = new OutcomeIds((bytes) => {
-      for (let i = 0; i < bytes.length; i += 1) {
-        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-        bytes[i] = state >>> 24;
-      }
-    });
-    const nowMs = 1_792_000_000_123;
-    const made = Array.from({ length: 2000 }, () => ids.next(nowMs));
-    expect(new Set(made).size).toBe(made.length);
-    for (const id of made) {
-      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-      expect(Number.parseInt(id.replace("-", "").slice(0, 12), 16)).toBe(nowMs);
-    }
   });
 });
 

@@ -8,6 +8,7 @@ import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import { DAY_MS, openEngine, outcomeStream } from "../engine/_engine.ts";
 import { call } from "./harness.ts";
 import { closedLedger } from "./harness.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
 const ids = Array.from({ length: 5 }, (_, i) => `agent://t/${i}`);
 
@@ -18,7 +19,7 @@ function bureauOver(engine: ReturnType<typeof openEngine>["reader"], nowMs: numb
     clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: (bytes) => bytes.fill(7),
+      outcomeIds: new UuidV7Generator((bytes) => bytes.fill(7)),
       isReservedEnabled: false,
     },
   });

@@ -1,5 +1,5 @@
-// A service with two HTTP threads as a process of its own, and connections of which is known which
-// thread they belong to: the system deals them out, the metric by thread tells.
+// Service with two HTTP threads as a process of its own, and connections of a known thread: the
+// system distributes them, the metric by thread reveals which has which.
 import http from "node:http";
 import { startCommand } from "./process.ts";
 import type { Started } from "./process.ts";

@@ -1,13 +1,9 @@
 // Settings: what wins, what is refused, and what output looks like.
 import { describe, expect, it } from "vitest";
 
-import { formatCsv, formatTable } from "../../src/cli/output.ts";
-import {
-  dataDirOf,
-  InvalidSetting,
-  serveConfigOf,
-  serverAccessOf,
-} from "../../src/service/config.ts";
+import { formatTable } from "../../src/cli/output.ts";
+import { dataDirOf, serveConfigOf, serverAccessOf } from "../../src/service/config.ts";
+import { InvalidSetting } from "../../src/service/settings.ts";
 
 const flags = { sample: true };
 
@@ -170,14 +166,5 @@ describe("output", () => {
       'say "hi", twice     -1',
     ]);
     expect(formatTable(["a"], [])).toEqual(["a", "-"]);
-  });
-
-  it("quotes CSV where it must", () => {
-    expect(formatCsv(columns, rows)).toEqual([
-      "agent,count",
-      "agent://a/x,3",
-      ",12",
-      '"say ""hi"", twice",-1',
-    ]);
   });
 });

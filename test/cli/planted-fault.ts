@@ -1,5 +1,5 @@
-// Loaded into every thread of a service under test: the first further HTTP thread throws what
-// nobody catches once the file that PLANTED_FAULT names exists.
+// Fault for every thread of a service under test: the first further HTTP thread throws an uncaught
+// error once the file that PLANTED_FAULT names exists.
 import { existsSync } from "node:fs";
 import { isMainThread, workerData } from "node:worker_threads";
 

@@ -1,5 +1,5 @@
-// Runs the real command line as its users do: a process of its own, judged by what it prints and by
-// its exit code.
+// Runs the real command line as its users do: a process of its own, judged by its output and its
+// exit code.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -106,6 +106,14 @@ describe("csv", () => {
     ]);
   });
 
+  it("tells an empty cell, which is absent, from an empty text, which no member may be", () => {
+    const header = "subject,reporter,outcome,stakes,grade,action";
+    const row = "agent://a/x,agent://b/y,1,2.5,counterparty";
+    const [absent, empty] = rowsOf(`${header}\n${row},\n${row},""`, "csv");
+    expect(absent!.outcome).toEqual(OUTCOME);
+    expect(empty!.outcome).toMatch(/^bad: .*action/);
+  });
+
   it("names rows that are ragged, badly quoted or no outcome", () => {
     const header = "subject,reporter,outcome,stakes,grade";
     const rows = rowsOf(`${header}\na,b\n"a,b,c,d,e\nagent://a/x,agent://b/y,yes,1,self`, "csv");

@@ -132,6 +132,19 @@ describe("a service", () => {
     expect(bad.stderr).toContain("query_rejected");
   });
 
+  it("writes the same CSV over HTTP and on the command line, NULL apart from no text", async () => {
+    const sql = `SELECT NULL AS "none", '' AS empty, 'a, "b"' AS quoted, true AS yes, [1] AS list`;
+    const lines = ["none,empty,quoted,yes,list", ',"","a, ""b""",true,[1]', ""];
+    const command = await runCommand(["query", sql, "--format", "csv", ...at, "--key", key]);
+    expect(command.stdout).toBe(lines.join("\n"));
+    const response = await fetch(`${facts.url}/v1/query`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ sql, format: "csv" }),
+    });
+    expect(await response.text()).toBe(lines.join("\r\n"));
+  });
+
   it("ends in order on SIGTERM", async () => {
     server.process.kill("SIGTERM");
     const ended = await server.ended;

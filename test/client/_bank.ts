@@ -1,5 +1,5 @@
-// A tool worth gating, a policy over the real service and a write rail: what every adapter's test
-// needs, with counters of what ran, what was read and what was reported.
+// Fixture of the adapters' tests: a tool worth gating, a policy over the real service and outcome
+// reporting, with counters of tool calls, reads and reports.
 import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { type OutcomeReport, outcomeReport } from "../../src/client/reporting/outcome-report.ts";

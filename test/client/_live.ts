@@ -1,4 +1,4 @@
-// The service as its users run it: the `trustrank serve` command in a process of its own, with its
+// Service as its users run it: the `trustrank serve` command in a process of its own, with its
 // threads, its journal and its keys, on a directory that is removed afterwards.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

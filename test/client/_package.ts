@@ -1,5 +1,5 @@
-// The published package as npm makes it: built, packed, and unpacked into projects that have
-// nothing else of this tree.
+// Published package as npm makes it: built, packed, and unpacked into projects without the rest of
+// this tree.
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

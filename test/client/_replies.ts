@@ -1,5 +1,5 @@
-// Replies and faults of a service that says what a test wants: functions with the shape of `fetch`,
-// for faults and times that no real server can be made to show on demand.
+// Scripted replies and faults of a service: functions with the shape of `fetch`, for faults and
+// times that no real server can be made to show on demand.
 import type { CheckResponse, VerifyResponse } from "../../src/contract/messages.ts";
 import type { Decision, Verdict } from "../../src/contract/vocabulary.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";

@@ -1,6 +1,5 @@
-// The real service on a loopback port for the client's and the gateways' tests: real server,
-// keyring and engine over the sample history, a clock that stands at the history's newest
-// moment.
+// Real service on a loopback port for the client's and the gateways' tests: real server, keyring
+// and engine over the sample history, a clock fixed at the history's newest moment.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";

@@ -1,7 +1,6 @@
-// `npm run crash`: kills and damages the real service in every way we know and prints what it did
-// and what survived. `--rounds N` kills, `--refolds N` kills while a revoked key is folded out,
-// `--only refolds` for nothing but those, `--seed N` to repeat a run. Exit code 1 when a promise
-// broke.
+// `npm run crash`: kills and damages the real service in every known way and prints each fault and
+// what survived. `--rounds N` kills, `--refolds N` kills while a revoked key is folded out, `--only
+// refolds` for nothing but those, `--seed N` to repeat a run. Exit code 1 when a promise broke.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

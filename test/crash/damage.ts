@@ -1,5 +1,5 @@
 // Damaged files, one kind per function: each starts from a sound data directory, does one thing to
-// one file, and says what became of the evidence. A start that refuses is as good as one that loses
+// one file, and reports the fate of the evidence. A start that refuses is as good as one that loses
 // nothing; silence about a loss is not.
 import * as fs from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
-// What must be true of a data directory after any crash: every acknowledged id once in the journal
-// at the position it was told, the agent table as a slow reference folds it, the same rows in
-// DuckDB. Follows the journal from check to check, as a reader that changes nothing. What a key
-// signed after it was compromised is left out by the rule itself, over the whole log, once more.
+// Checks of a data directory after any crash: every acknowledged id once in the journal at its
+// acknowledged position, the agent table as a slow reference folds it, the same rows in DuckDB.
+// Follows the journal from check to check, as a reader that changes nothing. Outcomes signed with a
+// key after it was compromised are left out by the rule itself, over the whole log, once more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentExplanation } from "../../src/contract/messages.ts";

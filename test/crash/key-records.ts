@@ -1,6 +1,5 @@
-// What the key records of a journal mean for its outcomes, said once more and plainly: what a key
-// signed counts for nothing from the moment on that any revocation of it names, wherever in the
-// journal that stands.
+// Plain reference of key records in a journal: outcomes signed with a key do not count from the
+// earliest moment that any revocation of it names, wherever in the journal that revocation is.
 import type { ReferenceOutcome } from "../reference/fold.ts";
 
 /** An outcome as it is folded, and the key that signed it. */

@@ -1,5 +1,5 @@
 // Faults from outside the process: a full disk, a sync that fails, a frozen process, a clock that
-// jumps. Those that need a privilege or a package that is not here say so and are skipped.
+// jumps. Those that need a missing privilege or package report so and are skipped.
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// The real service as the crash harness handles it: a process over a data directory, with a tracer
-// or an environment of its own, started, asked, stopped, killed.
+// Real service for the crash harness: a process over a data directory, with a tracer or an
+// environment of its own, started, queried, stopped, killed.
 import type { Ended, Started } from "../cli/process.ts";
 import { startCommand } from "../cli/process.ts";
 

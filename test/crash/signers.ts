@@ -1,5 +1,5 @@
 // Reporters that sign: each takes a new key, signs many outcomes with it, and has it revoked as
-// compromised. What was acknowledged is kept here, outside the process that dies.
+// compromised. Acknowledged outcomes are kept here, outside the process that dies.
 import {
   generateSigningKey,
   type OutcomeSigner,

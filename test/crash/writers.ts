@@ -1,5 +1,5 @@
 // Eight reporters that never give up: each outcome has an id and a body of its own and is sent
-// again until it is acknowledged, across every crash. What was acknowledged is kept here, outside
+// again until it is acknowledged, across every crash. Acknowledged outcomes are kept here, outside
 // the process that dies.
 import type { OutcomeReceipt } from "../../src/contract/messages.ts";
 import type { CrashServer } from "./server.ts";

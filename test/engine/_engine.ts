@@ -1,4 +1,4 @@
-// A writer and a reader over one fresh shared memory, and streams of outcomes to feed them.
+// Writer and reader over one fresh shared memory, and streams of outcomes to feed them.
 import fc from "fast-check";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";

@@ -1,5 +1,5 @@
-// A reader in its own thread: reads one agent as fast as it can until told to stop, then reports
-// every distinct (config version, score) it saw.
+// Reader thread: reads one agent as fast as it can until it is stopped, then reports every distinct
+// (config version, score) it saw.
 import { parentPort, workerData } from "node:worker_threads";
 import { openEngineReader } from "../../src/engine/reader.ts";
 

@@ -1,5 +1,5 @@
-// A gateway program in front of a real upstream, with the example configuration of data/gateways
-// and the real service behind a fault proxy. What reaches the upstream is recorded there.
+// Gateway program in front of a real upstream, with the example configuration of examples/gateways and
+// the real service behind a fault proxy. Requests that reach the upstream are recorded there.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
@@ -29,7 +29,7 @@ const LIMIT = /\b100ms\b/g;
 /** Debian keeps nginx where only root's search path leads. */
 const PATH = `${process.env["PATH"]}:/usr/sbin`;
 
-const EXAMPLES = new URL("../../data/gateways/", import.meta.url);
+const EXAMPLES = new URL("../../examples/gateways/", import.meta.url);
 
 /** True when the program is there; a suite that needs it is skipped otherwise, naming it. */
 export function isInstalled(program: string): boolean {

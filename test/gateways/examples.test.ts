@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Service, startTestService } from "../client/_service.ts";
 
-const EXAMPLES = new URL("../../data/gateways/", import.meta.url);
+const EXAMPLES = new URL("../../examples/gateways/", import.meta.url);
 
 let service: Service;
 beforeAll(async () => {

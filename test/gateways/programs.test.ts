@@ -1,4 +1,4 @@
-// nginx and Caddy with the example configurations of data/gateways, on loopback, in front of a real
+// nginx and Caddy with the example configurations of examples/gateways, on loopback, in front of a real
 // upstream: what end clients get, and the conformance suite's whole table.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";

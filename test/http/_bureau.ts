@@ -1,4 +1,4 @@
-// A small, complete bureau in memory for the HTTP suite: real answers by a fixed rule, so every
+// Small, complete bureau in memory for the HTTP suite: real answers by a fixed rule, so every
 // branch of the transport can be reached and compared between adapters. No randomness, no clock of
 // its own.
 import type { Bureau, CallContext, ImportResult, OutcomeContext } from "../../src/bureau/bureau.ts";

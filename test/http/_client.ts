@@ -1,4 +1,4 @@
-// A small caller for the HTTP suites: JSON in, status, headers and parsed body out.
+// Small HTTP client for the suites: JSON in, status, headers and parsed body out.
 import type { Problem } from "../../src/contract/messages.ts";
 import type { TestServer } from "./_setup.ts";
 

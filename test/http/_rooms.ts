@@ -1,5 +1,5 @@
-// One room for a whole suite, over both servers: what most suites of the HTTP room begin and end
-// with.
+// Test server for a whole suite, over both adapters: the common beginning and end of most HTTP
+// suites.
 import { afterAll, beforeAll } from "vitest";
 import { type AdapterName, describeAdapters, openTestServer, type TestServer } from "./_setup.ts";
 

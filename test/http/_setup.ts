@@ -1,5 +1,5 @@
-// Starts the room over a loopback port for a test: real server, real keyring on a real directory,
-// an in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
+// Starts a test server on a loopback port: real server, real keyring on a real directory, an
+// in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
 import { mkdtemp, rm } from "node:fs/promises";
 import net from "node:net";
 import { tmpdir } from "node:os";
@@ -130,7 +130,7 @@ export async function openTestServer(
     logger: { info: log, warn: log, error: log },
     health: { isReady: () => readiness },
     version: "0.0.0-test",
-    vitals: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
+    healthFigures: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
     ...options,
   });
   const makeKey: TestServer["makeKey"] = async (scopes, more = {}) => {

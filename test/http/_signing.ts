@@ -1,5 +1,5 @@
-// A service for signed outcomes: real server, real ledger thread, real verification pool, a clock
-// the test moves, and reporters that sign with WebCrypto through the client library or jose.
+// Service for signed outcomes: real server, real ledger thread, real verification pool, a clock the
+// test moves, and reporters that sign with WebCrypto through the client library or jose.
 import { createHash, generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,6 +14,7 @@ import { startHttpServer } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
 import { RowStore } from "./_setup.ts";
@@ -146,8 +147,8 @@ export async function openService(
   });
   let memory = ledger.engineMemory;
   const engine = openEngineReader(memory, 1);
-  const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
-  const environment = { delay: () => Promise.resolve(), fillRandom, isReservedEnabled: false };
+  const outcomeIds = new UuidV7Generator(randomFillSync);
+  const environment = { delay: () => Promise.resolve(), outcomeIds, isReservedEnabled: false };
   const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
   const reporting = openReporters({
     paths: dataPaths(dataDir),
@@ -158,7 +159,7 @@ export async function openService(
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
     ...(store === undefined ? {} : { store }),
   });
-  const { intake, ...rowByRow } = reporting.desk;
+  const { intake, ...rowByRow } = reporting.reporterKeys;
   const reporters = options.isRowByRow === true ? rowByRow : { ...rowByRow, intake: intake! };
   const keyring = await openKeyring({ dataDir, now });
   keyring.installAdminKey(ADMIN);

@@ -1,4 +1,5 @@
-// Takes tokens of one key from shared buckets until told how many times, and says how many it got.
+// Thread that takes tokens of one key from shared buckets on request, and reports the number it
+// got.
 import { parentPort, workerData } from "node:worker_threads";
 import { RateLimiter } from "../../src/http/access/rate-limits.ts";
 import type { RateLimit } from "../../src/http/access/rate-limits.ts";

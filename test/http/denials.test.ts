@@ -12,7 +12,7 @@ describeAdapters("refused authorisations", (adapter) => {
   it("are counted by reason, address and key, and handed on within a moment", async () => {
     const batches: RefusalBatch[] = [];
     const denials = new RefusalCounts((batch) => batches.push(batch), 20);
-    const opened = (room = await openTestServer(adapter, { denials }));
+    const opened = (room = await openTestServer(adapter, { refusals: denials }));
     const expiresAtMs = opened.clock.nowMs + 1000;
     const expired = await opened.makeKey(["score:read"], { expiresAtMs });
     opened.clock.nowMs = expiresAtMs;
@@ -67,7 +67,7 @@ it("more sources than are told apart are a number", () => {
   book.flush();
   expect(batches).toHaveLength(1);
   expect(batches[0]!.counts).toHaveLength(256);
-  expect(batches[0]!.untold).toBe(1000 - 256);
+  expect(batches[0]!.overflow).toBe(1000 - 256);
 });
 
 /** As much of an exchange as is looked at. */

@@ -48,7 +48,7 @@ function denied(address: string, count = 1): RefusalCount {
   };
 }
 
-const take = (...counts: RefusalCount[]) => trail.take({ counts, untold: 0 });
+const take = (...counts: RefusalCount[]) => trail.take({ counts, overflow: 0 });
 const counted = () => events.reduce((sum, event) => sum + (event["count"] as number), 0);
 
 describe("the trail of refused access", () => {
@@ -77,7 +77,7 @@ describe("the trail of refused access", () => {
     let sent = 0;
     for (; nowMs < START_MS + DAY_MS; nowMs += 60_000) {
       const batch = Array.from({ length: 200 }, () => denied(`2001:db8:${(sent++).toString(16)}`));
-      trail.take({ counts: batch, untold: 7 });
+      trail.take({ counts: batch, overflow: 7 });
     }
     const minutes = DAY_MS / 60_000;
     const recordsMax = RECORDS_BURST + DAY_MS / RECORD_EARNED_MS + DAY_MS / REPEAT_MS;

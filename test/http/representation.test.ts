@@ -1,9 +1,8 @@
-// How things are written: request ids, negotiated formats, hand-written JSON, CSV.
+// How things are written: request ids, negotiated formats, hand-written JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import * as words from "../../src/contract/vocabulary.ts";
-import { csvOf } from "../../src/http/codec/csv.ts";
 import { bodyFormat, replyFormat } from "../../src/http/codec/negotiation.ts";
 import { parseTraceparent, RequestIds, writeId } from "../../src/http/codec/request-id.ts";
 import { writeCheck, writeHandshake } from "../../src/http/codec/verdict-writer.ts";
@@ -90,6 +89,13 @@ describe("negotiation", () => {
     ["application/json;q=0, */*", "msgpack"],
     ["text/html,application/xhtml+xml,*/*;q=0.8", "json"],
     ["APPLICATION/JSON ; Q=1", "json"],
+    ["application/json; charset=utf-8", "json"],
+    ['application/msgpack; version="1,2"; q=0.9, application/json; q=0.8', "msgpack"],
+    ["application/msgpack, */*", "msgpack"],
+    ["application/msgpack, application/json", "msgpack"],
+    ["application/json, application/msgpack", "json"],
+    ["application/json;q=2, application/msgpack;q=0.1", "msgpack"],
+    [",, application/msgpack ,", "msgpack"],
   ])("Accept: %s gives %s", (accept, format) => {
     expect(replyFormat(accept)).toBe(format);
   });
@@ -228,24 +234,5 @@ describe("hand-written verdicts", () => {
         expect(writeHandshake(value)).toBe(JSON.stringify(value));
       }),
     );
-  });
-});
-
-describe("CSV", () => {
-  it("quotes what needs it and tells NULL from an empty string", () => {
-    const result = {
-      columns: [
-        { name: "a,b", type: "VARCHAR" },
-        { name: "c", type: "JSON" },
-      ],
-      rows: [
-        ["", null],
-        ["x\ny", { k: 1 }],
-        [true, 1.5],
-      ],
-      isTruncated: false,
-      elapsedMs: 0,
-    };
-    expect(csvOf(result)).toBe('"a,b",c\r\n"",\r\n"x\ny","{""k"":1}"\r\ntrue,1.5\r\n');
   });
 });

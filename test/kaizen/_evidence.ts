@@ -1,14 +1,14 @@
 // Made-up evidence for the kaizen tests: rows drawn at random, labels from a known truth.
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import type { Evidence } from "../../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../../src/kaizen/model/holdout.ts";
 import { seededRandom } from "../../src/kaizen/model/random.ts";
 import { coefficientsOf, COLUMNS, createRows, rowLogit } from "../../src/kaizen/model/scorecard.ts";
 
 export const CONFIG: ScoringConfig = defaultConfig();
 
 /** `count` outcomes, one an hour, labels by `truth` on features of the size the engine gives. */
-export function evidenceFrom(seed: number, count: number, truth: ScoringModel): Evidence {
+export function evidenceFrom(seed: number, count: number, truth: ScoringModel): FitRows {
   const random = seededRandom(seed);
   const rows = createRows(count);
   const failures = new Uint8Array(count);

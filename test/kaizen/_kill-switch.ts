@@ -1,5 +1,5 @@
-// Loaded into a real service before anything else (`--import`, in every thread): counts the durable
-// file operations that a promotion consists of and kills the process, as a power cut would, right
+// Kill switch loaded into a real service before anything else (`--import`, in every thread): counts
+// the durable file operations of a promotion and kills the process, as a power cut would, right
 // before or right after the one that KILL_AT names: `rename state.json after 1`.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

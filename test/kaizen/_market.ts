@@ -1,5 +1,5 @@
-// A small market for the tests of credibility: auditors who are vouched for and know the honest
-// buyers, buyers who report on sellers, one fraud, and a ring invented to praise the fraud.
+// Small market for the tests of credibility: auditors as seeds who know the honest buyers, buyers
+// who report on sellers, one fraud, and a ring invented to praise the fraud.
 import type { OutcomeRequest } from "../../src/contract/messages.ts";
 
 const DAY_MS = 86_400_000;

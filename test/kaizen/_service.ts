@@ -1,4 +1,4 @@
-// A ledger with made-up evidence and kaizen over it, for the tests of runs in a service.
+// Ledger with made-up evidence and kaizen over it, for the tests of runs in a service.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

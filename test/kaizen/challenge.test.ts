@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringModel } from "../../src/engine/config.ts";
 import { challenge } from "../../src/kaizen/challenge.ts";
-import type { Evidence } from "../../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../../src/kaizen/model/holdout.ts";
 import { COLUMNS } from "../../src/kaizen/model/scorecard.ts";
 import { CONFIG, evidenceFrom, USABLE } from "./_evidence.ts";
 
@@ -17,7 +17,7 @@ const MOVED: ScoringModel = {
   weights: { ...CHAMPION.weights, recent_failure: 4 },
 };
 
-function run(evidence: Evidence, from = 6000, to = ROWS) {
+function run(evidence: FitRows, from = 6000, to = ROWS) {
   return challenge(evidence, CONFIG, {
     side: "handshake",
     usable: USABLE,

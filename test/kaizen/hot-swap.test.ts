@@ -12,6 +12,7 @@ import { openTestServer } from "../http/_setup.ts";
 import type { TestServer } from "../http/_setup.ts";
 import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
 const SWAPS = 50;
 const PAUSE_MS = 60;
@@ -46,7 +47,7 @@ beforeAll(async () => {
     clock: () => NOW_MS,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: (bytes) => bytes.fill(7),
+      outcomeIds: new UuidV7Generator((bytes) => bytes.fill(7)),
       isReservedEnabled: false,
     },
   });

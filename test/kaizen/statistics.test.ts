@@ -72,7 +72,7 @@ describe("exact binomial bounds", () => {
   it("gives the published Clopper-Pearson values", () => {
     // 0 of n at 95 % one-sided: 1 - 0.05^(1/n).
     expect(clopperPearsonUpper(0, 2995)).toBeCloseTo(1 - 0.05 ** (1 / 2995), 9);
-    // The sample sizes of kaizen 6.3 that just show 0.1 %.
+    // The sample sizes that just show 0.1 % (kaizen 6.3, G5).
     for (const [k, n] of [
       [0, 2995],
       [1, 4742],

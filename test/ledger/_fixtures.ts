@@ -1,4 +1,4 @@
-// Shared by the ledger's and the store's tests: records, keys, directories, an opened core.
+// Fixtures of the ledger's and the store's tests: records, keys, directories, an opened core.
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The ledger in the caller's own thread, over the same core: for imports without a server and for
+// Ledger in the caller's own thread, over the same core: for imports without a server and for
 // tests. Every call is one or more commits; nothing is queued.
 import type { OutcomeReceipt } from "../../src/contract/messages.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";

@@ -93,7 +93,7 @@ test("a batch that meets the end of the disk is finished with the ballast's room
   const files = new SimulatedFiles(seededRandom(3));
   const { core } = openCore("/j", key, { files, reserveBytes: 100_000 });
   while (core.probe());
-  expect(core.room).toMatchObject({ ballastBytes: 100_000, isLow: false });
+  expect(core.space).toMatchObject({ ballastBytes: 100_000, isLow: false });
   const commit = (index: number) => core.commit([runOf([recordOf(index)])], NOW_MS)[0]?.verdict;
   expect(commit(1)).toBe(VERDICT_RECORDED);
   // Somebody takes the rest of the disk between the look and the write.
@@ -101,7 +101,7 @@ test("a batch that meets the end of the disk is finished with the ballast's room
   const lookOnce = [Infinity];
   files.freeBytes = () => lookOnce.pop() ?? Math.max(0, files.capacity - files.usedBytes());
   expect(commit(2)).toBe(VERDICT_RECORDED);
-  expect(core.room).toMatchObject({ ballastBytes: 0, isLow: true });
+  expect(core.space).toMatchObject({ ballastBytes: 0, isLow: true });
   expect(core.isHealthy).toBe(false);
   expect(commit(3)).toBe(VERDICT_UNAVAILABLE);
   expect(core.probe()).toBe(false);
@@ -112,7 +112,7 @@ test("a batch that meets the end of the disk is finished with the ballast's room
   expect(core.isHealthy).toBe(false);
   files.capacity += 1_000_000;
   while (core.probe());
-  expect(core.room).toMatchObject({ ballastBytes: 100_000, isLow: false });
+  expect(core.space).toMatchObject({ ballastBytes: 100_000, isLow: false });
   expect(commit(4)).toBe(VERDICT_RECORDED);
   files.crash();
   expect(openCore("/j", key, { files }).folded).toHaveLength(3);
@@ -139,14 +139,14 @@ test("a quota that free space does not show: the ballast gives way and waits", (
   files.freeBytes = () => 1e9;
   files.capacity = files.usedBytes() + 30_000;
   expect(core.probe()).toBe(false);
-  expect(core.room.ballastBytes).toBe(0);
+  expect(core.space.ballastBytes).toBe(0);
   const commit = (index: number) => core.commit([runOf([recordOf(index)])], NOW_MS)[0]?.verdict;
   expect(commit(1)).toBe(VERDICT_RECORDED);
   files.capacity = Infinity;
   for (let calls = 0; calls < 100; calls++) core.probe();
-  expect(core.room.ballastBytes).toBe(0);
+  expect(core.space.ballastBytes).toBe(0);
   for (let calls = 0; calls < 100; calls++) core.probe();
-  expect(core.room.ballastBytes).toBe(50_000);
+  expect(core.space.ballastBytes).toBe(50_000);
 });
 
 test("a process that ends on a full disk leaves the ballast's room to the others", () => {
@@ -155,7 +155,7 @@ test("a process that ends on a full disk leaves the ballast's room to the others
   while (core.probe());
   files.capacity = files.usedBytes() + 20_000;
   core.probe();
-  expect(core.room).toMatchObject({ ballastBytes: 50_000, isLow: true });
+  expect(core.space).toMatchObject({ ballastBytes: 50_000, isLow: true });
   core.close();
   expect(files.freeBytes("/j")).toBe(70_000);
 });

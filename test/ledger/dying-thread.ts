@@ -1,4 +1,4 @@
-// A ledger thread that is ready and then dies of the first message.
+// Ledger thread that becomes ready and then dies of the first message.
 import { parentPort } from "node:worker_threads";
 import type { FromLedger } from "../../src/ledger/messages.ts";
 

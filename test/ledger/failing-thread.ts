@@ -1,4 +1,4 @@
-// The ledger's real loop over real files whose second commit fails: its sync, or (when the engine
+// Ledger loop over real files with a failing second commit: its sync fails, or (when the engine
 // settings say `full`) its write, for half a second.
 import { generateKeyPairSync } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";

@@ -1,5 +1,5 @@
-// A process to be killed: reports outcomes through the real ledger thread, with the store beside
-// it, and prints one line per acknowledgement. Arguments: data directory, first index.
+// Process to be killed: reports outcomes through the real ledger thread, with the store beside it,
+// and prints one line per acknowledgement. Arguments: data directory, first index.
 import { writeSync } from "node:fs";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { startLedger } from "../../src/ledger/client.ts";

@@ -1,5 +1,5 @@
-// A file system that forgets: what was not synced may be lost, torn or reordered by `crash`, by
-// sectors for data and in order for directory changes. Also injects errors and short writes.
+// Simulated file system that forgets: `crash` may lose, tear or reorder unsynced writes, by sectors
+// for data and in order for directory changes. Also injects errors and short writes.
 import type { FileLayer } from "../../src/journal/files.ts";
 
 const SECTOR_BYTES = 512;

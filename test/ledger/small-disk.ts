@@ -1,4 +1,4 @@
-// A real file system so small that it fills up: a tmpfs, which only root may mount.
+// Real file system so small that it fills up: a tmpfs, which only root may mount.
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 

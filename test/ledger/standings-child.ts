@@ -1,6 +1,6 @@
-// A process to be killed: outcomes and the first parts of a batch of standings through the real
+// Process to be killed: outcomes and the first parts of a batch of standings through the real
 // ledger thread, then one line with the SHA-256 of the table that it serves. Arguments: data
-// directory, how many parts of the batch to write.
+// directory, number of parts of the batch to write.
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { STANDING_BITS } from "../../src/contract/standings.ts";

@@ -1,5 +1,5 @@
-// The slow, obvious fold: the same mathematics as assembly/, written from the design's formulas
-// with maps and plain objects, no sharing, no tricks. The differential test compares the two.
+// Slow, obvious fold: the same mathematics as assembly/, written from the design's formulas with
+// maps and plain objects, no sharing, no tricks. The differential test compares the two.
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import type { AgentStanding, Standings } from "../../src/engine/reading.ts";

@@ -1,4 +1,4 @@
-// The slow, obvious tokeniser that the WASM one is held to: strings and regular expressions, one
+// Slow, obvious tokeniser as the reference of the WASM one: strings and regular expressions, one
 // character at a time. Lower-case words without accents, look-alikes as Latin, numbers as digits.
 import lexicon from "../../data/grounding/lexicon.json" with { type: "json" };
 

@@ -1,5 +1,5 @@
-// The slow, obvious grounding scorer: maps and sets, one document at a time. The WASM module must
-// give the same integers. Fractions are in 1/1024, weights of words in 1/16.
+// Slow, obvious grounding scorer: maps and sets, one document at a time. The WASM module must give
+// the same integers. Fractions are in 1/1024, weights of words in 1/16.
 import { LEAF_STEMS_MAX, LEAVES_MAX, POSTINGS_MAX } from "../../assembly/grounding/layout.ts";
 import { SALT_PAIR, SALT_PREFIX, SALT_WHOLE } from "../../assembly/grounding/layout.ts";
 import { tokensOf } from "./grounding-tokens.ts";

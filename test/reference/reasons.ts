@@ -1,5 +1,5 @@
-// The slow, obvious reasons: every code with its points, by the design's formulas, and who a record
-// comes from counted word by word. Nothing shared with assembly/ but the numbers of the config.
+// Slow, obvious reasons: every code with its points, by the design's formulas, and the reporters of
+// a record counted report by report. Nothing shared with assembly/ but the numbers of the config.
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
 import type { ReferenceBureau, ReferenceLeg } from "./score.ts";

@@ -1,5 +1,5 @@
-// The slow, obvious score: reads what reference/fold.ts filtered, by the design's formulas, with
-// nothing shared with assembly/ but the numbers of the config.
+// Slow, obvious score over the filters of reference/fold.ts, by the design's formulas, with nothing
+// shared with assembly/ but the numbers of the config.
 import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { clip, days, ou, ReferenceFold, sig } from "./fold.ts";

@@ -1,5 +1,5 @@
-// The slow reference of assembly/wire: the same scan of a plain verify request, byte by byte in
-// plain JavaScript. It accepts and declines exactly what the module does.
+// Slow reference of assembly/wire: the same scan of a plain verify request, byte by byte in plain
+// JavaScript. It accepts and declines exactly the bodies that the module does.
 import { isAction } from "../../src/contract/identifiers.ts";
 import {
   ACTION_LENGTH_MAX,

@@ -1,4 +1,4 @@
-// One small world behind five doors: the bureau called directly, over HTTP, and through the client
+// Small world behind five doors: the bureau called directly, over HTTP, and through the client
 // library, the latter two at the main thread and at a further HTTP thread. Real engine, real
 // ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,6 +17,7 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/messages.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openEvidenceVault } from "../../src/service/vault.ts";
 import type { OpenVault } from "../../src/service/vault.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -107,9 +108,7 @@ export async function openWorld(): Promise<World> {
     clock,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: (bytes) => {
-        randomFillSync(bytes);
-      },
+      outcomeIds: new UuidV7Generator(randomFillSync),
       isReservedEnabled: true,
     },
   });
@@ -182,7 +181,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
-    onDenied: () => undefined,
+    onRefused: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },

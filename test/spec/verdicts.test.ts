@@ -1,4 +1,4 @@
-// SPEC §2.2-2.7, §3, §4.1-4.4: what every door answers, and that all doors answer the same.
+// SPEC §2.2 to §2.7, §3, §4.1 to §4.4: what every door answers, and that all doors answer the same.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VerifyRequest } from "../../src/contract/messages.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";

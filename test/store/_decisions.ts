@@ -1,4 +1,4 @@
-// A decision log for tests: a bureau over a small table, and entries by number.
+// Decision log for tests: a bureau over a small table, and entries by number.
 import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
 import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
@@ -10,6 +10,7 @@ import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter, type TableWriter } from "../../src/engine/writer.ts";
 import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { closedLedger } from "../bureau/harness.ts";
+import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
 export const NOW_MS = Date.UTC(2026, 4, 5, 6, 7, 8, 123);
 
@@ -52,7 +53,7 @@ export function openTable(
     clock: () => nowMs,
     environment: {
       delay: () => Promise.resolve(),
-      fillRandom: () => undefined,
+      outcomeIds: new UuidV7Generator(() => undefined),
       isReservedEnabled: true,
     },
     decisions,

@@ -1,4 +1,4 @@
-// A data directory with a journal of known outcomes, and the store opened on it.
+// Data directory with a journal of known outcomes, and the store opened on it.
 import { join } from "node:path";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
@@ -67,7 +67,7 @@ export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[]
 
 /** Asks the core as the operator would. */
 export function askCore(core: StoreCore, sql: string): Promise<QueryResult> {
-  return core.askers.query(sql, LIMITS, undefined);
+  return core.readQueue.query(sql, LIMITS, undefined);
 }
 
 /** Follows until nothing is left to apply. */

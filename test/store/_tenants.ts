@@ -1,4 +1,4 @@
-// Two tenants that share one database: what both have in every table.
+// Two tenants that share one database, with rows of both in every table.
 import * as fs from "node:fs";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";

@@ -273,6 +273,14 @@ test("queries wait in line up to a bound; one that waits keeps its whole time", 
   expect(codes.filter((code) => code === "overloaded")).toHaveLength(4);
 });
 
+test("look-ups of signed ids have a place when the line of queries is full", async () => {
+  const slow = { rowsMax: 1, timeoutMs: 100 };
+  const asked = Array.from({ length: 16 }, () => store.query(ENDLESS[0] as string, slow));
+  const id = { kid: "kid-none", jti: "00000000-0000-7000-8000-000000000000", jtiMs: 0 };
+  expect(await store.findSigned(id)).toEqual({});
+  await Promise.allSettled(asked);
+});
+
 test("a deep or long text is refused, not fatal", async () => {
   const deep = `SELECT ${"abs(".repeat(10_000)}1${")".repeat(10_000)}`;
   expect((await refusalOf(deep)).code).toBe("query_rejected");

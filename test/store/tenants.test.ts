@@ -193,9 +193,9 @@ describe("ways out", () => {
         'none' AS signature, true AS agent_fault, if(range % 2 = 0, 'acme', 'zebra') AS tenant,
         '' AS action, '' AS request_id, 'api' AS source FROM range(1000)`),
     );
-    const plan = await core.askers.read(async (asker) => {
-      const sql = await viewFor(asker, "outcomes", "acme");
-      const rows = await asker.rows(`EXPLAIN SELECT * FROM (${sql}) WHERE stakes > 77`);
+    const plan = await core.readQueue.read(async (reader) => {
+      const sql = await viewFor(reader, "outcomes", "acme");
+      const rows = await reader.rows(`EXPLAIN SELECT * FROM (${sql}) WHERE stakes > 77`);
       return String(rows[0]?.[1]);
     });
     await core.close();

@@ -1,6 +1,6 @@
-// Reads a decision table written as text: a header line, then one row per line, columns separated
-// by `|`; blank lines and lines that start with `#` are for people. Throws on a ragged row, so that
-// a slip in a table fails the test instead of dropping a case.
+// Reader of decision tables written as text: a header line, then one row per line, columns
+// separated by `|`; blank lines and lines that start with `#` are for people. Throws on a ragged
+// row, so that a slip in a table fails the test instead of dropping a case.
 import { readFileSync } from "node:fs";
 
 export type TableRow = Readonly<Record<string, string>>;

@@ -58,7 +58,7 @@ test("threads that cannot start say why, and are no failure of a service that ru
     relay: () => Promise.reject(new Error("nothing is handed on")),
     scorer: undefined,
     assess: () => Promise.reject(new Error("nothing is assessed")),
-    onDenied: () => undefined,
+    onRefused: () => undefined,
     onBroken: () => onBroken("broken"),
     entry: new URL("data:text/javascript,throw new Error('as planned')"),
   });

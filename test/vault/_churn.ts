@@ -1,5 +1,5 @@
-// Pages that change all the time, each in words of its own: whatever version a reader sees of a
-// page supports what is said of that page, and no version of another page does.
+// Pages that change all the time, each in words of its own: any version of a page that a reader
+// sees supports the claims on that page, and no version of another page does.
 
 export const PAGES = 6;
 

@@ -1,4 +1,4 @@
-// A vault with a journal in memory: what was appended can be replayed into another vault.
+// Vault with a journal in memory: its payloads can be replayed into another vault.
 import { generateKeyPairSync } from "node:crypto";
 
 import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
@@ -35,7 +35,7 @@ export function openVault(more: Partial<VaultOptions> = {}) {
   const vault = new Vault({
     memory,
     journal: {
-      appendEvidence: (payload) => {
+      appendSource: (payload) => {
         payloads.push(payload);
         return Promise.resolve();
       },

@@ -11,7 +11,7 @@ import {
 } from "../../src/vault/sources/publication-ids.ts";
 
 const NOW = Date.UTC(2026, 5, 15);
-const standing = (id: string) => checkIdentifier(id, () => NOW).standing;
+const validity = (id: string) => checkIdentifier(id, () => NOW).validity;
 
 describe("identifiers", () => {
   it.each([
@@ -55,7 +55,7 @@ describe("identifiers", () => {
     ["handbook-2026, section 4", "valid"],
     ["team:document", "valid"],
   ])("calls `%s` %s", (id, expected) => {
-    expect(standing(id)).toBe(expected);
+    expect(validity(id)).toBe(expected);
   });
 
   const digits = (count: number) =>
@@ -90,7 +90,7 @@ describe("identifiers", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 80 }), (text) => {
         for (const scheme of ["", "isbn:", "doi:", "arxiv:", "https://", "https://doi.org/"]) {
-          expect(["valid", "malformed", "doubtful"]).toContain(standing(scheme + text));
+          expect(["valid", "malformed", "doubtful"]).toContain(validity(scheme + text));
         }
       }),
     );

@@ -135,24 +135,24 @@ describe("texts that are indexed later", () => {
   it("keeps the text of a version for as long as a reader may be at it", async () => {
     const payloads = await writeHistory();
     const { vault } = replayed(payloads, true);
-    const pin = new EpochGuard(vault.memory.pins);
+    const guard = new EpochGuard(vault.memory.epochs);
     const indexer = BacklogIndexer.open(vault.memory, readerOf(payloads))!;
     const { texts } = indexer;
-    pin.enter();
+    guard.enter();
     // The first source has the first number.
     await vault.register([itemOf("bridge", LEAVES)], ACME);
     expect(texts.bytesOf(0)).toBeGreaterThan(0);
     expect(indexer.make(0)).toBeUndefined();
     expect(texts.isIndexed(0)).toBe(true);
-    pin.leave();
+    guard.leave();
     // Any change looks what can be used again.
     await vault.revoke("digest", ACME);
     expect(texts.isIndexed(0)).toBe(false);
 
-    pin.enter();
+    guard.enter();
     await vault.register([itemOf("leaves", BRIDGE)], ACME);
     expect(vault.backlogCount).toBe(4);
-    pin.leave();
+    guard.leave();
     await vault.revoke("shop", ACME);
     expect(vault.backlogCount).toBe(3);
   });

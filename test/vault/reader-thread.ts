@@ -1,4 +1,4 @@
-// Entry of a thread that assesses until it is told to stop, and counts what it was answered.
+// Thread that assesses until it is stopped, and counts its answers.
 import { parentPort, workerData } from "node:worker_threads";
 import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../src/vault/memory.ts";

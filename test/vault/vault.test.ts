@@ -144,7 +144,7 @@ describe("the vault", () => {
     const large = itemOf("large", BRIDGE.repeat(60));
     await expect(vault.register([large], ACME)).rejects.toBe(busy);
     const lost = new Error("the disk is gone");
-    const broken = openVault({ journal: { appendEvidence: () => Promise.reject(lost) } });
+    const broken = openVault({ journal: { appendSource: () => Promise.reject(lost) } });
     for (let tries = 0; tries < 30; tries++) {
       await expect(broken.vault.register([itemOf("a", BRIDGE)], ACME)).rejects.toBe(lost);
     }

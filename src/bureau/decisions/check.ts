@@ -1,4 +1,4 @@
-// The use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
+// Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
 import type { CheckRequest, CheckResponse } from "../../contract/messages.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
@@ -11,7 +11,10 @@ import { highestLevelAllowed } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
-/** One agent at given stakes. A promise only for the reserved agent `slow`. */
+/**
+ * Scores one agent at given stakes. Returns a promise only for the reserved agent `slow`.
+ * @throws ServiceFault `reserved_agent` when test agents are switched off.
+ */
 export function check(
   services: BureauServices,
   request: CheckRequest,

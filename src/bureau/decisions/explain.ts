@@ -1,5 +1,5 @@
-// The use case of `GET /v1/agents/{id}`: everything behind a score, and what would change it. Off
-// the hot path; never cached, so that it always speaks of the same state as the next verdict.
+// Use case of `GET /v1/agents/{id}`: the inputs behind a score, and changes that would raise it.
+// Off the hot path; never cached, so that it always describes the same state as the next verdict.
 import type { AgentExplanation } from "../../contract/messages.ts";
 import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
@@ -15,7 +15,7 @@ import { normalizeScore } from "./verify.ts";
 /** One per order of magnitude: enough to see where the decision turns. */
 const STAKES_SHOWN = [1, 10, 100, 1000, 10_000] as const;
 
-/** Explains any agent; an unknown one is explained as the newcomer it is scored as. */
+/** Explains any agent; an unknown one is explained as the newcomer that it is scored as. */
 export function explain(services: BureauServices, agentId: string): AgentExplanation {
   const nowMs = openTimes(services);
   const reserved = findReserved(agentId, services.environment.isReservedEnabled);
@@ -52,7 +52,7 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
       decision: DECISIONS[atStakes.decisionIndex]!,
       max_stakes: maxStakes(atStakes),
     });
-    // The last, highest stakes say the most: what keeps the agent from a clear decision anywhere.
+    // The last, highest stakes: their reasons show the obstacles to a clear decision anywhere.
     explanation.reason_codes = reasonCodes(atStakes);
   }
   explanation.improvements = improvementsFor(explanation.reason_codes);

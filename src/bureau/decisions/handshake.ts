@@ -1,5 +1,5 @@
-// The use case of `POST /v1/handshake` (SPEC §2.4, §2.5): two legs into one decision. The combining
-// rule is `max`, and only here.
+// Use case of `POST /v1/handshake` (SPEC §2.4, §2.5): two legs into one decision. The combining
+// rule is `max`, and stands only here.
 import type { HandshakeRequest, HandshakeResponse } from "../../contract/messages.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
@@ -14,7 +14,11 @@ export function combineDecisions(first: number, second: number): number {
   return first > second ? first : second;
 }
 
-/** Both directions for the same stakes. A promise only when a party is the reserved `slow`. */
+/**
+ * Scores both directions for the same stakes. Returns a promise only when a party is the reserved
+ * `slow`.
+ * @throws ServiceFault `reserved_agent` when test agents are switched off.
+ */
 export function handshake(
   services: BureauServices,
   request: HandshakeRequest,
@@ -71,7 +75,7 @@ export function handshake(
   return delayMs === 0 ? response : services.environment.delay(delayMs).then(() => response);
 }
 
-/** SPEC §2.5: combined reasons are those of both legs, each sentence once, a_to_b first. */
+/** Combined reasons (SPEC §2.5): those of both legs, each sentence once, a_to_b first. */
 export function joinReasons(first: readonly string[], second: readonly string[]): string[] {
   const joined: string[] = [];
   for (const reason of first) joined.push(reason);

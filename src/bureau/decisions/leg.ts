@@ -1,4 +1,4 @@
-// One direction of a decision as the wire carries it (SPEC §2.4), shared by check and handshake.
+// One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
 import type { Leg } from "../../contract/messages.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";

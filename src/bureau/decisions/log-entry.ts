@@ -1,5 +1,5 @@
-// What the bureau leaves in the decision log for every leg it answers with. The entry is one object
-// per services, filled anew each time: the log copies what it keeps.
+// Decision log entries, one for every leg that the bureau answers with. One entry object per
+// BureauServices is filled anew each time: the log copies what it keeps.
 import {
   DECISION_KINDS,
   DECISION_LEGS,
@@ -22,10 +22,10 @@ export const LEG_BACKWARD = DECISION_LEGS.indexOf("b_to_a");
 /** SPEC §3: the connection opens up to here; `escalate` waits for a human, `refuse` never opens. */
 const OPEN_MAX = DECISIONS.indexOf("connect_with_verification");
 
-/** For a bureau whose decisions nobody keeps. */
+/** Decision log of a bureau whose decisions are not kept. */
 export const withoutLog: DecisionLog = { mayRecord: () => false, record: () => undefined };
 
-const NOBODY: Principal = {
+const NO_PRINCIPAL: Principal = {
   keyId: "",
   tenant: "",
   scopes: new Set(),
@@ -36,7 +36,7 @@ const NOBODY: Principal = {
 export function emptyEntry(): DecisionEntry {
   return {
     requestId: "",
-    principal: NOBODY,
+    principal: NO_PRINCIPAL,
     kindIndex: 0,
     legIndex: 0,
     toolLevelIndex: NOT_APPLICABLE,
@@ -69,7 +69,7 @@ export function emptyEntry(): DecisionEntry {
   };
 }
 
-/** The part that every kind has: who asked, and what the engine said. */
+/** Members common to every kind: the caller, and the engine's numbers. */
 function fill(
   services: BureauServices,
   call: CallContext,
@@ -114,7 +114,7 @@ export function logVerify(
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
   entry.isLetThrough = isLetThrough;
-  // What is held back waits for a person as much as what is marked (SPEC §8.2).
+  // A quarantined request waits for a person as much as a flagged one (SPEC §8.2).
   entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
   entry.subject = request.agent_id;
   entry.viewer = "";
@@ -137,7 +137,7 @@ export interface AnsweredLeg {
   readonly viewer: string;
   readonly stakes: number;
   readonly reasonCodes: readonly string[];
-  /** Of the whole answer. */
+  /** Of the combined answer, not of this leg. */
   readonly decisionIndex: number;
   readonly configVersion: string;
   readonly isReserved: boolean;
@@ -159,7 +159,7 @@ export function logLeg(
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
   entry.isLetThrough = isLetThrough;
-  // SPEC §8.2: a connection that waits for a person is theirs to look at.
+  // SPEC §8.2: an escalated connection waits for a person's decision.
   entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
   entry.subject = leg.subject;
   entry.viewer = leg.viewer;

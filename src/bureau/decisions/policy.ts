@@ -5,7 +5,7 @@ import type { LevelPolicy, Policy } from "../../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 
-/** One outcome of the policy: what to do, and the label that says which rule decided. */
+/** One outcome of the policy: the verdict, and the label of the rule that decided it. */
 export interface Ruling {
   /** Index into VERDICTS. */
   readonly verdictIndex: number;
@@ -58,7 +58,7 @@ const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
 const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
 
-/** What a hard provenance failure (broken evidence, not missing evidence) draws, by level. */
+/** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
 const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
   L0: CHALLENGE,
   L1: CHALLENGE,

@@ -1,7 +1,7 @@
-// What can be said about a request's content and sources (SPEC §2.2 context, §2.3 provenance_data).
-// Only positive evidence sets a flag: a digest alone proves nothing about truth, and a source that
-// is not registered is unknown, not false. `withoutVault` is the assessor while nothing is
-// registered; a vault answers behind the same port.
+// Port of the provenance assessor: findings on a request's content and sources (SPEC §2.2 context,
+// §2.3 provenance_data). Only positive evidence sets a flag: a digest alone proves nothing about
+// truth, and a source that is not registered is unknown, not false. `withoutVault` is the assessor
+// while nothing is registered; a vault answers behind the same port.
 import { createHash } from "node:crypto";
 
 import type { VerifyContext, VerifyResponse } from "../../contract/messages.ts";
@@ -18,9 +18,12 @@ export interface ProvenanceFinding {
   readonly penalty?: number;
 }
 
-/** Assesses the context of one verify request, inside the reply's callback unless it is huge. */
+/**
+ * Assesses the context of one verify request on the calling thread. Returns a promise only for a
+ * text too large for that.
+ */
 export interface ProvenanceAssessor {
-  /** `tenant` bounds what may be cited and what a reason may tell. */
+  /** `tenant` bounds the sources that may be cited and the facts that a reason may give. */
   assess(context: VerifyContext, tenant: string): ProvenanceFinding | Promise<ProvenanceFinding>;
 }
 
@@ -42,7 +45,7 @@ const NO_SOURCES = softFinding(
 );
 const HASH_MISMATCH: ProvenanceFinding = Object.freeze({
   data: Object.freeze({
-    // An integrity failure says who altered what, not that a model made it up.
+    // An altered digest shows tampering, not that a model made the content up.
     is_hallucinated: false,
     source_verified: false,
     reason: "The content does not match its content_hash.",

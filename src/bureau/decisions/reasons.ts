@@ -1,6 +1,6 @@
-// Reason codes into plain sentences: for a leg (why the decision is not clear) and for explain
-// (what would change it). Sentences give the numbers that matter, never a threshold, a weight or
-// the name of another agent (http-facing privacy rule: raw evidence stays with its tenant).
+// Plain sentences for reason codes: for a leg (why the decision is not clear) and for explain (what
+// would change it). Sentences give the numbers that matter, never a threshold, a weight or the name
+// of another agent (http-facing privacy rule: raw evidence stays with its tenant).
 import { REASON_CODES } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";

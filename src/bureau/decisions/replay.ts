@@ -1,6 +1,6 @@
-// The use case of `POST /v1/decisions/{request_id}/replay` (SPEC §3, audited on both sides): a
-// logged decision judged again, from what was logged and nothing else, by the same engine and the
-// same policy. Under its own config it gives the same bits; under another, the difference.
+// Use case of `POST /v1/decisions/{request_id}/replay` (SPEC §3, audited on both sides): judges a
+// logged decision again from its log entry alone, by the same engine and the same policy. Under its
+// own config it gives the same bits; under another, the difference.
 import type { DecisionReplay, ReplayableLeg } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";

@@ -1,6 +1,6 @@
-// The reserved test agents: six identifiers that always score the same, so that an integrator can
-// try every branch of a gateway without a history. Each is a fixed reading put through the same
-// policy, reasons and combination as any other, never a fixed reply.
+// Reserved test agents: six identifiers that always score the same, so that an integrator can try
+// every branch of a gateway without a history. Each is a fixed reading put through the same policy,
+// reasons and combination as any other, never a fixed reply.
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REASON_CODES, TIERS } from "../../contract/vocabulary.ts";
 import type { Decision, ReasonCode, Tier } from "../../contract/vocabulary.ts";
@@ -9,7 +9,7 @@ import type { ProvenanceFinding } from "./provenance.ts";
 
 export interface ReservedAgent {
   readonly reading: Reading;
-  /** How long the reply is held back; 0 for all but `slow`. */
+  /** Delay of the reply; 0 for all but `slow`. */
   readonly delayMs: number;
   /** Replaces the assessed provenance in verify, when the agent stands for a finding. */
   readonly provenance: ProvenanceFinding | undefined;
@@ -110,8 +110,9 @@ export function isReserved(agentId: string): boolean {
 }
 
 /**
- * The reserved agent of that identifier, or undefined for any other. Throws ServiceFault
- * `reserved_agent` where they are switched off: a production gateway must never be answered by one.
+ * Finds the reserved agent of that identifier; undefined for any other.
+ * @throws ServiceFault `reserved_agent` when they are switched off: a production gateway must never
+ *   be answered by one.
  */
 export function findReserved(agentId: string, isEnabled: boolean): ReservedAgent | undefined {
   if (!agentId.startsWith(PREFIX)) return undefined;

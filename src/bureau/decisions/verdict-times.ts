@@ -1,5 +1,5 @@
 // RFC 3339 times for the hot path. Formatting a Date per reply costs more than the whole policy;
-// within one second only the milliseconds change, so the rest is kept.
+// within one second only the milliseconds change, so the rest is cached.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 
 const MS_PER_SECOND = 1000;

@@ -19,7 +19,7 @@ const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
 
-/** SPEC §2.3: the 0-100 value of an internal score (300-850). */
+/** Published value, 0 to 100, of an internal score, 300 to 850 (SPEC §2.3). */
 export function normalizeScore(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
 }
@@ -29,7 +29,11 @@ function lowerScore(scoreInternal: number, penalty: number): number {
   return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
 }
 
-/** A promise only for the reserved `slow`, and for a text too large to be assessed in place. */
+/**
+ * Verdict on one request. Returns a promise only for the reserved `slow`, and for a text too large
+ * to be assessed in place.
+ * @throws ServiceFault `reserved_agent` when test agents are switched off.
+ */
 export function verify(
   services: BureauServices,
   request: VerifyRequest,
@@ -146,8 +150,8 @@ function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): nu
 }
 
 /**
- * At most four, by weight: broken provenance first, then the engine's, then what provenance left
- * open. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
+ * At most four, by weight: broken provenance first, then the engine's, then the open questions of
+ * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
  */
 function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
   const codes: string[] = [];

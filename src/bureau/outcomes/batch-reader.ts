@@ -1,6 +1,6 @@
-// A batch of outcomes on its way into the journal, as one thread reads it from bytes to records:
-// the rows, whose signatures they carry, and what may be taken of them. Makes nothing durable and
-// asks nobody: the keys of the reporters are folded here from the same events as everywhere.
+// Reads a batch of outcomes from bytes to journal records, on one thread: its rows, whose
+// signatures they carry, and which of them are acceptable. Makes nothing durable and calls no other
+// thread: reporters' keys are folded here from the same events as everywhere.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeRequest } from "../../contract/messages.ts";
 import {
@@ -14,12 +14,12 @@ import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import { type KeyEvent } from "../../contract/key-events.ts";
-import type { OutcomeIds } from "./ids.ts";
+import type { OutcomeIds } from "../services.ts";
 import { acceptableOutcome, signBy } from "./record.ts";
 import type { SignatureVerifier } from "../reporters/reporters.ts";
 import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";
 
-/** A batch as it was received. */
+/** A batch as received. */
 export interface BatchDocument {
   readonly body: Uint8Array;
   /** One value per line; else a JSON array. */
@@ -28,13 +28,13 @@ export interface BatchDocument {
   readonly signature: string | undefined;
 }
 
-/** Takes whole batches: one result per row, order kept, once durable and folded. */
+/** Records whole batches. Resolves with one result per row, order kept, once durable and folded. */
 export interface OutcomeIntake {
-  /** Rejects with a ServiceFault when the batch as a whole cannot be taken. */
+  /** @throws ServiceFault when the batch is refused as a whole. */
   record(document: BatchDocument, call: CallContext): Promise<ImportResult[]>;
 }
 
-/** A batch as it crosses to another thread: nothing but data. */
+/** A batch as it crosses to another thread: plain data only. */
 export interface IntakeTask extends BatchDocument {
   readonly tenant: string;
   readonly serviceId: string;
@@ -44,12 +44,12 @@ export interface IntakeTask extends BatchDocument {
   readonly nowMs: number;
 }
 
-/** What is to be recorded of a row, or why it is not. */
+/** Record of a row, or the fault for which it is refused. */
 type Row = OutcomeRecord | ServiceFault;
 
 export interface ReadBatch {
   readonly rows: readonly Row[];
-  /** The signed bytes that go before the rows, where all of them have one signature. */
+  /** Signed bytes that precede the rows in the journal, where one signature covers all of them. */
   readonly evidence: Omit<BatchEvidence, "evidenceId"> | undefined;
 }
 
@@ -58,7 +58,7 @@ export class BatchReader {
   readonly #registry = new KeyRegistry();
   readonly #services: { readonly outcomeIds: OutcomeIds };
   readonly #verify: SignatureVerifier;
-  /** Key events taken so far. */
+  /** Number of key events folded so far. */
   keyEventCount = 0;
 
   constructor(outcomeIds: OutcomeIds, verify: SignatureVerifier) {
@@ -66,13 +66,16 @@ export class BatchReader {
     this.#verify = verify;
   }
 
-  /** Takes the next event of the reporters' registry (payload of a record of kind `key`). */
+  /** Folds the next event of the reporters' registry (payload of a record of kind `key`). */
   learn(payload: Uint8Array): void {
     this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as KeyEvent);
     this.keyEventCount += 1;
   }
 
-  /** Rejects with a ServiceFault for a batch that cannot be taken as a whole. */
+  /**
+   * Reads one batch. Resolves with one row per item, order kept.
+   * @throws ServiceFault when the batch is refused as a whole.
+   */
   async read(task: IntakeTask): Promise<ReadBatch> {
     const rules: SigningRules = {
       serviceId: task.serviceId,
@@ -91,7 +94,7 @@ export class BatchReader {
       if (task.isSignatureRequired) return unsigned();
       return acceptableOutcome(this.#services, row, task.tenant, task.nowMs);
     };
-    // All items ask for their verification before the first is waited for: they are one batch.
+    // All items start their verification before the first is awaited: they form one batch.
     return { rows: await inOrder(rows.map(read)), evidence: undefined };
   }
 
@@ -114,7 +117,8 @@ export class BatchReader {
 
   #rowOf(task: IntakeTask, row: OutcomeRow, signed: SignedBody): OutcomeRecord | ServiceFault {
     if (row instanceof ServiceFault) return row;
-    // Whose word would it be? Either the whole is signed or its items are.
+    // A signed item inside a signed batch would have two signers: sign either the whole or its
+    // items.
     if (isSignedItem(row)) {
       return new ServiceFault("invalid_request", "a signed item cannot stand in a signed batch");
     }
@@ -145,7 +149,7 @@ export class BatchReader {
   }
 }
 
-/** A thousand rows that are there already are not made a thousand promises. */
+/** Avoids a thousand promises for a thousand rows that are there already. */
 async function inOrder(rows: readonly (Row | Promise<Row>)[]): Promise<Row[]> {
   const settled: Row[] = [];
   for (const row of rows) settled.push(row instanceof Promise ? await row : row);

@@ -1,5 +1,5 @@
-// Receipts of what was recorded longer ago than the replay guard remembers: the same body under the
-// same signed id gets what the first one got, another body is a contradiction and goes on record.
+// Receipts of outcomes recorded longer ago than the replay guard remembers. The same body under the
+// same signed id gets the first receipt again; another body is a contradiction and goes on record.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/messages.ts";
 import {
@@ -10,8 +10,8 @@ import {
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /**
- * The first receipt of an outcome signed alone, or undefined when nothing is on record. Rejects
- * with ServiceFault `signature_replayed`, once that is on record.
+ * First receipt of an outcome signed alone, or undefined when nothing is on record.
+ * @throws ServiceFault `signature_replayed` when the id signs another body, once that is on record.
  */
 export async function earlierReceipt(
   signed: SignedBody,
@@ -27,9 +27,9 @@ export async function earlierReceipt(
 }
 
 /**
- * The first receipts of a batch, one item per row, or undefined when nothing is on record. A row
- * that was not recorded then is not recorded now: `faults` says why, where that is known. Rejects
- * with ServiceFault `signature_replayed`, once that is on record.
+ * First receipts of a batch, one item per row, or undefined when nothing is on record. A row that
+ * was not recorded then is not recorded now: `faults` holds its reason, where that is known.
+ * @throws ServiceFault `signature_replayed` when the id signs another body, once that is on record.
  */
 export async function earlierItems(
   signed: SignedBody,

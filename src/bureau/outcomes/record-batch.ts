@@ -1,4 +1,4 @@
-// The use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
+// Use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
 // signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
@@ -8,12 +8,13 @@ import { earlierItems } from "./earlier-receipts.ts";
 import { acceptableOutcome } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
-/** A row's receipt, or why it was not taken. */
+/** A row's receipt, or the fault for which it was refused. */
 export type BatchItem = OutcomeReceipt | ServiceFault;
 
 /**
- * One item per row, order kept; a row that could not be read is given as its fault and handed on.
- * Rejects as a whole when the signature does not hold or the journal takes no evidence.
+ * Records a batch. Resolves with one item per row, order kept; a row that could not be read arrives
+ * as its fault and is passed through.
+ * @throws ServiceFault when the signature does not hold or the journal takes no outcomes.
  */
 export async function recordOutcomeBatch(
   services: BureauServices,
@@ -64,7 +65,7 @@ function keepEvidence(
   return services.events.appendEvidence({ kid, jti, protectedText, signature, recordedAtMs, body });
 }
 
-/** Whatever cannot be laid to one row ends the batch: nothing was acknowledged of it. */
+/** An error that cannot be laid to one row ends the batch: nothing was acknowledged of it. */
 function conflictOrThrow(error: unknown): ServiceFault {
   if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
   throw error;

@@ -1,5 +1,6 @@
-// The use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: what evidence
-// is acceptable, and the record the journal keeps of it. Folding and durability are the ledger's.
+// Use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: which evidence is
+// acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
+// durable.
 import { ServiceFault } from "../../contract/faults.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
@@ -13,7 +14,10 @@ import { isReserved } from "../decisions/test-agents.ts";
 
 const NO_BODY = new Uint8Array(0);
 
-/** Rejects with a ServiceFault; resolves once durable and folded. */
+/**
+ * Records one outcome. Resolves once it is durable and folded.
+ * @throws ServiceFault when the outcome is not acceptable or the journal takes none.
+ */
 export async function recordOutcome(
   services: BureauServices,
   request: OutcomeRequest,
@@ -36,7 +40,10 @@ export async function recordOutcome(
   return services.ledger.append(record);
 }
 
-/** The record of an outcome that came through the API, not yet signed for; or why it is none. */
+/**
+ * Record of an outcome that came through the API, before any signature; or the fault for which it
+ * is refused.
+ */
 export function acceptableOutcome(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
@@ -48,7 +55,7 @@ export function acceptableOutcome(
   return fault ?? recordOf(services, request, tenant, settledAtMs, nowMs);
 }
 
-/** The record is what the reporter has signed, proved before. */
+/** Marks the record as signed by the reporter; the signature is verified before. */
 export function signBy(record: OutcomeRecord, signed: SignedBody): void {
   const { kid, jti, protectedText, signature } = signed.jws;
   record.signature = "reporter";
@@ -56,7 +63,10 @@ export function signBy(record: OutcomeRecord, signed: SignedBody): void {
   record.body = signed.body;
 }
 
-/** One result per row, order kept. Rejects only when the journal takes no evidence at all. */
+/**
+ * Records imported rows. Resolves with one result per row, order kept.
+ * @throws ServiceFault when the journal takes no outcomes at all.
+ */
 export function importOutcomes(
   services: BureauServices,
   requests: readonly OutcomeRequest[],
@@ -84,7 +94,7 @@ function conflictOrThrow(error: unknown): ServiceFault {
   throw error;
 }
 
-/** Why an outcome is not evidence, or undefined. */
+/** Fault for which an outcome is not evidence, or undefined. */
 function refusal(
   request: OutcomeRequest,
   settledAtMs: number,

@@ -1,6 +1,6 @@
-// The reporters' keys and who may register them, as a fold over events: the same events in the same
-// order give the same registry, so replaying the journal rebuilds it. Holds no clock and decides
-// nothing about requests; reporters.ts does.
+// Registry of reporters' keys and of the tenants that may register them, as a fold over events: the
+// same events in the same order give the same registry, so replaying the journal rebuilds it. Holds
+// no clock and decides nothing about requests; reporters.ts does.
 import { parsePublicKey } from "../../contract/public-key.ts";
 import type { KeyEvent, KeyRegistered, KeyRevoked } from "../../contract/key-events.ts";
 
@@ -21,7 +21,7 @@ export interface ReporterKey {
   compromisedSinceMs: number | null;
 }
 
-/** What a key is at `timeMs`. Only active and retiring keys verify. */
+/** State of a key at `timeMs` (epoch ms). Only active and retiring keys verify. */
 export function keyStateAt(key: ReporterKey, timeMs: number): KeyState {
   if (key.revokedAtMs !== null) return "revoked";
   if (key.expiresAtMs !== null && key.expiresAtMs <= timeMs) return "retired";
@@ -40,7 +40,9 @@ export class KeyRegistry {
   readonly #byAgent = new Map<string, ReporterKey[]>();
   readonly #owners = new Map<string, string>();
 
-  /** Takes the next event. Events are ours: one that does not fit is a defect. */
+  /**
+   * Folds the next event. Events are written by this service: one that does not fit is a defect.
+   */
   apply(event: KeyEvent): void {
     if (event.event === "registered") this.#register(event);
     else this.#revoke(event);

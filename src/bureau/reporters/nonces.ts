@@ -1,5 +1,5 @@
 // Nonces for proofs of possession: each good once, for one agent and tenant, for a few minutes.
-// Bounded: when too many are out the oldest lapse, and their owners ask again.
+// Bounded: at the limit the oldest lapse, and their owners request new ones.
 
 const NONCE_BYTES = 24;
 const OUTSTANDING_MAX = 10_000;
@@ -32,7 +32,7 @@ export class Nonces {
     return { nonce, expiresAtMs };
   }
 
-  /** Uses a nonce up. @returns whether it was good for this agent and tenant now. */
+  /** Consumes a nonce. @returns whether it was valid for this agent and tenant now. */
   take(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
     const issued = this.#issued.get(nonce);
     if (issued?.scope !== `${tenant}\n${agent}`) return false;

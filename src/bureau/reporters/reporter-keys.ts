@@ -1,5 +1,5 @@
-// Reporters' keys and signatures as the transports see them. The constructor is the composition
-// root's; everything else asks through this port.
+// Port of reporters' keys and signatures, as the transports use it. Only the composition root calls
+// the constructor.
 import { parseDetachedJws } from "../../contract/jws.ts";
 import { OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/messages.ts";
@@ -13,16 +13,19 @@ import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
 import { Reporters, type ReportersOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
 
-/** Changes reject with ServiceFault; they resolve once durable. */
+/** Changes resolve once durable and reject with a ServiceFault. */
 export interface ReporterKeys {
-  /** What signatures must name as `aud`. */
+  /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
-  /** The cheap checks of a signature; throws ServiceFault, see SignedBody. */
+  /**
+   * Makes the cheap checks of a signature.
+   * @throws ServiceFault as the constructor of SignedBody.
+   */
   signedBody(header: string, body: Uint8Array): SignedBody;
-  /** Whether what the header signs may be a repeat that the ledger no longer knows. */
+  /** Whether the signed id may be a repeat that the ledger no longer remembers. */
   mayBeForgotten(header: string): boolean;
-  /** Takes whole batches off this thread; left out, they are recorded row by row. */
+  /** Reads whole batches on another thread; left out, they are recorded row by row. */
   readonly intake?: OutcomeIntake;
   nonce(agent: string, principal: Principal): KeyNonce;
   list(agent: string): ReporterKeyDescription[];
@@ -56,7 +59,7 @@ export function openReporterKeys(
   };
 }
 
-/** A header that is none is refused by whoever takes it. */
+/** A malformed header is refused by the route that uses it. */
 function mayBeForgotten(header: string, options: ReportersOptions): boolean {
   const rememberedSinceMs = options.rememberedSinceMs?.() ?? 0;
   if (rememberedSinceMs === 0 || options.findSigned === undefined) return false;

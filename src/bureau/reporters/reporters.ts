@@ -1,4 +1,4 @@
-// Reporters' keys as a use case (evidence design §1.5): registration with proof of possession,
+// Use case of reporters' keys (evidence 1.5): registration with proof of possession,
 // rotation with overlap, revocation. Every change is durable in the journal before it holds.
 import type { Principal } from "../../contract/messages.ts";
 import { ServiceFault } from "../../contract/faults.ts";
@@ -17,7 +17,10 @@ import { KeyRegistry, keyStateAt, namespaceOf, type ReporterKey } from "./key-re
 import { type KeyEvent } from "../../contract/key-events.ts";
 import { Nonces } from "./nonces.ts";
 
-/** Checks one Ed25519 signature; may reject with ServiceFault `overloaded`: too many wait. */
+/**
+ * Verifies one Ed25519 signature on a pool thread.
+ * @throws ServiceFault `overloaded` when too many wait.
+ */
 export type SignatureVerifier = (
   publicKey: Uint8Array,
   signature: Uint8Array,
@@ -25,17 +28,17 @@ export type SignatureVerifier = (
 ) => Promise<boolean> | boolean;
 
 export interface ReportersOptions {
-  /** What signatures must name as `aud`. */
+  /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly events: EventLog;
   /** Payloads of the key events so far, in order. */
   readonly keyEvents: readonly Uint8Array[];
   readonly verify: SignatureVerifier;
-  /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
+  /** Every signed id recorded since then (epoch ms) is in the ledger; defaults to all. */
   readonly rememberedSinceMs?: () => number;
-  /** Looks up older ones, see SigningRules; left out, those are refused. */
+  /** Looks up older signed ids, see SigningRules; left out, those are refused. */
   readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
-  /** Told of every change once it is durable and holds. */
+  /** Called with every change once it is durable and holds. */
   readonly onKeyEvent?: (payload: Uint8Array) => void;
   /** Epoch ms. */
   readonly clock: () => number;
@@ -63,7 +66,7 @@ export class Reporters {
     }
   }
 
-  /** What the agent's next key must sign. */
+  /** Issues the nonce that the agent's next key must sign. */
   nonce(agent: string, principal: Principal): KeyNonce {
     this.#assertOwner(agent, principal);
     const issued = this.#nonces.issue(agent, principal.tenant, this.options.clock());
@@ -119,7 +122,9 @@ export class Reporters {
     });
   }
 
-  /** For good. With `compromised_since` the outcomes it signed since are folded out again. */
+  /**
+   * Revokes for good. With `compromised_since` the outcomes it signed since are folded out again.
+   */
   revoke(
     agent: string,
     request: ReporterKeyRevocation,
@@ -132,7 +137,7 @@ export class Reporters {
       const nowMs = this.options.clock();
       const since = request.compromised_since ?? null;
       const known = key.compromisedSinceMs ?? Number.POSITIVE_INFINITY;
-      // A repeat changes nothing, unless it says that the harm began earlier.
+      // A repeat changes nothing, unless it moves the compromise to an earlier time.
       if (key.revokedAtMs === null || (since !== null && since < known)) {
         await this.#record({
           event: "revoked",

@@ -1,7 +1,7 @@
-// One request body with its `X-JWS-Signature` (evidence design §1.2): the checks in their order,
-// cheap ones first, the signature itself last. Each refusal has a code of its own. What the replay
-// guard knows of the signed id is asked behind all of them, in the ledger: only who proved that the
-// reporter signed is told of an earlier receipt or puts a contradiction on record.
+// Checks one request body against its `X-JWS-Signature` (evidence 1.2): cheap checks first,
+// the signature itself last, each refusal with its own code. The ledger's replay guard comes after
+// all of them: only a caller with a valid signature learns of an earlier receipt or puts a
+// contradiction on record.
 import { ServiceFault } from "../../contract/faults.ts";
 import { type DetachedJws, parseDetachedJws } from "../../contract/jws.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
@@ -10,19 +10,19 @@ import type { EventLog } from "../../ledger/ledger.ts";
 import { type KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
 import type { SignatureVerifier } from "./reporters.ts";
 
-/** What signatures are judged by. */
+/** Rules that signatures are judged by. */
 export interface SigningRules {
-  /** What signatures must name as `aud`. */
+  /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly registry: Pick<KeyRegistry, "find">;
   /** Epoch ms. */
   readonly clock: () => number;
-  /** Signed ids recorded since (epoch ms) are all known to the ledger; defaults to all. */
+  /** Every signed id recorded since then (epoch ms) is in the ledger; defaults to all. */
   readonly rememberedSinceMs?: (() => number) | undefined;
   readonly verify: SignatureVerifier;
   /**
-   * What is on record under a signed id, everything counted that was acknowledged before the call.
-   * Left out, what is older than the ledger knows is refused.
+   * Looks up the records of a signed id, including all that were acknowledged before the call. Left
+   * out, an id older than the ledger's memory is refused.
    */
   readonly findSigned?: ((id: SignedId) => Promise<SignedRecords>) | undefined;
   readonly events?: Pick<EventLog, "appendAudit"> | undefined;
@@ -35,8 +35,8 @@ export class SignedBody {
   readonly #rules: SigningRules;
 
   /**
-   * Throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
-   * `signature_key_revoked` or `signature_key_inactive`.
+   * @throws ServiceFault `signature_malformed`, `signature_audience`, `signature_key_unknown`,
+   *   `signature_key_revoked` or `signature_key_inactive` when that check fails.
    */
   constructor(rules: SigningRules, header: string, body: Uint8Array) {
     const jws = parseDetachedJws(header);
@@ -54,7 +54,7 @@ export class SignedBody {
     this.#rules = rules;
   }
 
-  /** Throws ServiceFault `signature_key_mismatch` when the key speaks for somebody else. */
+  /** @throws ServiceFault `signature_key_mismatch` when the key belongs to another reporter. */
   assertReporter(reporter: string): void {
     const fault = this.reporterFault(reporter);
     if (fault !== undefined) throw fault;
@@ -65,7 +65,10 @@ export class SignedBody {
     return new ServiceFault("signature_key_mismatch", "the key `kid` is not the reporter's");
   }
 
-  /** Throws ServiceFault `signature_stale`. Both times are signed; the id keeps its own. */
+  /**
+   * Checks the age of the signature. Both times are signed; the id carries its own.
+   * @throws ServiceFault `signature_stale` when one of them is out of range.
+   */
   assertFresh(): void {
     const nowMs = this.#rules.clock();
     for (const timeMs of [this.jws.issuedAtMs, this.jws.jtiMs]) {
@@ -76,8 +79,8 @@ export class SignedBody {
         throw new ServiceFault("signature_stale", "it was signed more than 7 days ago");
       }
     }
-    // What is older than the guard's memory may be a repeat, and counting it twice is worse than
-    // not counting it.
+    // An id older than the guard's memory may be a repeat, and counting it twice is worse than not
+    // counting it.
     if (this.#rules.findSigned === undefined && this.mayBeForgotten) {
       throw new ServiceFault(
         "signature_stale",
@@ -86,22 +89,25 @@ export class SignedBody {
     }
   }
 
-  /** Whether the ledger may not know it again. Nothing is recorded before it is signed. */
+  /** Whether the ledger may have forgotten the id. Nothing is recorded before it is signed. */
   get mayBeForgotten(): boolean {
     const rememberedSinceMs = this.#rules.rememberedSinceMs?.() ?? 0;
     return this.jws.jtiMs - OUTCOME_SKEW_MS_MAX < rememberedSinceMs;
   }
 
   /**
-   * For a signature that holds: what is on record under its id, where the ledger may have forgotten
-   * it; undefined where the ledger itself knows. Rejects with ServiceFault `store_unavailable`.
+   * Records under the signed id, where the ledger may have forgotten it; undefined where the ledger
+   * itself remembers. Call it only after `prove`.
+   * @throws ServiceFault `store_unavailable` when the look-up fails.
    */
   async earlier(): Promise<SignedRecords | undefined> {
     const { findSigned } = this.#rules;
     return this.mayBeForgotten && findSigned !== undefined ? findSigned(this.jws) : undefined;
   }
 
-  /** Puts on record that the signer has said two things under one id; `position` is the first's. */
+  /**
+   * Puts on record that the signer used one id for two bodies; `position` is the first record's.
+   */
   async contradiction(position: number): Promise<ServiceFault> {
     const { kid, jti } = this.jws;
     const event = { event: "signature.replayed", at_ms: this.#rules.clock(), kid, jti };
@@ -113,14 +119,18 @@ export class SignedBody {
     );
   }
 
-  /** Rejects with ServiceFault `signature_invalid`, or `overloaded` when too many wait. */
+  /**
+   * Verifies the signature.
+   * @throws ServiceFault `signature_invalid` when it does not hold, `overloaded` when too many
+   *   wait.
+   */
   async prove(): Promise<void> {
     const { verify } = this.#rules;
     if (await verify(this.#key.raw, this.jws.signature, this.#message())) return;
     throw new ServiceFault("signature_invalid", "the signature is not valid for these bytes");
   }
 
-  /** What was signed (RFC 7797 §3). */
+  /** The signed bytes (RFC 7797 §3). */
   #message(): Buffer {
     const { protectedText } = this.jws;
     const start = protectedText.length + 1;

@@ -1,9 +1,9 @@
-// The rails in the shapes of the AI SDK (`ai` 7): `toolApproval` of generateText, streamText and
-// ToolLoopAgent, and the callback after a tool ran. Typed by structure; nothing is imported.
+// Adapter for the AI SDK (`ai` 7): `toolApproval` of generateText, streamText and ToolLoopAgent,
+// and the callback after a tool ran. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
-/** What is read of the SDK's approval options. */
+/** Members read of the SDK's approval options. */
 export interface AiSdkToolCall {
   readonly toolCall: {
     readonly toolName: string;
@@ -19,8 +19,8 @@ export type AiSdkApprovalStatus =
   | { readonly type: "user-approval"; readonly reason: string };
 
 /**
- * A `toolApproval` for every tool of a call, the forgotten ones included. Never rejects; asked
- * again about a tool call after its approval, it answers from memory.
+ * A `toolApproval` for every tool of a call, unlisted ones included. Never rejects; a repeated
+ * question about a tool call after its approval is answered from memory.
  */
 export function aiSdkApproval(
   policy: ApprovalPolicy,
@@ -34,13 +34,13 @@ export function aiSdkApproval(
   };
 }
 
-/** What is read of the SDK's event after a tool ran. */
+/** Members read of the SDK's event after a tool ran. */
 export interface AiSdkToolEnd {
   readonly toolCall: { readonly toolName: string; readonly toolCallId: string };
   readonly toolOutput: { readonly type: string };
 }
 
-/** The write rail: an `onToolExecutionEnd`. Denied calls never ran and are not reported. */
+/** Outcome reporting as an `onToolExecutionEnd`. Denied calls never ran and are not reported. */
 export function aiSdkOutcomes(report: OutcomeReport): (event: AiSdkToolEnd) => void {
   return ({ toolCall, toolOutput }) => {
     if (toolOutput.type !== "tool-result" && toolOutput.type !== "tool-error") return;

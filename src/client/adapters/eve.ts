@@ -1,6 +1,6 @@
-// The rails in the shapes of eve, whose words the specification uses (SPEC §4.8): approval policies
-// for `defineTool`, statuses as its runtime reads them. `trustGate` and `outcomeHook` fit eve as
-// they are. Only members that have been stable across its versions are read.
+// Adapter for eve, the framework of the specification's terms (SPEC §4.8): approval policies for
+// `defineTool`, statuses as its runtime reads them. `trustGate` and `outcomeHook` fit eve
+// unchanged. Reads only members that have been stable across its versions.
 import {
   type ApprovalPolicy,
   checkApproval,
@@ -11,7 +11,7 @@ import {
 } from "../gates/approval.ts";
 import { principalOf } from "../reporting/outcome-hook.ts";
 
-/** What is read of eve's `ApprovalContext`. */
+/** Members read of eve's `ApprovalContext`. */
 export interface EveApprovalContext {
   readonly toolName: string;
   readonly toolInput?: unknown;
@@ -54,7 +54,7 @@ function evePolicy(policy: ApprovalPolicy): EveApprovalPolicy {
 
 function eveStatus({ action, reason }: ToolDecision): EveApprovalStatus {
   if (action === "run") return { type: "approved", reason };
-  // eve allows no reason with this one; it belongs into the tool's `prompt`.
+  // eve allows no reason with this one; it belongs in the tool's `prompt`.
   if (action === "park") return { type: "user-approval" };
   return { type: "denied", reason };
 }

@@ -1,10 +1,10 @@
-// The rails in the shape of a LangChain middleware: `wrapToolCall` refuses, parks and reports. The
-// two things only the framework can make (a ToolMessage, an interrupt) are handed in. Typed by
+// Adapter for LangChain: a middleware whose `wrapToolCall` refuses, parks and reports. The two
+// things only the framework can make (a ToolMessage, an interrupt) are passed in. Typed by
 // structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
-/** What is read of a tool call. */
+/** Members read of a tool call. */
 export interface LangChainToolCall {
   readonly name: string;
   readonly id?: string | undefined;
@@ -22,14 +22,14 @@ export interface LangChainOptions<Message> {
     status: "error";
   }) => Message;
   /**
-   * `interrupt` of langgraph: parks the run and gives what it is resumed with. Only `true` or
+   * `interrupt` of langgraph: parks the run and returns the value of its resumption. Only `true` or
    * `{ type: "approve" }` lets the call through.
    */
   readonly interrupt: (value: unknown) => unknown;
   readonly report?: OutcomeReport;
 }
 
-/** What `createMiddleware` takes. */
+/** Argument of `createMiddleware`. */
 export interface LangChainMiddleware<Message> {
   name: string;
   wrapToolCall: <Request extends { toolCall: LangChainToolCall }, Result>(
@@ -39,7 +39,7 @@ export interface LangChainMiddleware<Message> {
 }
 
 /**
- * The argument of `createMiddleware`. A parked node runs again from its beginning when it is
+ * Makes the argument of `createMiddleware`. A parked node runs again from its beginning when it is
  * resumed: the policy then answers from memory.
  */
 export function langChainMiddleware<Message>(

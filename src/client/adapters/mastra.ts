@@ -1,17 +1,17 @@
-// The rails in the shapes of Mastra: tool hooks that can refuse and observe, and an approval that
-// can park. The approval is told no call id, so neither uses one and both share the verdict on the
-// same question. Typed by structure; nothing is imported.
+// Adapter for Mastra: tool hooks that can refuse and observe, and an approval that can park. The
+// approval receives no call id, so neither uses one and both share the verdict on the same
+// question. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
-/** What is read of a call that is about to run. */
+/** Members read of a call that is about to run. */
 export interface MastraBeforeToolCall {
   readonly toolName: string;
   readonly input: unknown;
   readonly context?: unknown;
 }
 
-/** What is read of a call that has ended. */
+/** Members read of a call that has ended. */
 export interface MastraAfterToolCall extends MastraBeforeToolCall {
   readonly error?: unknown;
 }
@@ -25,7 +25,7 @@ export interface MastraToolHooks {
   afterToolCall: (call: MastraAfterToolCall) => void;
 }
 
-/** An agent's tool hooks: refused calls do not proceed, ended ones are reported when asked for. */
+/** An agent's tool hooks: refused calls do not proceed; with `report`, ended ones are reported. */
 export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): MastraToolHooks {
   let sequence = 0;
   return {
@@ -37,7 +37,7 @@ export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): Mas
     },
     afterToolCall({ toolName, context, error }) {
       sequence += 1;
-      // Without an identity: a space keeps it from being taken for one.
+      // A call without an identity: the space keeps this from being mistaken for one.
       const callId = callIdOf(context) ?? `call ${sequence}`;
       report?.({ toolName, callId, isSuccess: error === undefined });
     },

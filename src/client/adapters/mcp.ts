@@ -1,10 +1,10 @@
-// The rails in the shapes of the MCP SDK: a token verifier with the inbound gate behind it, and a
-// tool handler with the outbound gate in front of it. Typed by structure; nothing is imported.
+// Adapter for the MCP SDK: a token verifier with the inbound gate behind it, and a tool handler
+// with the outbound gate in front of it. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import { TrustGateError } from "../errors.ts";
 import { trustGate, type TrustGateOptions } from "../gates/trust-gate.ts";
 
-/** What is read of the SDK's `AuthInfo`. */
+/** Members read of the SDK's `AuthInfo`. */
 export interface McpAuthInfo {
   readonly clientId: string;
 }
@@ -40,7 +40,7 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
   return {
     async verifyAccessToken(token) {
       try {
-        // The inner verifier rejects what it does not know; it has no "try the next one".
+        // The inner verifier rejects unknown tokens; it has no "try the next one".
         return (await gated(token)) as Info;
       } catch (thrown) {
         if (thrown instanceof TrustGateError && options.forbidden !== undefined) {
@@ -52,14 +52,14 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
   };
 }
 
-/** What is read of the SDK's `RequestHandlerExtra`. */
+/** Members read of the SDK's `RequestHandlerExtra`. */
 export interface McpExtra {
   readonly requestId?: string | number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly authInfo?: McpAuthInfo | undefined;
 }
 
-/** A tool result that says why the tool did not run. */
+/** Tool result with the reason why the tool did not run. */
 export interface McpRefusal {
   [member: string]: unknown;
   isError: true;
@@ -70,7 +70,7 @@ export interface McpRefusal {
 export interface McpToolOptions {
   readonly policy: ApprovalPolicy;
   readonly toolName: string;
-  /** Asks a person, by `elicitInput` for one; only `{ action: "accept" }` runs the tool. */
+  /** Asks a person, for example by `elicitInput`; only `{ action: "accept" }` runs the tool. */
   readonly elicit?: (message: string) => Promise<{ action: string }>;
 }
 

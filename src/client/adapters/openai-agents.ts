@@ -1,10 +1,10 @@
-// The rails in the shapes of the OpenAI Agents SDK: a tool input guardrail that can refuse, and a
-// `needsApproval` that can park. A boolean cannot say "deny", so a tool takes both; one policy
-// behind them pays for one read per call. Typed by structure; nothing is imported.
+// Adapter for the OpenAI Agents SDK: a tool input guardrail that can refuse, and a `needsApproval`
+// that can park. A boolean cannot say "deny", so a tool takes both; one policy behind them pays for
+// one read per call. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
-/** What is read of the SDK's `FunctionCallItem`. */
+/** Members read of the SDK's `FunctionCallItem`. */
 export interface OpenAiToolCall {
   readonly name: string;
   readonly callId: string;
@@ -28,7 +28,8 @@ export interface OpenAiGuardrail {
 
 /**
  * A tool input guardrail: refusals are answered to the model with the scored reason, before the
- * tool runs. It runs after `needsApproval`, so a parked call gets here once a person approved it.
+ * tool runs. It runs after `needsApproval`, so a parked call gets here once a person has approved
+ * it.
  */
 export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
   return {
@@ -45,7 +46,8 @@ export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
 }
 
 /**
- * A `needsApproval` for the tool of that name: true parks the call. What is to be denied is not.
+ * A `needsApproval` for the tool of that name: true parks the call. A call to be denied is not
+ * parked.
  */
 export function openAiNeedsApproval(
   policy: ApprovalPolicy,
@@ -57,7 +59,7 @@ export function openAiNeedsApproval(
   };
 }
 
-/** The write rail: a listener for `agent_tool_end` of an agent or runner. */
+/** Outcome reporting as a listener for `agent_tool_end` of an agent or runner. */
 export function openAiOutcomes(report: OutcomeReport): (...event: unknown[]) => void {
   return (...event) => {
     const details = event.at(-1);

@@ -1,9 +1,9 @@
-// The conformance kit's fault proxy: stands between a gateway and the service and breaks what it is
-// told to break, on real sockets. For Node; nothing else of the client is.
+// Fault proxy of the conformance kit: sits between a gateway and the service and injects faults on
+// real sockets. The only part of the client that needs Node.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How the proxy treats a request. `delay` and `silence` still reach the service's side or not. */
+/** Treatment of a request. `delay` and `silence` may still reach the service. */
 export type Fault =
   | { readonly kind: "none" }
   | { readonly kind: "delay"; readonly ms: number }
@@ -21,7 +21,7 @@ const NONE: Fault = { kind: "none" };
 const WRONG_TYPES = '{"policy_action":"ALLOW","decision":1,"allowed":"yes"}';
 
 export class FaultProxy {
-  /** Requests that came in since the start, broken ones included. */
+  /** Requests since the start, broken ones included. */
   count = 0;
   readonly #target: URL;
   readonly #server: http.Server;
@@ -51,7 +51,7 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** From now on every request is treated like this. Open connections are closed. */
+  /** Treats every request from now on like this. Closes open connections. */
   async set(fault: Fault): Promise<void> {
     const wasRefusing = this.#fault.kind === "refused";
     this.#fault = fault;
@@ -121,7 +121,7 @@ export class FaultProxy {
     }
   }
 
-  /** Passes the request on and gives the answer `delayMs` after the request came in. */
+  /** Forwards the request and sends the answer `delayMs` after the request came in. */
   #forward(request: http.IncomingMessage, response: http.ServerResponse, delayMs: number): void {
     const startMs = performance.now();
     const onward = http.request({

@@ -1,11 +1,11 @@
-// The conformance kit's suite: the fail policy of SPEC §8.1 as a table of faults and tool
-// levels, put to any gateway that can be asked. It judges what reached the tool and what the end
-// client got, not how the gateway is made.
+// Suite of the conformance kit: the fail policy of SPEC §8.1 as a table of faults and tool levels,
+// for any gateway. It judges the effects on the tool and on the end client, not the gateway's
+// design.
 import { TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import { failPolicy } from "../gateway/fail-policy.ts";
 import type { Fault } from "./fault-proxy.ts";
 
-/** What came of one request through the gateway under test. */
+/** Observed result of one request through the gateway under test. */
 export interface Observed {
   readonly status: number;
   readonly retryAfter: string | null;
@@ -15,15 +15,15 @@ export interface Observed {
   readonly reachedTool: boolean;
 }
 
-/** A gateway under test, whose service stands behind a fault proxy. */
+/** A gateway under test, with a fault proxy in front of its service. */
 export interface Subject {
-  /** Sends a request of an agent that the service trusts, for a tool of that level. */
+  /** Sends a request of an agent with a good score, for a tool of that level. */
   request(toolLevel: ToolLevel): Promise<Observed>;
-  /** Breaks the service in that way for the requests to come. */
+  /** Injects the fault into the requests to come. */
   setFault(fault: Fault): Promise<void>;
-  /** Forgets cached verdicts and past outages; absent where there are none. */
+  /** Drops cached verdicts and past outages; absent where there are none. */
   reset?(): void;
-  /** Alerts raised since the last `reset`; absent where a log has them. */
+  /** Alerts raised since the last `reset`; absent where alerts go to a log only. */
   alertCount?(): number;
 }
 
@@ -38,14 +38,14 @@ export interface ConformanceRow {
   readonly fault: string;
   readonly toolLevel: ToolLevel;
   readonly observed: Observed;
-  /** What is wrong, one phrase each; empty when the row conforms. */
+  /** Deviations, one phrase each; empty when the row conforms. */
   readonly faults: readonly string[];
 }
 
 const BUDGET_MS = 100;
 const MARGIN_MS = 60;
 
-/** Every fault at every tool level, in turn; each asked twice, as alerts must not repeat. */
+/** Runs every fault at every tool level, in turn; each twice, since alerts must not repeat. */
 export async function runConformance(
   subject: Subject,
   options: ConformanceOptions = {},
@@ -73,7 +73,7 @@ export async function runConformance(
   return rows;
 }
 
-/** Ways of having no verdict that show themselves at once, but for silence. */
+/** Faults without a verdict; all but silence show themselves at once. */
 export const FAULTS: readonly (readonly [string, Fault])[] = [
   ["silence", { kind: "silence" }],
   ["connection refused", { kind: "refused" }],

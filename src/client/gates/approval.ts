@@ -1,6 +1,6 @@
-// The outbound gate (SPEC §4.8 rail 1), without a framework: what to do with one tool call. Total:
-// a fault, a late answer, a callback that throws and a word nobody knows all deny. The adapters
-// only translate.
+// Outbound gate (SPEC §4.8 rail 1), without a framework: the decision on one tool call. Total: a
+// fault, a late answer, a callback that throws and an unknown word all deny. The adapters only
+// translate.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
@@ -10,13 +10,13 @@ import { callSafely } from "../outage-alert.ts";
 import { VerdictMemory } from "./verdict-memory.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
-/** One attempt to run a tool, as far as every framework can tell. */
+/** One attempt to run a tool, with the members common to all frameworks. */
 export interface ToolCall {
   readonly toolName: string;
   readonly input: unknown;
-  /** Identity of the attempt; the policy of one id is asked again after a person approved. */
+  /** Identity of the attempt; the policy runs again for the same id after a person approved. */
   readonly callId?: string | undefined;
-  /** Whom the session authenticated, when the framework knows. */
+  /** The session's authenticated principal, when the framework knows it. */
   readonly principalId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -28,19 +28,19 @@ export interface ToolDecision {
   readonly verdict: CheckVerdict | HandshakeVerdict | undefined;
 }
 
-/** What every approval policy takes. */
+/** Options of every approval policy. */
 export interface ApprovalOptions {
   readonly client?: TrustRankClient;
   /** Default L2: a tool worth an approval policy is at least sensitive. */
   readonly toolLevel?: ToolLevel;
   /**
-   * What `connect_with_verification` does; no framework has that state. `ask` parks the call for a
+   * Effect of `connect_with_verification`; no framework has that state. `ask` parks the call for a
    * person and is the default at L2 and L3, `approve` runs it and is the default below.
    */
   readonly onVerification?: "approve" | "ask";
   /** Additional verification of your own; anything but true denies. */
   readonly verify?: (verdict: CheckVerdict | HandshakeVerdict, call: ToolCall) => unknown;
-  /** Sees every decision, once per question; for logs. */
+  /** Called with every decision, once per question; for logs. */
   readonly onDecision?: (decision: ToolDecision, call: ToolCall) => void | Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export interface ApprovalOptions {
 export interface CheckApprovalOptions extends ApprovalOptions {
   /** The value at risk in this call. */
   readonly stakes: (input: never, call: ToolCall) => number;
-  /** Whom the call is for; default: the session's principal. */
+  /** The agent to score; default: the session's principal. */
   readonly agentId?: (input: never, call: ToolCall) => string;
 }
 
@@ -57,7 +57,7 @@ export interface HandshakeApprovalOptions extends ApprovalOptions {
   /** SPEC §4.8: the value at risk, from the tool's input. */
   readonly stakes: (input: never, call: ToolCall) => number;
   /**
-   * Who opens the connection; default: the client's own `agentId`, else the session's principal.
+   * Initiator of the connection; default: the client's own `agentId`, else the session's principal.
    */
   readonly initiator?: (input: never, call: ToolCall) => string;
   /** The other party; default: member `counterparty` of the input. */
@@ -107,7 +107,7 @@ export function handshakeApproval(options: HandshakeApprovalOptions): ApprovalPo
 }
 
 interface Question {
-  /** What the answer depends on besides the call's id. */
+  /** Inputs of the answer besides the call's id. */
   readonly key: readonly unknown[];
   readonly read: () => Promise<CheckVerdict | HandshakeVerdict>;
 }
@@ -167,7 +167,7 @@ function unknownDecision(decision: never): ToolDecision {
   return { action: "deny", reason, verdict: undefined };
 }
 
-/** One line for a person or a model: what failed, not how the service is built. */
+/** One line for a person or a model: the failure, without the service's internals. */
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof TrustGateError) return thrown.message;
   if (thrown instanceof TrustRankError) return `no trust verdict (${thrown.code})`;

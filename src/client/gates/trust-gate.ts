@@ -1,13 +1,12 @@
-// The inbound gate (SPEC §4.8 rail 2): an authenticator that also asks whether to trust whom it
-// authenticated. Fails closed. Typed by structure, so that any `(request) => identity` fits.
+// Inbound gate (SPEC §4.8 rail 2): an authenticator that also asks for the authenticated agent's
+// verdict. Fails closed. Typed by structure, so that any `(request) => identity` fits.
 import type { TrustRankClient } from "../client.ts";
-import { refusal } from "../client.ts";
 import { clientFor } from "../default-client.ts";
-import { TrustGateError, TrustRankError } from "../errors.ts";
+import { refusal, TrustGateError, TrustRankError } from "../errors.ts";
 import { isOpen } from "../read-reply.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
-/** How an identity becomes a question to the bureau. */
+/** Maps an identity to a question to the bureau. */
 export interface TrustGateOptions<Identity, Event> {
   readonly client?: TrustRankClient;
   /** The agent behind an identity; default: its `principalId`. Throwing refuses. */
@@ -16,7 +15,7 @@ export interface TrustGateOptions<Identity, Event> {
   readonly stakes?: (identity: Identity, event: Event) => number;
 }
 
-/** No verdict could be had, so nobody enters: thrown by the gate with a ready 503. */
+/** There is no verdict, so all are refused: thrown by the gate with a ready 503. */
 export class TrustGateUnavailableError extends TrustRankError {
   constructor(cause: TrustRankError) {
     super(cause.code, `no trust verdict (${cause.code})`, {
@@ -37,10 +36,10 @@ export class TrustGateUnavailableError extends TrustRankError {
 }
 
 /**
- * `inner` behind the gate, with everything that hangs on the function itself (challenges, OAuth
- * metadata under symbols). Identities that `inner` does not know (`null`, `undefined`) pass through
- * as they are: another authenticator may know them. A refusal throws TrustGateError, which carries
- * a 403 `response`; no verdict throws TrustGateUnavailableError, which carries a 503.
+ * `inner` behind the gate, with all properties of the function itself (challenges, OAuth metadata
+ * under symbols). Identities unknown to `inner` (`null`, `undefined`) pass through unchanged:
+ * another authenticator may know them. The gated function throws TrustGateError on a refusal, with
+ * a 403 `response`, and TrustGateUnavailableError without a verdict, with a 503.
  */
 export function trustGate<Identity extends object, Event>(
   inner: (event: Event) => Identity | null | undefined | Promise<Identity | null | undefined>,

@@ -1,6 +1,6 @@
-// What was answered for a call that is asked about again: frameworks run a policy a second time
-// after a person approved or a session was restored. One paid read per call, and a later answer can
-// only be as strict or stricter.
+// Memory of verdicts by tool call: frameworks run a policy a second time after a person approved or
+// a session was restored. One paid read per call, and a later answer can only be as strict or
+// stricter.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
@@ -9,7 +9,7 @@ import { monotonicClock } from "../runtime.ts";
 type AnyVerdict = CheckVerdict | HandshakeVerdict;
 
 interface Remembered {
-  /** Rejections are kept too: a call once denied for a fault stays denied. */
+  /** Rejections too: a call once denied for a fault stays denied. */
   readonly answer: Promise<AnyVerdict>;
   readonly askedMs: number;
 }
@@ -26,10 +26,10 @@ export class VerdictMemory {
   }
 
   /**
-   * The verdict for `callId` and what the question depends on. Within the five minutes that a
-   * verdict lives (SPEC §8.3) the same one; later a new one, or the old one if the new is
-   * milder. A call without an id shares the verdict of its question for as long as that lives,
-   * faults apart: some frameworks ask about one call twice and name it neither time.
+   * The verdict for `callId` and the inputs of the question. Within the five minutes that a verdict
+   * lives (SPEC §8.3) the same one; later a new one, or the old one if the new is milder. A call
+   * without an id shares the verdict of its question for as long as that lives, faults apart: some
+   * frameworks ask about one call twice and name it neither time.
    */
   recall(
     callId: string | undefined,

@@ -1,25 +1,25 @@
-// `withTrustRank` (SPEC §4.7): a function that runs only when the bureau lets its caller through.
-import { type CheckVerdict, refusal, type TrustRankClient } from "../client.ts";
+// `withTrustRank` (SPEC §4.7): a function that runs only when the verdict on its caller allows it.
+import type { CheckVerdict, TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
-import { TrustGateError } from "../errors.ts";
+import { refusal, TrustGateError } from "../errors.ts";
 import { isOpen } from "../read-reply.ts";
 
-/** How a call's arguments become a question to the bureau. */
+/** Maps a call's arguments to a question to the bureau. */
 export interface WithTrustRankOptions<Arguments extends unknown[]> {
-  /** Whom the call is for, from the wrapped function's arguments. */
+  /** The agent to score, from the wrapped function's arguments. */
   readonly agentId: (...args: Arguments) => string;
   /** The value at risk, from the same arguments. */
   readonly stakes: (...args: Arguments) => number;
   readonly client?: TrustRankClient;
   /**
-   * Asked when the verdict is `escalate` (SPEC §3: a human approves first). Resolve true to run the
-   * function; without it an escalated call does not run.
+   * Called when the verdict is `escalate` (SPEC §3: a human approves first). Resolve true to run
+   * the function; without it an escalated call does not run.
    */
   readonly onEscalate?: (verdict: CheckVerdict, ...args: Arguments) => boolean | Promise<boolean>;
 }
 
 /**
- * `run` behind a trust gate. The gated function rejects with TrustGateError when the verdict stands
+ * `run` behind a trust gate. The gated function rejects with TrustGateError when the verdict is
  * against it or a callback throws, with TrustRankError when there is no verdict; `run` is not
  * called in either case.
  */
@@ -51,7 +51,7 @@ async function approve<Arguments extends unknown[]>(
   if (!isApproved) throw refusal(agentId, verdict);
 }
 
-/** A callback of the user's that throws is a refusal, never a skipped check. */
+/** Calls a user's callback; one that throws is a refusal, never a skipped check. */
 export function answerOf<Value>(name: string, callback: () => Value): Value {
   try {
     return callback();

@@ -1,10 +1,10 @@
-// What a gateway does when there is no verdict (SPEC §8.1): a table of four rows, total over the
-// tool levels, closed for anything else.
+// Fail policy of a gateway without a verdict (SPEC §8.1): a table of four rows, total over the tool
+// levels, closed for anything else.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 
-/** A row of SPEC §8.1: what happens at a tool level when there is no verdict. */
+/** A row of SPEC §8.1: the effect of a missing verdict at one tool level. */
 export interface FailPolicy {
-  /** Written into headers and logs. */
+  /** Name in headers and logs. */
   readonly name: "L0_open" | "L1_open" | "L2_closed" | "L3_closed";
   readonly action: "ALLOW" | "BLOCK";
   /** L1: "ALLOW with log". */
@@ -31,7 +31,7 @@ export function failPolicy(toolLevel: ToolLevel): FailPolicy {
   return unknownLevel(toolLevel);
 }
 
-/** Only a caller without types gets here: what nobody classified is critical. */
+/** Only a caller without types gets here: an unclassified tool counts as critical. */
 function unknownLevel(_toolLevel: never): FailPolicy {
   return CLOSED_L3;
 }

@@ -1,6 +1,6 @@
-// TrustGateway: section 8 of the specification as a library. Answers every request with allowed or
-// not, from the cache or from one call of at most 100 ms, and never throws: where there is no
-// verdict the fail policy of the tool level decides, visibly.
+// TrustGateway: the client side of SPEC §8 as a library. Answers every request with allowed or
+// not, from the cache or from one call of at most 100 ms, and never throws: without a verdict the
+// fail policy of the tool level decides, visibly.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { CheckResponse, VerifyContext, VerifyResponse } from "../../contract/messages.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
@@ -26,7 +26,7 @@ import {
 } from "../score-cache.ts";
 import { SingleFlight, untilAborted } from "./single-flight.ts";
 
-/** What a gateway asks, keeps and tells. */
+/** Client, cache and callbacks of a gateway. */
 export interface TrustGatewayOptions {
   readonly client: TrustRankClient;
   /**
@@ -34,31 +34,31 @@ export interface TrustGatewayOptions {
    * L3 re-verify what is older (SPEC §8.3).
    */
   readonly cache?: ScoreCacheOptions;
-  /** The operations team (SPEC §6): once per outage, on the first blocked request. */
+  /** For the operations team (SPEC §6): called once per outage, on the first blocked request. */
   readonly onAlert?: AlertCallback;
   /** Fail-open answers on L1, blocked requests, low scores let through: for log and review. */
   readonly onLog?: (entry: GatewayLog) => void | Promise<void>;
-  /** Told of every provenance record that was given up. */
+  /** Called for every provenance record that was dropped. */
   readonly onProvenanceDrop?: ProvenanceQueueOptions["onDrop"];
-  /** Milliseconds that never go back; for tests. */
+  /** Monotonic milliseconds; for tests. */
   readonly monotonic?: () => number;
 }
 
 /** An action that an agent wants to take. */
 export interface GatewayRequest {
-  /** Who calls, as the identity layer proved it. */
+  /** The caller, as proved by the identity layer. */
   readonly agentId: string;
   /** `<domain>.<operation>`. Not part of the score, so not of the cache's key. */
   readonly action: string;
   readonly toolLevel: ToolLevel;
-  /** The value at risk; 0 when not given. */
+  /** The value at risk; 0 by default. */
   readonly stakes?: number;
   /** With content to judge, the verdict is about that content and is not cached. */
   readonly context?: VerifyContext;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An agent and what is at stake with it. */
+/** An agent and the stakes of the call. */
 export interface GatewayCheck {
   readonly agentId: string;
   readonly toolLevel: ToolLevel;
@@ -78,7 +78,7 @@ interface Question<Verdict extends CheckResponse | VerifyResponse> {
   readonly rule: (verdict: Verdict, toolLevel: ToolLevel) => Ruled;
 }
 
-/** Told apart in keys; no identifier holds a line break. */
+/** Separates the parts of keys; no identifier holds a line break. */
 const SEPARATOR = "\n";
 const RETRY_AFTER_SEC = 1;
 
@@ -93,11 +93,11 @@ export class TrustGateway {
   readonly #verdictFlights = new SingleFlight<VerifyResponse>();
   readonly #legFlights = new SingleFlight<CheckResponse>();
   /**
-   * Post-transaction (SPEC §4.9): `offer` records what was written from which sources. Nothing
-   * waits for it and nothing comes of it; `flush` belongs into the shutdown.
+   * Post-transaction (SPEC §4.9): `offer` records content and its sources. No request waits for it
+   * or depends on it; call `flush` in the shutdown.
    */
   readonly provenance: ProvenanceQueue;
-  /** Questions put to the service and answers served without one, since the start. */
+  /** Questions sent to the service and answers served without one, since the start. */
   readonly counts = { asked: 0, cached: 0, degraded: 0, blocked: 0 };
 
   constructor(options: TrustGatewayOptions) {
@@ -133,8 +133,9 @@ export class TrustGateway {
   }
 
   /**
-   * An agent's leg for given stakes, applied. One answer serves every smaller stakes value up to
-   * its `max_stakes`, whatever the tool level, so a mixed workload reads few scores. Never rejects.
+   * An agent's leg for given stakes, applied. One answer serves all stakes up to its `max_stakes`
+   * that cannot change it, whatever the tool level, so a mixed workload reads few scores. Never
+   * rejects.
    */
   check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
     const { agentId, toolLevel, stakes, signal } = request;
@@ -151,7 +152,7 @@ export class TrustGateway {
     });
   }
 
-  /** Drops what is known of an agent, or of all: after a revocation that must not wait. */
+  /** Drops the cached verdicts of an agent, or all: after a revocation that must not wait. */
   forget(agentId?: string): void {
     if (agentId === undefined) {
       this.#verdicts.clear();
@@ -191,7 +192,7 @@ export class TrustGateway {
     return cache?.get(key, stakes, nowMs, ageMsMax);
   }
 
-  /** Waits for an answer under way if there is one, else asks; both within one time limit. */
+  /** Joins a question under way if there is one, else asks; both within one time limit. */
   async #find<Verdict extends CheckResponse | VerifyResponse>(
     question: Question<Verdict>,
     startMs: number,
@@ -263,8 +264,8 @@ export class TrustGateway {
   ): GatewayAnswer<Verdict> {
     const { agentId, toolLevel } = question;
     const policy = failPolicy(toolLevel);
-    // The policy is for a service that does not answer; a caller that hung up or asked nonsense
-    // says nothing about the service, and gets nothing.
+    // The policy is for a service that does not answer; a caller that hung up or sent nonsense says
+    // nothing about the service, and gets nothing.
     const isCallersFault = error.code === "aborted" || error.code === "invalid_argument";
     const isAllowed = policy.action === "ALLOW" && !isCallersFault;
     this.counts.degraded += 1;

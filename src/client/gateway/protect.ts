@@ -1,22 +1,22 @@
-// A `fetch`-style route behind a TrustGateway: five lines in Hono, Deno, Bun, workers, Next routes
-// or anything else that takes a Request and gives a Response.
+// Route protection: a `fetch`-style route behind a TrustGateway, in five lines for Hono, Deno, Bun,
+// workers, Next routes or anything else that takes a Request and gives a Response.
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { TrustGateway } from "./gateway.ts";
 import { answerHeaders } from "../ruling.ts";
 
-/** What stands in front of a route. */
+/** Options of a protected route. */
 export interface ProtectOptions {
   readonly gateway: TrustGateway;
   readonly toolLevel: ToolLevel;
   /** `<domain>.<operation>`. */
   readonly action: string;
-  /** Who calls, as the identity layer proved it. Throwing or giving no string refuses. */
+  /** The caller, as proved by the identity layer. Throwing or giving no string refuses. */
   readonly agentId: (request: Request) => string | Promise<string>;
   readonly stakes?: (request: Request) => number | Promise<number>;
   /**
-   * What the answer was written from, for the record (SPEC §4.9, post-transaction); undefined: no
-   * record. Given a copy of the response, so that it may read the text. Nothing waits for it, and
-   * what it throws is its own business.
+   * Content and sources of the answer, for the record (SPEC §4.9, post-transaction); undefined: no
+   * record. Receives a copy of the response, so that it may read the text. No request waits for it,
+   * and its errors are ignored.
    */
   readonly provenance?: (
     response: Response,
@@ -24,7 +24,7 @@ export interface ProtectOptions {
   ) => AnswerProvenance | undefined | Promise<AnswerProvenance | undefined>;
 }
 
-/** What an answer was written from: `content` (hashed here, not sent) or `content_hash`. */
+/** Sources of an answer, with `content` (hashed here, not sent) or `content_hash`. */
 export type AnswerProvenance =
   | { readonly content: string; readonly cited_sources: string[] }
   | { readonly content_hash: string; readonly cited_sources: string[] };
@@ -33,9 +33,9 @@ export type AnswerProvenance =
 export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /**
- * The route as a gated one: 403 with the reason when the verdict stands against the request or a
- * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. What passes without
- * a verdict carries `X-Trust-Degraded`.
+ * The route behind the gateway: 403 with the reason when the verdict is against the request or a
+ * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. A request let
+ * through without a verdict carries `X-Trust-Degraded`.
  */
 export function protectRoute(handler: RouteHandler, options: ProtectOptions): RouteHandler {
   return async (request) => {

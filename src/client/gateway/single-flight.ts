@@ -1,6 +1,6 @@
-// One question about one agent at a time: whoever asks while an answer is on its way waits for it.
-// After an answer that does not serve its stakes a caller asks for itself and does not wait again,
-// so a queue of different stakes never adds up.
+// Request coalescing: one question per key at a time, joined by callers that ask meanwhile. After
+// an answer that does not serve its stakes a caller asks for itself and does not wait again, so a
+// queue of different stakes never adds up.
 
 export class SingleFlight<Value> {
   readonly #flights = new Map<string, Promise<Value>>();
@@ -10,7 +10,7 @@ export class SingleFlight<Value> {
     return this.#flights.get(key);
   }
 
-  /** Starts `call` as the answer others of this key wait for. */
+  /** Starts `call` as the answer that others of this key join. */
   start(key: string, call: () => Promise<Value>): Promise<Value> {
     const flight = call().finally(() => {
       if (this.#flights.get(key) === flight) this.#flights.delete(key);

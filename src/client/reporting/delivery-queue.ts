@@ -1,20 +1,20 @@
-// What is told to the service after the fact: a bounded queue that never makes its caller wait and
-// never throws. What waits goes out together; what does not fit is dropped and counted; what failed
-// for the moment is tried again.
+// Delivery queue for reports: bounded, never makes its caller wait and never throws. Sends waiting
+// items together, drops and counts items that do not fit, and retries items after transient
+// failures.
 import { asTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 import { pause } from "../runtime.ts";
 
 export interface DeliveryOptions<Item> {
   /**
-   * Sends a few items together; one result each, in order: undefined when it was taken, else why
-   * not. A rejection is the result of them all.
+   * Sends a few items together; one result each, in order: undefined when accepted, else the
+   * reason. A rejection is the result of them all.
    */
   readonly send: (
     items: readonly Item[],
     signal: AbortSignal,
   ) => Promise<readonly (TrustRankError | undefined)[]>;
-  /** Items that go out together at most. */
+  /** Most items sent together. */
   readonly togetherMax: number;
   /** Items waiting; the next one is dropped. Default 1,000. */
   readonly queuedMax?: number | undefined;
@@ -22,15 +22,15 @@ export interface DeliveryOptions<Item> {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Told of every item that was given up. */
+  /** Called for every dropped item. */
   readonly onDrop?: ((drop: Drop<Item>) => void) | undefined;
 }
 
-/** An item that was given up, and why. */
+/** A dropped item, with the reason. */
 export interface Drop<Item> {
   readonly item: Item;
   readonly why: "queue_full" | "refused" | "attempts_used_up" | "no_time_left";
-  /** What the last attempt came to; absent when there was none. */
+  /** Result of the last attempt; absent when there was none. */
   readonly error?: TrustRankError;
 }
 
@@ -51,7 +51,7 @@ export class DeliveryQueue<Item> {
     this.#delivery = delivery;
   }
 
-  /** Items not yet sent or given up. */
+  /** Items neither sent nor dropped yet. */
   get pendingCount(): number {
     return this.counts.offered - this.counts.sent - this.counts.dropped;
   }
@@ -67,7 +67,7 @@ export class DeliveryQueue<Item> {
     this.#worker ??= this.#work();
   }
 
-  /** Resolves when the queue is empty, or after `timeoutMs`, when what is left is dropped. */
+  /** Resolves when the queue is empty, or after `timeoutMs`; the rest is dropped then. */
   async flush(timeoutMs: number): Promise<void> {
     const finished = this.#worker;
     if (finished === undefined) return;
@@ -106,7 +106,7 @@ export class DeliveryQueue<Item> {
     }
   }
 
-  /** What is to be tried again. */
+  /** Sends items once; returns those to retry. */
   async #attempt(items: readonly Failed<Item>[], signal: AbortSignal): Promise<Failed<Item>[]> {
     const results = await this.#results(
       items.map(({ item }) => item),

@@ -1,24 +1,24 @@
-// Many outcomes as bodies of `POST /v1/outcomes/batch`: split where the service would refuse, and
-// its answers read back as one result per outcome.
+// Batches of outcomes for `POST /v1/outcomes/batch`: split at the service's limits, and its answers
+// read back as one result per outcome.
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../contract/limits.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
 import { TrustRankError } from "../errors.ts";
 import { readReceipt } from "../read-reply.ts";
 import { errorOfProblem, malformed } from "../transport.ts";
 
-/** What became of one reported outcome. */
+/** Result of one reported outcome. */
 export type OutcomeResult =
   | { readonly receipt: OutcomeReceipt; readonly error?: never }
   | { readonly error: TrustRankError; readonly receipt?: never };
 
 /**
- * An outcome that its reporter has signed alone: who carries it to the service cannot change it,
- * and needs no key. Made by `signOutcome`.
+ * An outcome that its reporter has signed alone: its carrier to the service cannot change it, and
+ * needs no key. Made by `signOutcome`.
  */
 export interface SignedOutcome {
   /** The exact text that was signed. */
   readonly body: string;
-  /** What `X-JWS-Signature` over it would be. */
+  /** Value of an `X-JWS-Signature` over it. */
   readonly signature: string;
 }
 
@@ -27,7 +27,7 @@ export interface OutcomeBatch {
   readonly body: string;
   /** Its items have signatures of their own: the whole must not have one. */
   readonly isSigned: boolean;
-  /** Which of the outcomes it holds, in order. */
+  /** Indexes of its outcomes, in order. */
   readonly indexes: readonly number[];
 }
 
@@ -39,8 +39,8 @@ type Indexed = readonly [index: number, outcome: OutcomeRequest | SignedOutcome]
 
 /**
  * The outcomes in as few bodies as the service takes, in order; those with signatures of their own
- * apart when the others are to be signed as a whole. What cannot be written as JSON gets its result
- * at once.
+ * apart when the others are to be signed as a whole. An outcome that cannot be written as JSON gets
+ * its result at once.
  */
 export function batchesOf(
   outcomes: readonly (OutcomeRequest | SignedOutcome)[],
@@ -92,7 +92,10 @@ function filled(
   return batches;
 }
 
-/** One result per outcome of a batch, or TrustRankError `malformed_reply`. */
+/**
+ * One result per outcome of a batch.
+ * @throws TrustRankError `malformed_reply`.
+ */
 export function readOutcomeBatch(value: unknown, count: number): OutcomeResult[] {
   const items: unknown =
     typeof value === "object" && value !== null ? Reflect.get(value, "items") : undefined;

@@ -1,5 +1,5 @@
-// The write rail (SPEC §4.8 rail 3) for hooks of the form `action.result`: reports what a tool call
-// came to. Observe-only: nothing here can fail or delay the turn that it watches.
+// Outcome reporting (SPEC §4.8 rail 3) for hooks of the form `action.result`: reports the result of
+// a tool call. Observe-only: it can neither fail nor delay the turn that it watches.
 import { OUTCOME_ID_LENGTH_MAX } from "../../contract/limits.ts";
 import type { OutcomeRequest } from "../../contract/messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
@@ -18,12 +18,12 @@ export interface ActionResultEvent {
   };
 }
 
-/** Whom results are laid to, who says so, and what was at risk. */
+/** Subject, reporter and stakes of reported results. */
 export interface OutcomeHookOptions {
   readonly client?: TrustRankClient;
-  /** Who is judged by the result; default: the session's principal. Undefined: not reported. */
+  /** The agent judged by the result; default: the session's principal. Undefined: not reported. */
   readonly subject?: (event: ActionResultEvent, context: unknown) => string | undefined;
-  /** Who reports; default: the client's own `agentId`. */
+  /** The reporter; default: the client's own `agentId`. */
   readonly reporter?: string;
   /** The value that was at risk; default 0. */
   readonly stakes?: (event: ActionResultEvent, context: unknown) => number;
@@ -32,21 +32,24 @@ export interface OutcomeHookOptions {
   /** SPEC §2.6: `counterparty` is the write rail's grade. */
   readonly grade?: Grade;
   readonly queuedMax?: number;
-  /** Told of every outcome that was given up. */
+  /** Called for every dropped outcome. */
   readonly onDrop?: (drop: OutcomeDrop) => void | Promise<void>;
 }
 
-/** The hook, its queue, and what it did not report. */
+/** The hook, its queue, and counts of unreported results. */
 export interface OutcomeHook {
   readonly events: {
     readonly "action.result": (event: ActionResultEvent, context?: unknown) => void;
   };
   readonly queue: OutcomeQueue;
-  /** Results that are no outcomes: our own refusals, and what no subject could be found for. */
+  /** Results that are no outcomes: refusals of a gate, and results without a subject. */
   readonly skipped: { rejected: number; unattributed: number };
 }
 
-/** The hook: give `events` to `defineHook({ events })`, and `queue.flush` to the shutdown. */
+/**
+ * Makes the hook: give `events` to `defineHook({ events })`, and call `queue.flush` in the
+ * shutdown.
+ */
 export function outcomeHook(options: OutcomeHookOptions = {}): OutcomeHook {
   const queue = new OutcomeQueue({
     client: () => clientFor(options.client),
@@ -108,7 +111,7 @@ function outcomeId({ data }: ActionResultEvent): string {
   return `${turn}:${stepIndex}:${sequence}`.slice(-OUTCOME_ID_LENGTH_MAX);
 }
 
-/** `session.auth.current.principalId`, wherever a step of it is missing: nobody. */
+/** `session.auth.current.principalId`; undefined when any step of it is missing. */
 export function principalOf(context: unknown): string | undefined {
   let value = context;
   for (const step of ["session", "auth", "current", "principalId"]) {

@@ -1,5 +1,5 @@
-// Outcomes on their way to the service. Each has an id before it is first sent, so that a repeat
-// after an answer that got lost counts once.
+// Queue of outcomes for the service. Each has an id before it is first sent, so that a repeat after
+// a lost answer counts once.
 import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
 import type { OutcomeRequest } from "../../contract/messages.ts";
 import type { TrustRankClient } from "../client.ts";
@@ -10,7 +10,7 @@ import { wallClock } from "../runtime.ts";
 import { uuidV7 } from "./uuid.ts";
 
 export interface OutcomeQueueOptions {
-  /** Asked at every attempt. */
+  /** Called at every attempt. */
   readonly client: () => TrustRankClient;
   /** Outcomes waiting; the next one is dropped. Default 1,000. */
   readonly queuedMax?: number | undefined;
@@ -18,11 +18,11 @@ export interface OutcomeQueueOptions {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Told of every outcome that was given up; for logs. */
+  /** Called for every dropped outcome; for logs. */
   readonly onDrop?: ((drop: OutcomeDrop) => void | Promise<void>) | undefined;
 }
 
-/** An outcome that was given up, and why. */
+/** A dropped outcome, with the reason. */
 export interface OutcomeDrop {
   readonly outcome: OutcomeRequest;
   readonly why: Drop<OutcomeRequest>["why"];
@@ -30,8 +30,8 @@ export interface OutcomeDrop {
 }
 
 /**
- * A queue of outcomes: `offer` returns at once and never throws; what waits goes out in batches,
- * under one signature each when the client has a signer.
+ * A queue of outcomes: `offer` returns at once and never throws; waiting outcomes are sent in
+ * batches, under one signature each when the client has a signer.
  */
 export class OutcomeQueue extends DeliveryQueue<OutcomeRequest> {
   constructor(options: OutcomeQueueOptions) {

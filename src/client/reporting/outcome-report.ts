@@ -1,5 +1,5 @@
-// The write rail for frameworks whose hooks name a tool call: one outcome per call that ran. Same
-// queue, same promises as `outcomeHook`.
+// Outcome reporting for frameworks whose hooks name a tool call: one outcome per call that ran.
+// Same queue, same promises as `outcomeHook`.
 import { OUTCOME_ID_LENGTH_MAX } from "../../contract/limits.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
@@ -13,12 +13,12 @@ export interface ToolEnd {
   readonly isSuccess: boolean;
 }
 
-/** Whom results are laid to, who says so, and what was at risk. */
+/** Subject, reporter and stakes of reported results. */
 export interface OutcomeReportOptions {
   readonly client?: TrustRankClient;
-  /** Who is judged by the result of this call; undefined: not reported. */
+  /** The agent judged by the result of this call; undefined: not reported. */
   readonly subject: (end: ToolEnd) => string | undefined;
-  /** Who reports; default: the client's own `agentId`. */
+  /** The reporter; default: the client's own `agentId`. */
   readonly reporter?: string;
   /** The value that was at risk; default 0. */
   readonly stakes?: (end: ToolEnd) => number;
@@ -35,7 +35,7 @@ export interface OutcomeReport {
 
 const TOKEN = /^[A-Za-z0-9._~:/+=@-]+$/;
 
-/** A reporter for the adapters' write rails; hand `queue.flush` to the shutdown. */
+/** Makes the reporter for the adapters; call `queue.flush` in the shutdown. */
 export function outcomeReport(options: OutcomeReportOptions): OutcomeReport {
   const queue = new OutcomeQueue({
     client: () => clientFor(options.client),

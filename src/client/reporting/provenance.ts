@@ -1,11 +1,11 @@
-// What an agent wrote and from which sources, told after the fact (SPEC §4.9, post-transaction):
-// asynchronous, and of no consequence for the request that it is about.
+// Provenance reports: content and sources of an agent's answers, sent afterwards (SPEC §4.9,
+// post-transaction). Asynchronous, and without effect on the request.
 import type { ProvenanceRecord } from "../../contract/decisions.ts";
 import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
 import { asTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";
 
-/** A provenance record, by the hash of what was written or by the text itself. */
+/** A provenance record, by the hash of the content or by the text itself. */
 export type ProvenanceInput = Omit<ProvenanceRecord, "content_hash"> &
   (
     | { readonly content_hash: string; readonly content?: never }
@@ -13,13 +13,13 @@ export type ProvenanceInput = Omit<ProvenanceRecord, "content_hash"> &
     | { readonly content: string | Uint8Array<ArrayBuffer>; readonly content_hash?: never }
   );
 
-/** Where records are sent: a TrustRankClient. */
+/** Receiver of records: a TrustRankClient. */
 export interface ProvenanceRecorder {
   recordProvenance(record: ProvenanceInput, options: { signal: AbortSignal }): Promise<unknown>;
 }
 
 export interface ProvenanceQueueOptions {
-  /** Asked at every attempt. */
+  /** Called at every attempt. */
   readonly client: () => ProvenanceRecorder;
   /** Records waiting; the next one is dropped. Default 1,000. */
   readonly queuedMax?: number | undefined;
@@ -27,11 +27,11 @@ export interface ProvenanceQueueOptions {
   readonly attemptsMax?: number | undefined;
   /** First pause between attempts, doubled each time, milliseconds; default 200. */
   readonly pauseMs?: number | undefined;
-  /** Told of every record that was given up; for logs. */
+  /** Called for every dropped record; for logs. */
   readonly onDrop?: ((drop: ProvenanceDrop) => void | Promise<void>) | undefined;
 }
 
-/** A record that was given up, and why. */
+/** A dropped record, with the reason. */
 export interface ProvenanceDrop {
   readonly record: ProvenanceInput;
   readonly why: Drop<ProvenanceInput>["why"];
@@ -43,8 +43,8 @@ const TOGETHER = 8;
 
 /**
  * A queue of provenance records: `offer` returns at once and never throws. A record whose answer
- * got lost is told again, and may then stand in the log twice: an audit trail rather repeats itself
- * than loses an entry.
+ * got lost is sent again, and may then be in the log twice: in an audit trail a duplicate is better
+ * than a gap.
  */
 export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
   constructor(options: ProvenanceQueueOptions) {
@@ -68,7 +68,7 @@ export class ProvenanceQueue extends DeliveryQueue<ProvenanceInput> {
   }
 }
 
-/** The record as it is sent. Rejects where the platform has no WebCrypto. */
+/** The record as sent. Rejects where the platform has no WebCrypto. */
 export async function provenanceRecord(input: ProvenanceInput): Promise<ProvenanceRecord> {
   const { content, ...members } = input;
   if (content === undefined) return members as ProvenanceRecord;

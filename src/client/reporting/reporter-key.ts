@@ -1,5 +1,5 @@
-// Registering a signing key (evidence design §1.5): the service gives a nonce, whoever holds the
-// key signs it, and from then on outcomes of that agent can be signed with it.
+// Registration of a signing key (evidence 1.5): the service gives a nonce, the holder of
+// the key signs it, and from then on outcomes of that agent can be signed with it.
 import { malformed } from "../transport.ts";
 import {
   createOutcomeSigner,
@@ -9,17 +9,17 @@ import {
   type SigningKeyPair,
 } from "./sign.ts";
 
-/** A key, its agent, and when it is in force. */
+/** A key, its agent, and its validity period. */
 export interface KeyRegistration {
   /** From `generateSigningKey` or `importSigningKey`, or any Ed25519 pair of WebCrypto. */
   readonly keyPair: SigningKeyPair;
-  /** Whose key it is; default: the client's own `agentId`. */
+  /** Agent of the key; default: the client's own `agentId`. */
   readonly agentId?: string;
-  /** From when it is in force: RFC 3339 or epoch milliseconds; default: now. */
+  /** Start of validity: RFC 3339 or epoch milliseconds; default: now. */
   readonly notBefore?: string | number;
-  /** Until when; default: until it is replaced or revoked. */
+  /** End of validity: RFC 3339 or epoch milliseconds; default: until it is replaced or revoked. */
   readonly expires?: string | number;
-  /** Seconds for which the agent's other keys go on being taken; default: a day. */
+  /** Seconds for which the agent's other keys are still accepted; default: a day. */
   readonly overlapSec?: number;
 }
 
@@ -29,7 +29,7 @@ type Send = (
   body: object,
 ) => Promise<{ readonly value: unknown }>;
 
-/** The signer of the registered key; rejects with what `send` rejects with. */
+/** Registers the key and resolves with its signer. Rejects with the errors of `send`. */
 export async function registerKey(
   registration: KeyRegistration & { readonly agentId: string },
   send: Send,

@@ -10,11 +10,11 @@ import { uuidV7 } from "./uuid.ts";
 export interface OutcomeSigner {
   /** RFC 7638 thumbprint of the public key. */
   readonly kid: string;
-  /** Value of `X-JWS-Signature` for exactly this body text; another at every call. */
+  /** Value of `X-JWS-Signature` for exactly this body text; different at every call. */
   sign(body: string): Promise<string>;
 }
 
-/** A `CryptoKey`, by whatever name the platform's types know it. */
+/** A `CryptoKey`, under any name of the platform's types. */
 export type SigningKey = Parameters<typeof crypto.subtle.sign>[1];
 
 /** An Ed25519 pair; the public key must be extractable, the private one need not be. */
@@ -25,15 +25,13 @@ export interface SigningKeyPair {
 
 export interface OutcomeSignerOptions {
   readonly keyPair: SigningKeyPair;
-  /**
-   * The service's id, from `TrustRankClient.serviceId()`: a signature is worth nothing elsewhere.
-   */
+  /** The service's id, from `TrustRankClient.serviceId()`: other services refuse the signature. */
   readonly audience: string;
   /** Epoch milliseconds; defaults to the platform's clock. */
   readonly now?: () => number;
 }
 
-/** An Ed25519 private key as a JSON Web Key (RFC 8037). Keep it as the secret that it is. */
+/** An Ed25519 private key as a JSON Web Key (RFC 8037). Store it as a secret. */
 export interface PrivateKeyJwk {
   readonly kty: "OKP";
   readonly crv: "Ed25519";
@@ -45,8 +43,8 @@ const encoder = new TextEncoder();
 const ED25519 = { name: "Ed25519" };
 
 /**
- * A new signing key, as a pair to sign with and as text to keep: hand `jwk` to a secret store and
- * to `importSigningKey` at the next start.
+ * A new signing key, as a pair to sign with and as text to store: put `jwk` into a secret store and
+ * give it to `importSigningKey` at the next start.
  */
 export async function generateSigningKey(): Promise<{
   readonly keyPair: SigningKeyPair;
@@ -60,7 +58,10 @@ export async function generateSigningKey(): Promise<{
   return { keyPair, jwk: { kty: "OKP", crv: "Ed25519", x: x as string, d: d as string } };
 }
 
-/** The pair of a key that was kept. Rejects with TypeError or DOMException when it is none. */
+/**
+ * The pair of a stored key.
+ * @throws TypeError or DOMException when it is not an Ed25519 key.
+ */
 export async function importSigningKey(jwk: PrivateKeyJwk): Promise<SigningKeyPair> {
   const { kty, crv, x, d } = jwk;
   if (kty !== "OKP" || crv !== "Ed25519") throw new TypeError("the key must be Ed25519");
@@ -71,7 +72,10 @@ export async function importSigningKey(jwk: PrivateKeyJwk): Promise<SigningKeyPa
   };
 }
 
-/** A signer for one key. Rejects with TypeError when the keys are not Ed25519. */
+/**
+ * A signer for one key.
+ * @throws TypeError when the keys are not Ed25519.
+ */
 export async function createOutcomeSigner(options: OutcomeSignerOptions): Promise<OutcomeSigner> {
   const { keyPair, audience, now = wallClock } = options;
   const { kid } = await publicJwkOf(keyPair);
@@ -96,7 +100,7 @@ export async function createOutcomeSigner(options: OutcomeSignerOptions): Promis
 }
 
 /**
- * An outcome signed by its reporter alone, to be handed to whoever reports for many: give it to
+ * An outcome signed by its reporter alone, for a carrier that reports for many: give it to
  * `reportOutcomes` of any client.
  */
 export async function signOutcome(
@@ -107,7 +111,7 @@ export async function signOutcome(
   return { body, signature: await signer.sign(body) };
 }
 
-/** The public half as the service takes it, and its RFC 7638 thumbprint. */
+/** The public half in the form for the service, and its RFC 7638 thumbprint. */
 export async function publicJwkOf(keyPair: SigningKeyPair): Promise<{
   readonly jwk: { readonly kty: "OKP"; readonly crv: "Ed25519"; readonly x: string };
   readonly kid: string;
@@ -122,7 +126,7 @@ export async function publicJwkOf(keyPair: SigningKeyPair): Promise<{
   return { jwk: { kty, crv, x }, kid };
 }
 
-/** Compact JWS over a nonce of the service: proves that whoever registers a key holds it. */
+/** Compact JWS over a nonce of the service: proof of possession of the key at its registration. */
 export async function keyProof(
   keyPair: SigningKeyPair,
   claims: { readonly kid: string; readonly nonce: string; readonly audience: string },

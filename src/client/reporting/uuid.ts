@@ -1,5 +1,5 @@
-// RFC 9562 §5.7, written out: `crypto.randomUUID` gives version 4 only, and in browsers only where
-// the page came over TLS.
+// UUID version 7 (RFC 9562 §5.7), written out: `crypto.randomUUID` gives version 4 only, and in
+// browsers only where the page came over TLS.
 
 /** A UUID of version 7: 48 bits of milliseconds, the rest random but for version and variant. */
 export function uuidV7(nowMs: number): string {

@@ -1,4 +1,4 @@
-// Parsed values -> the requests of the specification (§2.2, §2.4, §2.6, §4.3), every member checked
+// Parsed values -> the wire requests (SPEC §2.2, §2.4, §2.6, §4.3), every member checked
 // and copied. All faults of a body are reported together. Unknown members are ignored: the spec's
 // own routes must accept a newer caller.
 import {

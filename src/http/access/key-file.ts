@@ -1,5 +1,5 @@
-// keys.json in the data directory: what is kept of each API key, never its secret. Written to a
-// temporary file, synced and renamed, so a crash leaves the old list or the new one.
+// File keys.json in the data directory: the stored form of each API key, without its secret.
+// Written to a temporary file, synced and renamed, so a crash leaves the old list or the new one.
 import { open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/field-rules.ts";
@@ -8,7 +8,7 @@ import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
 
-/** One key at rest. */
+/** One stored key. */
 export interface StoredKey {
   keyId: string;
   /** SHA-256 of the secret, hex: the secret has 256 bits, so no slow hash is needed. */
@@ -23,7 +23,10 @@ export interface StoredKey {
   revokedAtMs: number | null;
 }
 
-/** The stored keys; an absent file is an empty list. Throws when the file is not a key list. */
+/**
+ * The stored keys; an absent file is an empty list.
+ * @throws Error when the file is not a key list.
+ */
 export async function readKeys(dataDir: string): Promise<StoredKey[]> {
   const file = path.join(dataDir, FILE_NAME);
   let text: string;

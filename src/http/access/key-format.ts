@@ -1,5 +1,5 @@
-// The text of an API key: tr_<env>_<key id: 10 base62>_<secret: 43 base62><crc32: 6 base62>. The
-// checksum covers everything before it, so a mistyped key is refused without a lookup and scanners
+// Text form of an API key: tr_<env>_<key id: 10 base62>_<secret: 43 base62><crc32: 6 base62>. The
+// checksum covers everything before it, so a mistyped key is refused without a look-up and scanners
 // for leaked secrets have something to verify.
 import { randomBytes } from "node:crypto";
 
@@ -19,7 +19,7 @@ export interface ParsedKey {
   secret: string;
 }
 
-/** A new key for `environment` (2 to 8 lower-case letters). The only time its text exists. */
+/** A new key for `environment` (2 to 8 lower-case letters). Its text exists only here. */
 export function makeKey(environment: string): ParsedKey & { text: string } {
   const keyId = randomDigits(KEY_ID_LENGTH);
   const secret = randomDigits(SECRET_LENGTH);
@@ -28,8 +28,9 @@ export function makeKey(environment: string): ParsedKey & { text: string } {
 }
 
 /**
- * The parts of a key whose form and checksum hold, else undefined. Looks nothing up. The characters
- * in between need no check of their own: the checksum covers them and only real ids are found.
+ * The parts of a key whose form and checksum are correct, else undefined. Looks nothing up. The
+ * characters in between need no check of their own: the checksum covers them and only real ids are
+ * found.
  */
 export function parseKey(text: string): ParsedKey | undefined {
   const checksumAt = text.length - CHECKSUM_LENGTH;

@@ -1,5 +1,5 @@
-// The keyring: API keys in memory and in keys.json, and the one question of every request, whose
-// key this is. Secrets are never kept, only SHA-256 digests compared in constant time.
+// Keyring: API keys in memory and in keys.json, and the authentication of every request. Secrets
+// are never stored, only SHA-256 digests compared in constant time.
 import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { KeyDescription, Principal } from "../../contract/messages.ts";
@@ -32,20 +32,20 @@ export interface KeyringOptions {
   now: () => number;
   /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
   environment?: string;
-  /** Told of every key made or revoked, before whoever asked for it is answered. */
+  /** Called for each created or revoked key, before the HTTP reply. */
   onChange?: (stored: StoredKey) => void;
 }
 
 export interface NewKey {
   tenant: string;
   scopes: readonly Scope[];
-  minimumScores?: Partial<Record<ToolLevel, number>>;
-  isShadow?: boolean;
-  label?: string;
-  expiresAtMs?: number;
+  minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
+  isShadow?: boolean | undefined;
+  label?: string | undefined;
+  expiresAtMs?: number | undefined;
 }
 
-/** Whoever holds a key; the operator's own key has no stored form. */
+/** Holder of an API key. The operator's own key is never stored. */
 interface Holder {
   stored?: StoredKey;
   digest: Buffer;
@@ -80,19 +80,19 @@ export class Keyring {
     for (const stored of keys) this.adopt(stored);
   }
 
-  /** The keys at rest, in order of creation: what another thread's keyring is opened with. */
+  /** The stored keys, in order of creation: input of another thread's keyring. */
   storedKeys(): StoredKey[] {
     return [...this.#entries.values()].map((entry) => entry.stored);
   }
 
-  /** Takes over what another keyring over the same file has made or revoked. */
+  /** Applies a key created or revoked by another keyring over the same file. */
   adopt(stored: StoredKey): void {
     const entry = this.#entries.get(stored.keyId);
     if (entry !== undefined) entry.stored = stored;
     else this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
   }
 
-  /** A key as it is kept, whatever became of it. */
+  /** A key in its stored form, in any state; undefined when unknown. */
   stored(keyId: string): StoredKey | undefined {
     return this.#entries.get(keyId)?.stored;
   }
@@ -104,8 +104,8 @@ export class Keyring {
 
   /**
    * The holder of the key in an `Authorization` header, or undefined: not Bearer, wrong checksum,
-   * unknown, revoked, expired or wrong secret are not told apart. The Principal is the same object
-   * on every call, so callers may key their own books by its `keyId`.
+   * unknown, revoked, expired and wrong secret are indistinguishable. The Principal is the same
+   * object on every call, so callers may use its `keyId` as a key of their own maps.
    */
   authenticate(header: string | undefined): Principal | undefined {
     if (header === undefined || header.length > HEADER_LENGTH_MAX) return undefined;
@@ -128,7 +128,7 @@ export class Keyring {
     return this.#ifValid(entry);
   }
 
-  /** Revocation and expiry are asked on every request, remembered or not. */
+  /** Revocation and expiry are checked on every request, remembered or not. */
   #ifValid(entry: Holder): Principal | undefined {
     const { stored } = entry;
     if (stored === undefined) return entry.principal;
@@ -139,9 +139,9 @@ export class Keyring {
   }
 
   /**
-   * Keeps a header whose secret was proved, so that the next request of the same caller is spared
-   * the digest (0.8 us of some 14). Only valid headers are kept and looked up whole: a guess is
-   * hashed and compared as before and learns nothing from how long that takes.
+   * Remembers a header whose secret was proved, so that the next request of the same caller is
+   * spared the digest (0.8 us of some 14). Only valid headers are kept and looked up whole: a guess
+   * is hashed and compared as before and learns nothing from its timing.
    */
   #remember(header: string, entry: Holder): void {
     if (this.#proved.size >= PROVED_HEADERS_MAX) this.#proved.clear();
@@ -174,7 +174,7 @@ export class Keyring {
     return [...this.#entries.values()].map((entry) => describe(entry.stored));
   }
 
-  /** True when an unrevoked, unexpired key (or an installed one) may administer. */
+  /** True when an unrevoked, unexpired key (or an installed one) has the scope `admin`. */
   hasAdmin(): boolean {
     if (this.#installed !== undefined) return true;
     const nowMs = this.#options.now();
@@ -186,7 +186,10 @@ export class Keyring {
     );
   }
 
-  /** Revokes at once and for good; repeating it changes nothing. Rejects with `not_found`. */
+  /**
+   * Revokes at once and for good; repeating it changes nothing. Rejects with ServiceFault
+   * `not_found`.
+   */
   revoke(keyId: string): Promise<KeyDescription> {
     return this.#change(async () => {
       const entry = this.#entries.get(keyId);
@@ -199,9 +202,8 @@ export class Keyring {
   }
 
   /**
-   * Takes the operator's own string as an admin key while this process lives; only its hash is
-   * kept. It is not written to keys.json: the environment it came from stays the one place that
-   * says so.
+   * Accepts the operator's own string as an admin key for the life of this process; only its hash
+   * is held. It is not written to keys.json: the environment it came from stays its only source.
    */
   installAdminKey(secret: string): void {
     if (secret.length < INSTALLED_SECRET_LENGTH_MIN || /[^\x21-\x7e]/.test(secret)) {
@@ -247,7 +249,7 @@ export class Keyring {
   }
 }
 
-/** What may be told about a key. */
+/** Public description of a key. */
 function describe(stored: StoredKey): KeyDescription {
   return {
     key_id: stored.keyId,

@@ -5,21 +5,23 @@ import type { Principal } from "../../contract/messages.ts";
 export const RATE_CLASSES = ["score", "outcomes"] as const;
 export type RateClass = (typeof RATE_CLASSES)[number];
 
-/** `perSecond` tokens flow in, `burst` fit; each request takes one, a batch one per item. */
+/**
+ * Refill in tokens per second, and capacity; each request takes one token, a batch one per item.
+ */
 export interface RateLimit {
   perSecond: number;
   burst: number;
 }
 
-export type RateLimits = Partial<Record<RateClass, RateLimit>>;
+export type RateLimits = Partial<Record<RateClass, RateLimit | undefined>>;
 
-/** What a limited caller is told: headers for every reply and, when refused, how long to wait. */
+/** Status for a limited caller: headers for every reply and, when refused, the seconds to wait. */
 export interface RateStatus {
   headers: readonly string[];
   retryAfterSec: number | undefined;
 }
 
-/** Buckets that several threads draw from, so that a limit is one limit. */
+/** Buckets shared by several threads, so that a limit is one limit. */
 export interface RateBuckets {
   /** From `createBucketMemory`. */
   memory: SharedArrayBuffer;
@@ -27,9 +29,9 @@ export interface RateBuckets {
   numberOf: (keyId: string) => number;
 }
 
-/** Keys with a bucket of their own; what is numbered beyond shares with one so far below. */
+/** Keys with a bucket of their own; a key with a higher number shares the bucket of a lower one. */
 const KEYS_MAX = 65_536;
-/** A bucket: what was spent of it and when that was reckoned, then a lock. Zeros are a full one. */
+/** A bucket: tokens spent and the time of that reckoning, then a lock. Zeros are a full bucket. */
 const BUCKET_BYTES = 24;
 const BUCKET_NUMBERS = BUCKET_BYTES / 8;
 const BUCKET_LOCKS = BUCKET_BYTES / 4;
@@ -67,8 +69,8 @@ export class RateLimiter {
 
   /**
    * Takes `cost` tokens when at least one is there, else refuses. A batch may drive the bucket
-   * below zero: it is served whole and the key waits the debt out. Undefined: no limit for this
-   * class.
+   * below zero: it is served whole and the key waits the debt out.
+   * @returns undefined when the class has no limit.
    */
   take(principal: Principal, rateClass: RateClass, cost: number): RateStatus | undefined {
     const limit = this.#limits[rateClass];
@@ -81,7 +83,7 @@ export class RateLimiter {
     const waitSec = Math.max(1, Math.ceil((1 - tokens) / limit.perSecond));
     const remaining = Math.max(0, Math.floor(tokens));
     const windowSec = Math.max(1, Math.ceil(limit.burst / limit.perSecond));
-    // draft-ietf-httpapi-ratelimit-headers: quota and window of the policy, what is left of it.
+    // draft-ietf-httpapi-ratelimit-headers: quota and window of the policy, and the remainder.
     const headers = [
       "RateLimit-Policy",
       `"${rateClass}";q=${limit.burst};w=${windowSec}`,
@@ -91,7 +93,7 @@ export class RateLimiter {
     return { headers, retryAfterSec: isRefused ? waitSec : undefined };
   }
 
-  /** Takes what a batch costs beyond the token its request already paid. */
+  /** Takes the cost of a batch beyond the token that its request already paid. */
   charge(principal: Principal, rateClass: RateClass, cost: number): void {
     const limit = this.#limits[rateClass];
     if (limit === undefined || cost <= 0) return;
@@ -100,8 +102,8 @@ export class RateLimiter {
   }
 
   /**
-   * Locks a bucket and gives its number. Nobody holds one for longer than it takes to read and
-   * write two numbers, so whoever meets a lock asks again at once.
+   * Locks a bucket and returns its number. A lock is held only while two numbers are read and
+   * written, so a thread that meets a lock tries again at once.
    */
   #open(principal: Principal, rateClass: RateClass): number {
     const key = this.#numberOf(principal.keyId) % KEYS_MAX;
@@ -111,7 +113,7 @@ export class RateLimiter {
     return bucket;
   }
 
-  /** What is spent of an open bucket by now, reckoned anew. */
+  /** Tokens spent of a locked bucket, reckoned up to now. */
   #spent(bucket: number, limit: RateLimit): number {
     const at = bucket * BUCKET_NUMBERS;
     const nowMs = this.#now();
@@ -130,7 +132,7 @@ export class RateLimiter {
 
 const NO_BUCKETS: RateBuckets = { memory: new SharedArrayBuffer(0), numberOf: () => 0 };
 
-/** Buckets of a thread that is alone; keys are numbered as they come. */
+/** Buckets of a single thread; keys are numbered as they come. */
 function ownBuckets(): RateBuckets {
   const numbers = new Map<string, number>();
   return {

@@ -1,72 +1,72 @@
-// Refused authorisations as audit events in the journal. The journal is kept for good, so whoever
-// is refused must not be able to fill it: a source is on record at once and then every ten minutes
-// with its count, and all sources together have so many records a day. What is not told apart is
-// counted.
+// Audit events of refused authorisations, in the journal. The journal is kept for good, so refused
+// callers must not be able to fill it: the first refusal of a source is recorded at once and then
+// its count every ten minutes, and all sources together have a daily budget of records. Refusals
+// beyond the separate sources are counted as one.
 import { RefusalCounts, type RefusalBatch, type RefusalCount, sourceKey } from "./refusals.ts";
 import type { Log } from "../../platform/log.ts";
 
-/** Between two records of one source. */
+/** Least time between two records of one source. */
 export const REPEAT_MS = 600_000;
-/** Records at once, and the time in which another one is earned: 8,640 a day. */
+/** Burst of records, and the time in which another one is earned: 8,640 a day. */
 export const RECORDS_BURST = 100;
 export const RECORD_EARNED_MS = 10_000;
-/** Sources that are remembered between their records. */
+/** Sources remembered between their records. */
 export const SOURCES_MAX = 1024;
-/** How often sources that wait are looked at. */
+/** Interval between checks of waiting sources. */
 const TICK_MS = 30_000;
 
 export interface RefusalAuditOptions {
   /** Makes an audit event durable. */
   readonly append: (payload: Uint8Array) => Promise<unknown>;
-  /** False while the disk has other use for its room. */
+  /** False while the disk needs its space otherwise. */
   readonly mayWrite: () => boolean;
   /** Epoch ms. */
   readonly clock: () => number;
   readonly log: Log;
 }
 
-/** A source and what of it is not on record yet. */
+/** A source with its unrecorded refusals. */
 interface Held {
   waiting: RefusalCount | undefined;
   recordedMs: number;
 }
 
-interface Untold {
+interface Overflow {
   count: number;
   firstMs: number;
   lastMs: number;
 }
 
 export class RefusalAudit {
-  /** Of the main thread. */
-  readonly book: RefusalCounts;
+  /** Refusal counts of the main thread. */
+  readonly counts: RefusalCounts;
   readonly #options: RefusalAuditOptions;
   readonly #sources = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   readonly #writing = new Set<Promise<void>>();
-  #untold: Untold | undefined;
-  #untoldRecordedMs = Number.NEGATIVE_INFINITY;
+  #overflow: Overflow | undefined;
+  #overflowRecordedMs = Number.NEGATIVE_INFINITY;
   #budget = RECORDS_BURST;
   #budgetMs: number;
 
   constructor(options: RefusalAuditOptions, gatherMs?: number) {
     this.#options = options;
     this.#budgetMs = options.clock();
-    this.book = new RefusalCounts((batch) => this.take(batch), gatherMs);
+    this.counts = new RefusalCounts((batch) => this.take(batch), gatherMs);
     this.#timer = setInterval(() => this.record(), TICK_MS).unref();
   }
 
-  /** What a thread has refused. */
-  take({ counts, untold }: RefusalBatch): void {
+  /** Takes the refusals of a thread. */
+  take({ counts, overflow }: RefusalBatch): void {
     for (const count of counts) this.#hold(count);
-    if (untold > 0) {
+    if (overflow > 0) {
       const nowMs = this.#options.clock();
-      this.#countUntold({ count: untold, firstMs: nowMs, lastMs: nowMs });
+      this.#countOverflow({ count: overflow, firstMs: nowMs, lastMs: nowMs });
     }
     this.record();
   }
 
-  /** Puts on record what is due and may be. */
+  /** Writes the records that are due and within the budget. */
   record(): void {
     const nowMs = this.#options.clock();
     this.#earn(nowMs);
@@ -79,25 +79,25 @@ export class RefusalAudit {
         this.#write(eventOf(waiting, nowMs));
         this.#sources.set(key, { waiting: undefined, recordedMs: nowMs });
       } else if (waiting === undefined || nowMs - waiting.firstMs >= REPEAT_MS * 2) {
-        // It makes room for others; what no record was left for is counted.
-        if (waiting !== undefined) this.#countUntold(waiting);
+        // Makes room for others; refusals without a record go into the common count.
+        if (waiting !== undefined) this.#countOverflow(waiting);
         this.#sources.delete(key);
       }
     }
-    this.#recordUntold(nowMs);
+    this.#recordOverflow(nowMs);
   }
 
-  /** Puts the rest on record, what the budget does not cover as one count. */
+  /** Writes the rest; refusals beyond the budget as one count. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.book.flush();
+    this.counts.flush();
     for (const held of this.#sources.values()) held.recordedMs = Number.NEGATIVE_INFINITY;
     this.record();
     for (const { waiting } of this.#sources.values()) {
-      if (waiting !== undefined) this.#countUntold(waiting);
+      if (waiting !== undefined) this.#countOverflow(waiting);
     }
     this.#sources.clear();
-    this.#untoldRecordedMs = Number.NEGATIVE_INFINITY;
+    this.#overflowRecordedMs = Number.NEGATIVE_INFINITY;
     this.record();
     await Promise.all(this.#writing);
   }
@@ -113,22 +113,22 @@ export class RefusalAudit {
     } else if (this.#sources.size < SOURCES_MAX) {
       const recordedMs = Number.NEGATIVE_INFINITY;
       this.#sources.set(key, { waiting: { ...count }, recordedMs });
-    } else this.#countUntold(count);
+    } else this.#countOverflow(count);
   }
 
-  #countUntold({ count, firstMs, lastMs }: Untold): void {
-    this.#untold ??= { count: 0, firstMs, lastMs };
-    this.#untold.count += count;
-    this.#untold.lastMs = lastMs;
+  #countOverflow({ count, firstMs, lastMs }: Overflow): void {
+    this.#overflow ??= { count: 0, firstMs, lastMs };
+    this.#overflow.count += count;
+    this.#overflow.lastMs = lastMs;
   }
 
-  /** Beside the budget, which is used up when there are any. */
-  #recordUntold(nowMs: number): void {
-    if (this.#untold === undefined || nowMs - this.#untoldRecordedMs < REPEAT_MS) return;
+  /** Outside the budget, which is used up when there are any. */
+  #recordOverflow(nowMs: number): void {
+    if (this.#overflow === undefined || nowMs - this.#overflowRecordedMs < REPEAT_MS) return;
     const source = { reason: "many" as const, address: "", keyId: null, tenant: null };
-    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#untold }, nowMs));
-    this.#untold = undefined;
-    this.#untoldRecordedMs = nowMs;
+    this.#write(eventOf({ ...source, route: "", requestId: "", ...this.#overflow }, nowMs));
+    this.#overflow = undefined;
+    this.#overflowRecordedMs = nowMs;
   }
 
   #earn(nowMs: number): void {
@@ -137,7 +137,7 @@ export class RefusalAudit {
     this.#budgetMs = nowMs;
   }
 
-  #write(event: DenialEvent): void {
+  #write(event: RefusalEvent): void {
     const { append, log } = this.#options;
     const { event: name, at_ms: _, ...fields } = event;
     log.warn(name, fields);
@@ -151,14 +151,14 @@ export class RefusalAudit {
   }
 }
 
-type DenialEvent = ReturnType<typeof eventOf>;
+type RefusalEvent = ReturnType<typeof eventOf>;
 
-/** Journal payload; `actor` is the key that asked, where it was proved to be that key. */
+/** Journal payload; `actor` is the caller's key, where its secret was proved. */
 function eventOf(
-  denial: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
+  refusal: Omit<RefusalCount, "reason"> & { reason: RefusalCount["reason"] | "many" },
   nowMs: number,
 ) {
-  const { reason, address, keyId, tenant, route, requestId, count, firstMs, lastMs } = denial;
+  const { reason, address, keyId, tenant, route, requestId, count, firstMs, lastMs } = refusal;
   const isProved = reason !== "wrong_secret";
   return {
     event: "access.denied",

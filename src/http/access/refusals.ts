@@ -1,6 +1,6 @@
-// Refused authorisations on their way to the audit trail: who was refused what, from where. Counted
-// together for a moment and bounded, so that a flood costs a map entry, not a record each. Holds no
-// key and no header: a key is named by its id, and only when the id is one of ours.
+// Counts of refused authorisations on their way to the audit trail: reason, key and origin.
+// Gathered for a moment and bounded, so that a flood costs a map entry, not a record each. Holds no
+// secret and no header: a key is named by its id, and only when the id is one of ours.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FaultCode } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/messages.ts";
@@ -8,14 +8,14 @@ import type { RequestHead } from "../server/port.ts";
 import type { Keyring } from "./keyring.ts";
 import { parseKey } from "./key-format.ts";
 
-/** Faults that say that somebody may not do what was asked. */
+/** Faults of refused authorisation. */
 const CODES: ReadonlySet<FaultCode> = new Set([
   "unauthenticated",
   "insufficient_scope",
   "namespace_not_owned",
 ]);
 
-/** Why, in more words than whoever asked is told. */
+/** Reason, in more detail than the caller's reply. */
 export type RefusalReason =
   | "no_key"
   | "malformed_key"
@@ -26,17 +26,17 @@ export type RefusalReason =
   | "insufficient_scope"
   | "namespace_not_owned";
 
-/** What is counted as one. */
+/** Attributes by which refusals are counted together. */
 export interface RefusalSource {
   readonly reason: RefusalReason;
   /** The peer: an IPv4 address or the first 64 bits of an IPv6 one; empty when it is not known. */
   readonly address: string;
-  /** The key that was meant, if there is one with this id, and whose it is. */
+  /** The key with this id, if there is one, and its tenant. */
   readonly keyId: string | null;
   readonly tenant: string | null;
 }
 
-/** What it reads of a request that was refused: an Exchange. */
+/** Members read of a refused request: an Exchange. */
 export interface RefusedRequest {
   readonly head: RequestHead;
   readonly requestId: string;
@@ -50,7 +50,7 @@ export interface RefusedRequest {
   peerAddress(): string;
 }
 
-/** Denials of one source; the route and the request are those of the first. */
+/** Refusals of one source; route and request are those of the first. */
 export interface RefusalCount extends RefusalSource {
   readonly route: string;
   readonly requestId: string;
@@ -60,23 +60,23 @@ export interface RefusalCount extends RefusalSource {
   lastMs: number;
 }
 
-/** What was refused within a moment. Data only: it crosses between threads. */
+/** Refusals of one moment. Data only: it crosses between threads. */
 export interface RefusalBatch {
   readonly counts: readonly RefusalCount[];
-  /** Denials of further sources, more than are told apart. */
-  readonly untold: number;
+  /** Refusals of further sources, beyond the limit of separate ones. */
+  readonly overflow: number;
 }
 
-/** Sources that are told apart within one moment. */
+/** Most sources counted separately within one moment. */
 const SOURCES_MAX = 256;
 const GATHER_MS = 1000;
 
-/** Collects a thread's denials and hands them on, at most once a second. */
+/** Collects a thread's refusals and delivers them, at most once a second. */
 export class RefusalCounts {
   readonly #deliver: (batch: RefusalBatch) => void;
   readonly #gatherMs: number;
   #counts = new Map<string, RefusalCount>();
-  #untold = 0;
+  #overflow = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deliver: (batch: RefusalBatch) => void, gatherMs = GATHER_MS) {
@@ -84,7 +84,7 @@ export class RefusalCounts {
     this.#gatherMs = gatherMs;
   }
 
-  /** Counts what was refused, if the fault is a refused authorisation. */
+  /** Counts a refusal; ignores faults other than a refused authorisation. */
   note(exchange: RefusedRequest, code: FaultCode): void {
     if (!CODES.has(code)) return;
     const nowMs = exchange.services.clock();
@@ -96,7 +96,7 @@ export class RefusalCounts {
       known.count += 1;
       known.lastMs = nowMs;
     } else if (this.#counts.size >= SOURCES_MAX) {
-      this.#untold += 1;
+      this.#overflow += 1;
     } else {
       const { routes } = exchange.services;
       const route = routes[exchange.routeIndex]?.name ?? "";
@@ -106,19 +106,19 @@ export class RefusalCounts {
     }
   }
 
-  /** Hands on what there is. */
+  /** Delivers the collected refusals. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const batch = { counts: [...this.#counts.values()], untold: this.#untold };
+    const batch = { counts: [...this.#counts.values()], overflow: this.#overflow };
     if (batch.counts.length === 0) return;
     this.#counts = new Map();
-    this.#untold = 0;
+    this.#overflow = 0;
     this.#deliver(batch);
   }
 }
 
-/** Equal for denials that are counted together. */
+/** Equal for refusals that are counted together. */
 export function sourceKey({ reason, address, keyId }: RefusalSource): string {
   return `${reason} ${address} ${keyId ?? ""}`;
 }
@@ -130,15 +130,15 @@ function sourceOf(exchange: RefusedRequest, code: FaultCode): RefusalSource {
   return { reason: code as RefusalReason, address, keyId, tenant };
 }
 
-/** Why the keyring knew nobody. */
+/** The reason why the keyring found no holder. */
 function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, "address"> {
-  const nobody = { keyId: null, tenant: null };
+  const unknown = { keyId: null, tenant: null };
   const { authorization } = head;
-  if (authorization === undefined) return { reason: "no_key", ...nobody };
+  if (authorization === undefined) return { reason: "no_key", ...unknown };
   const parsed = parseKey(authorization.replace(/^bearer +/i, ""));
-  if (parsed === undefined) return { reason: "malformed_key", ...nobody };
+  if (parsed === undefined) return { reason: "malformed_key", ...unknown };
   const stored = services.keyring.stored(parsed.keyId);
-  if (stored === undefined) return { reason: "unknown_key", ...nobody };
+  if (stored === undefined) return { reason: "unknown_key", ...unknown };
   const { keyId, tenant, secretHash, revokedAtMs } = stored;
   const digest = hash("sha256", parsed.secret, "buffer");
   const isMatch = timingSafeEqual(digest, Buffer.from(secretHash, "hex"));
@@ -147,8 +147,9 @@ function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, 
 }
 
 /**
- * What a caller cannot change at will: all of an IPv4 address, of an IPv6 one the first 64 bits.
- * `text` as a server gives it, with or without `::`; unchanged when it is no address.
+ * The part of an address that a caller cannot change at will: all of an IPv4 address, the first 64
+ * bits of an IPv6 one. `text` as a server gives it, with or without `::`; unchanged when it is no
+ * address.
  */
 export function networkOf(text: string): string {
   if (!text.includes(":")) return text;

@@ -1,6 +1,6 @@
-// What each key has used. SPEC §1: being scored is free, reading a score is the paid operation, so
-// reads are metered per key; reports are counted beside them at no price. Counters live as long as
-// the process; the decision log is the durable account.
+// Usage by key. SPEC §1: being scored is free, reading a score is the paid operation, so reads are
+// metered per key; reports are counted beside them at no price. Counters live as long as the
+// process; the decision log is the durable account.
 import type { Principal, UsageReport } from "../../contract/messages.ts";
 
 const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;
@@ -12,7 +12,7 @@ const NO_READS: Readonly<Record<ReadKind, number>> = {
   explain: 0,
 };
 
-/** What one key has used, as data that may cross between threads. */
+/** Usage of one key, as data that may cross between threads. */
 export interface UsageAccount {
   keyId: string;
   tenant: string;
@@ -22,7 +22,7 @@ export interface UsageAccount {
 
 export class UsageMeter {
   readonly #accounts = new Map<string, UsageAccount>();
-  /** The one asked for last: a thread's next request is mostly the same caller's. */
+  /** Account of the last request: a thread's next request is mostly the same caller's. */
   #last: UsageAccount | undefined = undefined;
   /** Epoch ms. */
   readonly sinceMs: number;
@@ -40,7 +40,7 @@ export class UsageMeter {
     this.#account(principal).outcomesReported += count;
   }
 
-  /** Adds what another thread has counted. */
+  /** Adds the counts of another thread. */
   add({ keyId, tenant, reads, outcomesReported }: UsageAccount): void {
     const account = this.#account({ keyId, tenant });
     for (const kind of READ_KINDS) account.reads[kind] += reads[kind];
@@ -63,7 +63,7 @@ export class UsageMeter {
   }
 }
 
-/** The caller's own account; all accounts for an administrator. Those of one key are added up. */
+/** The caller's own account; all accounts for an administrator, with those of one key added up. */
 export function usageReport(
   principal: Principal,
   sinceMs: number,

@@ -1,6 +1,6 @@
-// Pieces of JSON by hand: numbers, strings and their lists as JSON.stringify writes them.
+// JSON pieces written by hand: numbers, strings and their lists as JSON.stringify writes them.
 
-/** As JSON.stringify: what is no JSON number is null, and minus zero is zero. */
+/** A number as JSON.stringify writes it: null when not finite, and minus zero is zero. */
 export function num(value: number): string {
   return Number.isFinite(value) ? `${value}` : "null";
 }
@@ -18,7 +18,7 @@ let lastQuoted = { text: "", quoted: '""' };
 
 /**
  * A JSON string; only text that needs escaping pays for the native serialiser. The last long one is
- * kept: the same sentence goes out many times in a row.
+ * kept: the same sentence is sent many times in a row.
  */
 export function quote(text: string): string {
   if (text.length < KEPT_LENGTH_MIN) return escape(text);

@@ -1,5 +1,5 @@
-// MessagePack in and out, the only file that knows msgpackr. The library trusts its input, so a
-// bounded walk of the bytes comes first: only what JSON could say passes (no extensions, no binary,
+// MessagePack in and out, the only file that imports msgpackr. The library trusts its input, so a
+// bounded walk of the bytes comes first: only values that JSON has pass (no extensions, no binary,
 // string names, finite and exact numbers), no deeper and no bigger than the bytes can hold.
 import { isUtf8 } from "node:buffer";
 import { Packr } from "msgpackr";
@@ -21,8 +21,9 @@ export function encodeMsgpack(value: unknown): Uint8Array {
 }
 
 /**
- * The value of a MessagePack body, same shapes and limits as JSON. Throws ServiceFault
- * `malformed_body` or, where a member is at fault, `invalid_request` with its pointer.
+ * The value of a MessagePack body, same shapes and limits as JSON.
+ * @throws ServiceFault `malformed_body` or, where a member is at fault, `invalid_request` with its
+ *   pointer.
  */
 export function parseMsgpack(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new ServiceFault("malformed_body", "the body is empty");
@@ -111,7 +112,7 @@ class Walker {
     if (depth === JSON_DEPTH_MAX) {
       throw this.#at("depth", `nested deeper than ${JSON_DEPTH_MAX} levels`, "malformed_body");
     }
-    // A count larger than the bytes left is a lie, and would be allocated before it was found out.
+    // A count larger than the bytes left is false, and would be allocated before it was found out.
     if (valuesMin > this.#bytes.length - this.#offset) throw this.#malformed("more bytes");
   }
 

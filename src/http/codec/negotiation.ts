@@ -1,5 +1,7 @@
 // Which representation a request carries and which one its caller wants: JSON or MessagePack, same
 // shapes. The exact headers that real callers send are answered without parsing.
+import { parse } from "content-type";
+import Negotiator from "negotiator";
 import { ServiceFault } from "../../contract/faults.ts";
 
 export type Format = "json" | "msgpack";
@@ -35,7 +37,10 @@ export function requireNdjson(contentType: string | undefined): void {
   }
 }
 
-/** The reply's format by `Accept` (RFC 9110 §12.5.1), or ServiceFault `not_acceptable`. */
+/**
+ * The reply's format by `Accept` (RFC 9110 §12.5.1), or ServiceFault `not_acceptable`. At equal
+ * weight a type that is named goes before a wildcard, then the caller's order counts, then JSON.
+ */
 export function replyFormat(accept: string | undefined): Format {
   if (accept === undefined || accept === "*/*" || accept === MEDIA_TYPES.json) return "json";
   if (accept === MEDIA_TYPES.msgpack) return "msgpack";
@@ -44,52 +49,35 @@ export function replyFormat(accept: string | undefined): Format {
   if (accept.length > ACCEPT_LENGTH_MAX) {
     throw new ServiceFault("not_acceptable", "header `accept` is too long");
   }
-  const json = quality(accept, MEDIA_TYPES.json);
-  const msgpack = quality(accept, MEDIA_TYPES.msgpack);
-  if (json === 0 && msgpack === 0) {
+  const negotiator = new Negotiator({ headers: { accept: weightedRanges(accept) } });
+  const type = negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack]);
+  if (type === undefined) {
     const detail = "answers are `application/json` or `application/msgpack`";
     throw new ServiceFault("not_acceptable", detail);
   }
-  // On a tie JSON wins: a wildcard is no wish for a binary format.
-  return msgpack > json ? "msgpack" : "json";
+  return type === MEDIA_TYPES.json ? "json" : "msgpack";
 }
 
-/** The weight `accept` gives to `type`, by its most specific matching range. */
-function quality(accept: string, type: string): number {
-  let weight = 0;
-  let bestRank = -1;
-  for (const part of accept.toLowerCase().split(",")) {
-    const [range = "", ...parameters] = part.split(";").map((piece) => piece.trim());
-    const rank = rankOf(range, type);
-    if (rank < 0 || rank < bestRank) continue;
-    bestRank = rank;
-    weight = qualityOf(parameters);
+/**
+ * The ranges of `accept` with their weights and no other parameters: callers that add `charset` or
+ * `version` mean the plain type. A weight outside 0 to 1 counts as 0.
+ */
+function weightedRanges(accept: string): string {
+  const ranges: string[] = [];
+  for (let start = 0; start < accept.length;) {
+    const { type, parameters, index } = parse(accept, { comma: true, start });
+    const weight = Number(parameters["q"] ?? 1);
+    ranges.push(`${type};q=${weight >= 0 && weight <= 1 ? weight : 0}`);
+    start = index + 1;
   }
-  return weight;
-}
-
-function rankOf(range: string, type: string): number {
-  if (range === type) return 2;
-  if (range === "application/*") return 1;
-  return range === "*/*" ? 0 : -1;
-}
-
-function qualityOf(parameters: readonly string[]): number {
-  const found = parameters.find((parameter) => parameter.startsWith("q="));
-  if (found === undefined) return 1;
-  const value = Number(found.slice(2));
-  return value >= 0 && value <= 1 ? value : 0;
+  return ranges.join(",");
 }
 
 /** Lower-case type without parameters; undefined when a charset other than UTF-8 is named. */
 function mediaType(header: string): string | undefined {
-  const [type = "", ...parameters] = header.toLowerCase().split(";");
-  for (const parameter of parameters) {
-    const [name = "", value = ""] = parameter.split("=");
-    const charset = value.trim().replaceAll('"', "");
-    if (name.trim() === "charset" && charset !== "utf-8" && charset !== "utf8") return undefined;
-  }
-  return type.trim();
+  const { type, parameters } = parse(header);
+  const charset = parameters["charset"]?.toLowerCase() ?? "utf-8";
+  return charset === "utf-8" || charset === "utf8" ? type : undefined;
 }
 
 function unsupported(detail: string): ServiceFault {

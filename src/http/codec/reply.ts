@@ -54,7 +54,7 @@ export function faultReply(fault: ServiceFault, path: string, requestId: string)
   return { status: kind.status, headers, body: JSON.stringify(problem) };
 }
 
-/** A reply that no cache may keep, in the format the caller asked for. */
+/** A reply with `no-store`, in the caller's format. */
 export function documentReply(
   status: number,
   value: unknown,

@@ -3,17 +3,16 @@
 // demands.
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../../contract/identifiers.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 
-const POOL_BYTES = 4096;
-/** Bytes drawn for each millisecond: all random bits of an id. */
-const RANDOM_BYTES = 10;
 /** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 const ID_BYTES = 36;
-/** Where the two bytes that count begin in the text. */
+/** Where the two bytes that count begin in the text, and before them the two that they carry to. */
 const LOW_AT = 32;
+const HIGH_AT = 28;
 const HEX_DIGITS = Buffer.from("0123456789abcdef", "latin1");
 /** The id made last on this thread, and its text as bytes. */
 let lastId = "";
@@ -34,9 +33,8 @@ export function writeId(id: string, bytes: Buffer, at: number): number {
  * within it (RFC 9562 §6.2, method 2), so that of all but the last two bytes the text is kept.
  */
 export class RequestIds {
-  readonly #pool = new Uint8Array(POOL_BYTES);
+  readonly #drawn = new UuidV7Generator(randomFillSync);
   readonly #now: () => number;
-  #offset = POOL_BYTES;
   #nowMs = -1;
   /** The text up to the last two bytes, and what these count. */
   #prefix = "";
@@ -66,21 +64,12 @@ export class RequestIds {
     return header !== undefined && isToken(header) ? header : this.next();
   }
 
-  /** A new millisecond: 74 random bits, the top one of those that count left clear. */
+  /** A new millisecond: an id drawn anew, the top bit of those that count cleared. */
   #draw(nowMs: number): void {
-    if (this.#offset + RANDOM_BYTES > POOL_BYTES) {
-      randomFillSync(this.#pool);
-      this.#offset = 0;
-    }
-    const bytes = this.#pool.subarray(this.#offset, this.#offset + RANDOM_BYTES);
-    this.#offset += RANDOM_BYTES;
-    const time = Math.trunc(nowMs).toString(16).padStart(12, "0");
-    const [a, b, c, d, e, f] = bytes as unknown as [number, number, number, number, number, number];
-    const version = (0x7000 | ((a & 0xf) << 8) | b).toString(16);
-    const variant = (0x8000 | ((c & 0x3f) << 8) | d).toString(16);
-    this.#fixed = `${time.slice(0, 8)}-${time.slice(8)}-${version}-${variant}-${HEX[e]}${HEX[f]}`;
-    this.#high = ((bytes[6]! & 0x7f) << 8) | bytes[7]!;
-    this.#low = (bytes[8]! << 8) | bytes[9]!;
+    const id = this.#drawn.next(Math.trunc(nowMs));
+    this.#fixed = id.slice(0, HIGH_AT);
+    this.#high = Number.parseInt(id.slice(HIGH_AT, LOW_AT), 16) & 0x7fff;
+    this.#low = Number.parseInt(id.slice(LOW_AT), 16);
     this.#nowMs = nowMs;
     this.#setPrefix();
   }

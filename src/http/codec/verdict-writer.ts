@@ -1,7 +1,7 @@
-// Checks and handshakes as JSON text, by hand (verify-writer.ts has the third hot reply). Request
+// JSON text of checks and handshakes, by hand (verify-writer.ts has the third hot reply). Request
 // ids are tokens (checked where they enter), times and labels are ours: they are wrapped in quotes;
-// all other text is escaped. Byte for byte what JSON.stringify gives for members in the order of
-// contract/messages.ts; a compile error below says when a member is missing.
+// all other text is escaped. Byte for byte the result of JSON.stringify for members in the order of
+// contract/messages.ts; a compile error below reveals a missing member.
 import type {
   CheckResponse,
   HandshakeResponse,

@@ -1,6 +1,6 @@
-// Whole verify documents, bytes in and bytes out: the shape of work that is worth a thread hop.
-// The routes call it in place for small bodies; a pool worker calls the same function for large
-// ones, so that both give the same bytes.
+// Verify batches as whole documents, bytes in and bytes out: the unit of work that is worth a
+// thread hop. The routes call it in place for small bodies; a pool worker calls the same function
+// for large ones, so that both give the same bytes.
 import type { Bureau } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { invalidRequest } from "../../contract/parse/field-rules.ts";
@@ -28,7 +28,7 @@ export interface VerifyBatchTask {
   path: string;
 }
 
-/** What comes back: the reply's body, and what the meters must be told. */
+/** Result of a batch: the reply's body, and the counts for the meters. */
 export interface VerifyBatchResult {
   body: string | Uint8Array;
   itemCount: number;
@@ -38,7 +38,8 @@ export interface VerifyBatchResult {
 type BatchItem = VerifyBatchResponse["items"][number];
 
 /**
- * Scores a batch. Throws ServiceFault for a wrong envelope; an item's fault stays with the item.
+ * Scores a batch; an item's fault stays with the item.
+ * @throws ServiceFault for a wrong envelope.
  */
 export function scoreVerifyBatch(
   task: VerifyBatchTask,
@@ -94,7 +95,7 @@ function itemResult(result: VerifyResponse): BatchItem {
   return { status: 200, result };
 }
 
-/** A fault belongs to its item; a failure of ours fails the batch, where it is logged. */
+/** A fault belongs to its item; an internal error fails the batch, where it is logged. */
 function itemProblem(task: VerifyBatchTask, requestId: string, thrown: unknown): BatchItem {
   if (!(thrown instanceof ServiceFault)) throw thrown;
   const { code, detail, errors } = thrown;

@@ -1,11 +1,11 @@
-// The fast way into a verify request (SPEC §2.2): the bytes go into this thread's private module,
-// one call says where each member stands and which texts were met before: these have a string, the
-// others are cut out of the body's. Anything but the plain body that a gateway sends, sound or
-// broken, is left to contract/parse-json.ts and parse-requests.ts: this path accepts or declines
-// and never reports a fault.
+// Fast path into a verify request (SPEC §2.2): the bytes go into this thread's private module, one
+// call finds the place of each member and the texts met before: these have a string, the others are
+// cut out of the body's. Any body but the plain one that a gateway sends, sound or broken, is left
+// to contract/parse/json.ts and contract/parse/requests.ts: this path accepts or declines and never
+// reports a fault.
 //
-// INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
-// test/http/verify-scan.test.ts holds it on generated and damaged bodies.
+// INVARIANT (same answer): a body accepted here is accepted by the general path with an equal
+// value. test/http/verify-scan.test.ts checks it on generated and damaged bodies.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {
@@ -31,7 +31,7 @@ import {
 import type { VerifyContext, VerifyRequest } from "../../contract/messages.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 
-/** What the module exports. */
+/** Exports of the module. */
 interface ScanExports {
   readonly memory: WebAssembly.Memory;
   scan(length: number): number;
@@ -40,7 +40,10 @@ interface ScanExports {
 const EMPTY = Buffer.alloc(0);
 const MODULE_PATH = fileURLToPath(new URL("../../../build/wire.wasm", import.meta.url));
 
-/** The module, instantiated for this thread. Throws when the build is missing. */
+/**
+ * The module, instantiated for this thread.
+ * @throws Error when the build is missing.
+ */
 function instantiateScan(): ScanExports {
   const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
   return new WebAssembly.Instance(module, {}).exports as unknown as ScanExports;
@@ -83,7 +86,7 @@ class VerifyScanner {
     return request;
   }
 
-  /** Texts are asked for in the order in which the module kept them: a slot may change hands. */
+  /** Texts are read in the order in which the module kept them: a slot may be reused. */
   #context(): VerifyContext {
     const words = this.#words;
     const context: VerifyContext = {};
@@ -112,7 +115,7 @@ class VerifyScanner {
     return this.#text.substring(start, end);
   }
 
-  /** What differs from request to request. What was accepted is ASCII. */
+  /** Text that differs from request to request. Accepted bytes are ASCII. */
   #cut(start: number, end: number): string {
     return this.#text === ""
       ? this.#body.toString("latin1", start, end)
@@ -122,7 +125,7 @@ class VerifyScanner {
 
 const scanner = new VerifyScanner(instantiateScan());
 
-/** The request in a plain body, or undefined: ask the general parser. Keeps nothing of `body`. */
+/** The request in a plain body; undefined: use the general parser. Holds no reference to `body`. */
 export function scanVerify(body: Buffer): VerifyRequest | undefined {
   return scanner.read(body);
 }

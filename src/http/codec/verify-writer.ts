@@ -1,7 +1,7 @@
-// The verdict of verify (SPEC §2.3) as the bytes of its JSON: byte for byte what JSON.stringify
-// gives for members in the order of contract/messages.ts; a compile error below says when one is
-// missing. What takes few values is laid out once and copied: joining strings and laying them out
-// flat was a fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
+// JSON bytes of the verdict of verify (SPEC §2.3): byte for byte the result of JSON.stringify for
+// members in the order of contract/messages.ts; a compile error below reveals a missing one. A
+// piece with few values is laid out once and copied: joining strings and laying them out flat was a
+// fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
 import type { VerifyResponse } from "../../contract/messages.ts";
 import type { Regime, RiskLevel, Tier } from "../../contract/vocabulary.ts";
 import { num } from "./json-text.ts";
@@ -15,7 +15,7 @@ type Policy = VerifyResponse["policy_action"];
 const BUFFER_BYTES = 16_384;
 /** Three lines, and a request id of 128 characters at most. */
 const HEAD_BYTES = 512;
-/** A character takes at most so many bytes: `\\u001f`. */
+/** Most bytes of a character: `\\u001f`. */
 const BYTES_PER_UNIT = 6;
 const START = '{"request_id":"';
 
@@ -24,7 +24,7 @@ let out = Buffer.from(new ArrayBuffer(BUFFER_BYTES));
 let views: (Uint8Array | undefined)[] = [];
 let at = out.write(START, "latin1");
 
-/** The verdict as JSON. The view is good until the next call; who keeps it copies it. */
+/** The verdict as JSON. The view is valid until the next call; copy it to keep it. */
 export function verifyBytes(response: VerifyResponse): Uint8Array {
   const { sources } = response.provenance_data;
   // Tokens of 128 characters at most: the pieces before the first unbounded one fit.
@@ -43,7 +43,7 @@ const head = Buffer.from(new ArrayBuffer(HEAD_BYTES));
 const headViews: (Uint8Array | undefined)[] = [];
 let headLines = "";
 
-/** Header lines and the request id that ends them, good until the next call like the body. */
+/** Header lines and the request id that ends them; valid until the next call like the body. */
 export function headBytes(lines: string, requestId: string): Uint8Array {
   if (lines !== headLines) {
     head.write(lines, "latin1");
@@ -53,7 +53,7 @@ export function headBytes(lines: string, requestId: string): Uint8Array {
   return (headViews[length] ??= new Uint8Array(head.buffer, 0, length));
 }
 
-/** Room for `length` more bytes. */
+/** Makes space for `length` more bytes. */
 function reserve(length: number): void {
   if (at + length <= out.length) return;
   const grown = Buffer.from(new ArrayBuffer(2 * (at + length)));
@@ -92,7 +92,7 @@ function putString(text: string): void {
 /** Pieces kept in one memory; past it the memory starts anew. */
 const KEPT_MAX = 512;
 
-/** Keeps the piece of `text` under `key`; what is said once in a thousand times is lost again. */
+/** Keeps the piece of `text` under `key`; a rare one is lost again when the memory starts anew. */
 function keep(pieces: Map<string, Uint8Array | undefined>, key: string, text: string): Uint8Array {
   if (pieces.size >= KEPT_MAX) pieces.clear();
   const piece = Buffer.from(text);
@@ -109,7 +109,7 @@ const SCORE_MIN = 300;
 const SCORE_MAX = 850;
 /** Values of threshold, risk, tier and regime together. */
 const TRUST_COMBINATIONS = 2 * 4 * 5 * 4;
-/** The members up to the confidence, for every whole score and standing once seen. */
+/** The members up to the confidence, by whole score and combination, once met. */
 const trustPieces: (Uint8Array | undefined)[] = Array.from({
   length: (SCORE_MAX - SCORE_MIN + 1) * TRUST_COMBINATIONS,
 });
@@ -144,7 +144,7 @@ function trustText(trust: Trust): string {
   );
 }
 
-/** By what is said of the text and its sources, then by the sentence. */
+/** By the findings on the text and its sources, then by the sentence. */
 const provenancePieces = [0, 1, 2, 3].map(() => new Map<string, Uint8Array>());
 
 /** The members up to the reason. */
@@ -172,7 +172,7 @@ function statusPiece(status: string): Uint8Array {
   return statusPieces.get(status) ?? keep(statusPieces, status, `,"status":"${status}"}`);
 }
 
-/** Of what is cited only once, laying out a piece would cost more than it ever saves. */
+/** For a source cited only once, laying out a piece would cost more than it ever saves. */
 function putName(id: string): void {
   const known = namePieces.get(id);
   if (known !== undefined) return put(known);

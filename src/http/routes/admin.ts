@@ -1,9 +1,9 @@
 // Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
-// members they do not know (contract/parse-admin.ts).
+// unknown members (contract/parse/admin.ts).
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { KeyDescription, KeyRequest } from "../../contract/messages.ts";
 import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/admin.ts";
-import { csvOf } from "../codec/csv.ts";
+import { formatCsv } from "../../platform/csv.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NewKey } from "../access/keyring.ts";
 import type { Route } from "../route.ts";
@@ -12,7 +12,7 @@ import type { Reply } from "../server/port.ts";
 import { type UsageAccount, usageReport } from "../access/usage.ts";
 
 const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
-/** Leaves the store time to answer its own timeout, which says more than ours. */
+/** Longer than the store's own timeout, whose error says more than ours. */
 const QUERY_DEADLINE_MS = 10_000;
 
 export const ADMIN_ROUTES: readonly Route[] = [
@@ -94,7 +94,10 @@ async function revokeKey(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, description);
 }
 
-/** For `audit_events`. The change holds already: it waits for no store and fails with none. */
+/**
+ * Row of `audit_events`. The change is already in force: it neither waits for the store nor fails
+ * with it.
+ */
 function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
   const { store, clock, logger } = exchange.services;
   const { keyId: actor } = exchange.principal;
@@ -114,8 +117,11 @@ function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): 
 async function query(exchange: Exchange): Promise<Reply> {
   const { sql, format } = parseQueryRequest(exchange.readDocument());
   const result = await exchange.services.store.query(sql, QUERY_LIMITS, tenantOf(exchange));
-  if (format === "csv") return exchange.text(200, "text/csv; charset=utf-8", csvOf(result));
   const { columns, rows, isTruncated, elapsedMs } = result;
+  if (format === "csv") {
+    const names = columns.map((column) => column.name);
+    return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
+  }
   return exchange.document(200, {
     columns,
     rows,
@@ -128,9 +134,9 @@ function newKeyOf(request: KeyRequest): NewKey {
   return {
     tenant: request.tenant,
     scopes: request.scopes,
-    ...(request.minimum_scores === undefined ? {} : { minimumScores: request.minimum_scores }),
-    ...(request.is_shadow === undefined ? {} : { isShadow: request.is_shadow }),
-    ...(request.label === undefined ? {} : { label: request.label }),
-    ...(request.expires_at === undefined ? {} : { expiresAtMs: request.expires_at }),
+    minimumScores: request.minimum_scores,
+    isShadow: request.is_shadow,
+    label: request.label,
+    expiresAtMs: request.expires_at,
   };
 }

@@ -1,6 +1,6 @@
-// OpenID AuthZEN Authorization API 1.0: the verdict for policy enforcement points that speak the
-// standard. What AuthZEN leaves to "properties" (tool level, stakes) is read where its users put
-// such things; the answer's context carries the verdict.
+// OpenID AuthZEN Authorization API 1.0: the verdict for policy enforcement points that follow the
+// standard. Members that AuthZEN leaves to "properties" (tool level, stakes) are read where its
+// users put them; the answer's context carries the verdict.
 import { invalidRequest, asBody, broken, isObject } from "../../contract/parse/field-rules.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isAction } from "../../contract/identifiers.ts";
@@ -66,7 +66,7 @@ async function evaluate(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, decisionOf(await askBureau(exchange, request)));
 }
 
-/** AuthZEN §7: members of the envelope stand in for those an evaluation leaves out. */
+/** AuthZEN §7: members of the envelope are the defaults of an evaluation. */
 async function evaluateAll(exchange: Exchange): Promise<Reply> {
   const envelope = asBody(exchange.readDocument());
   const { evaluations, options } = envelope;
@@ -89,7 +89,7 @@ async function evaluateAll(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, { evaluations: decided });
 }
 
-/** One evaluation's fault is its own denial and says so (AuthZEN §7.2.1). */
+/** A fault in one evaluation is a denial of that evaluation, with its reason (AuthZEN §7.2.1). */
 async function evaluateOne(
   exchange: Exchange,
   defaults: Members,
@@ -115,7 +115,7 @@ const STOPS: Readonly<Record<string, boolean | undefined>> = {
   permit_on_first_permit: true,
 };
 
-/** The decision after which nothing more is evaluated; undefined: all are. */
+/** The decision after which evaluation stops; undefined: all are evaluated. */
 function stopOf(options: unknown): boolean | undefined {
   const semantic = isObject(options) ? options["evaluations_semantic"] : undefined;
   if (semantic === undefined) return undefined;
@@ -154,14 +154,14 @@ function properties(value: Members): Members {
   return isObject(value["properties"]) ? value["properties"] : {};
 }
 
-/** AuthZEN names actions freely (`can_read`): the resource's type makes one of ours of it. */
+/** AuthZEN names actions freely (`can_read`): the resource's type completes ours. */
 function actionName(name: unknown, type: unknown): unknown {
   if (isAction(name) || typeof type !== "string") return name;
   return typeof name === "string" ? `${type}.${name}` : name;
 }
 
 /**
- * AuthZEN knows no tool levels: the strictest of those named, L3 when none is. An unknown word is
+ * AuthZEN has no tool levels: the strictest of those named, L3 when none is. An unknown word is
  * left for the parser to refuse.
  */
 function strictestLevel(places: readonly Members[]): unknown {
@@ -198,7 +198,7 @@ function decisionOf(response: VerifyResponse): AuthzenDecision {
 
 const HOST = /^[A-Za-z0-9.:[\]-]{1,255}$/;
 
-/** The address is the one that was asked: behind a proxy, the proxy's. */
+/** The address is that of the request: behind a proxy, the proxy's. */
 function configuration(exchange: Exchange): Reply {
   const { host, forwarded } = exchange.head;
   if (host === undefined || !HOST.test(host)) {

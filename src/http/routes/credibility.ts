@@ -1,4 +1,4 @@
-// Routes of reporters' credibility: what it says now, and bringing it up to date at once.
+// Routes of reporter credibility: its present state, and a refresh at once.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Credibility } from "../../kaizen/credibility/credibility.ts";
 import type { Exchange } from "../exchange.ts";

@@ -1,6 +1,6 @@
-// Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance told
-// after the fact, decisions read back and judged again, reviews, and days as Parquet. A key sees
-// its own tenant's rows; an administrator's sees all.
+// Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance
+// recorded afterwards, decisions read back and judged again, reviews, and days as Parquet. A key
+// sees its own tenant's rows; an administrator's key sees all.
 import type { DecisionFilter, ReplayableLeg } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
@@ -22,7 +22,7 @@ const PARQUET = "application/vnd.apache.parquet";
 const READ_DEADLINE_MS = 10_000;
 /** A day of a busy service is some hundred megabytes of rows. */
 const EXPORT_DEADLINE_MS = 60_000;
-/** Legs of one decision, and of those before it that a caller gave the same id. */
+/** Legs of one decision, and of earlier ones under the same caller's id. */
 const LEGS_MAX = 10;
 
 const LIST_QUERY = {
@@ -210,7 +210,7 @@ async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
     limit: LEGS_MAX,
   });
   const [newest] = found;
-  // Another tenant's decision is not told from one that never was.
+  // Another tenant's decision looks the same as an unknown one.
   if (newest === undefined) {
     throw new ServiceFault("not_found", "no decision has this request id");
   }
@@ -239,7 +239,7 @@ function sinceOf(exchange: Exchange): number | undefined {
   return since === null ? undefined : parseSince(since);
 }
 
-/** Whose rows the caller sees; undefined: of every tenant. */
+/** Tenant whose rows the caller sees; undefined: every tenant. */
 export function tenantOf({ principal }: Exchange): string | undefined {
   return principal.scopes.has("admin") ? undefined : principal.tenant;
 }

@@ -1,6 +1,6 @@
-// `/v1/gateway/authorize`: the verdict in the words of the gateways that ask before they forward.
-// Status and headers carry it, because nginx sees nothing else; what each gateway makes of a status
-// differs, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
+// `/v1/gateway/authorize`: the verdict in the form for gateways that ask before they forward.
+// Status and headers carry it, because nginx sees nothing else; gateways differ in their use of a
+// status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { VerifyResponse } from "../../contract/messages.ts";
 import type { Exchange } from "../exchange.ts";
@@ -57,7 +57,7 @@ export const GATEWAY_ROUTES: readonly Route[] = [
     method: "POST",
     path: "/v1/gateway/authorize",
     query: QUERY,
-    // Not for the answer, which comes at once: adapters hand over a `POST`'s query only then.
+    // Not for the answer, which comes at once: adapters pass a `POST`'s query only then.
     isSynchronous: false,
     handle: authorize,
   },
@@ -80,7 +80,7 @@ function authorize(exchange: Exchange): Reply | Promise<Reply> {
   return decide(exchange, query.get("profile") ?? "", query);
 }
 
-/** The query is the end client's own, so nothing is read from it: headers alone say what counts. */
+/** The query is the end client's own, so nothing is read from it: only headers count. */
 function authorizeEnvoy(exchange: Exchange): Reply | Promise<Reply> {
   return decide(exchange, "envoy", undefined);
 }
@@ -105,7 +105,7 @@ function decide(
 
 /**
  * The query is written by the gateway's operator, headers may have come from anywhere: where both
- * say something, the query holds.
+ * set a member, the query wins.
  */
 function membersOf(
   exchange: Exchange,
@@ -127,7 +127,7 @@ function membersOf(
 const NOTHING: Forwarded = new Map();
 const NUMBER = /^[0-9]{1,13}(?:\.[0-9]{1,6})?$/;
 
-/** What is no plain decimal number stays text, and the parser says which member is wrong. */
+/** A text that is no plain decimal number stays text, and the parser reports the member. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && NUMBER.test(text) ? Number(text) : text;
 }
@@ -140,7 +140,7 @@ function actionOf(exchange: Exchange, forwarded: Forwarded): string {
   return `http.${method.toLowerCase()}`;
 }
 
-/** 200 or 403: no gateway knows CHALLENGE or QUARANTINE, so the header says which it is. */
+/** 200 or 403: no gateway has CHALLENGE or QUARANTINE, so the header names the verdict. */
 function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boolean): Reply {
   const { policy_action: policy, trust_evaluation: trust } = response;
   const isAllowed = isLetThrough(response);
@@ -149,7 +149,7 @@ function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boo
   const headers = [
     "Content-Type",
     "application/json",
-    // A denial goes on to the end client, whose cache must not keep it.
+    // A denial is forwarded to the end client, whose cache must not keep it.
     "Cache-Control",
     isAllowed ? `private, max-age=${ageSec}` : "no-store",
     "X-Request-Id",

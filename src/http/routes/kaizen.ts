@@ -1,5 +1,5 @@
-// Routes of kaizen: start a run, read what runs found (as data or as a page), take a promotion
-// back. A run may take a minute: `wait` false answers at once with its id.
+// Routes of kaizen: start a run, read its findings (as data or as a page), roll a promotion back. A
+// run may take a minute: `wait` false answers at once with its id.
 import {
   asBody,
   broken,

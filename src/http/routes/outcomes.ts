@@ -1,4 +1,4 @@
-// Routes that take evidence: the write rail (SPEC §4.4) and the operators' bulk import. Reporting
+// Routes that take evidence: outcome reports (SPEC §4.4) and the operators' bulk import. Reporting
 // is free (SPEC §1). Answers wait for durability, so these are the asynchronous routes.
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText, isToken } from "../../contract/identifiers.ts";
@@ -131,8 +131,8 @@ async function reportOutcomes(exchange: Exchange): Promise<Reply> {
 }
 
 /**
- * Bytes of JSON leave this thread as they are; other bodies are read here, row by row, and so are
- * those that may be on record for so long that the store has to be asked.
+ * Reads a batch. Bytes of JSON leave this thread unread; other bodies are read here, row by row,
+ * and so are those so old that the store must be searched for an earlier record.
  */
 async function batchItems(exchange: Exchange): Promise<BatchItem[]> {
   const { signature, contentType, traceparent } = exchange.head;
@@ -161,7 +161,7 @@ function isStale(item: BatchItem): boolean {
   return item instanceof ServiceFault && item.code === "signature_stale";
 }
 
-/** Items of their own signature that the pool found too old to judge: here the store is asked. */
+/** Items with their own signature that were too old for the pool: searched in the store here. */
 function withEarlier(
   exchange: Exchange,
   isLines: boolean,

@@ -1,5 +1,5 @@
-// Routes of reporters' signing keys (evidence design §1.5): a nonce to sign, registration, list and
-// revocation. The agent identifier stands percent-encoded in the path.
+// Routes of reporters' signing keys (evidence 1.5): a nonce to sign, registration, list and
+// revocation. The agent identifier is percent-encoded in the path.
 import type { ReporterKeys } from "../../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseAgentId } from "../../contract/identifiers.ts";
@@ -61,7 +61,10 @@ export const REPORTER_ROUTES: readonly Route[] = [
   },
 ];
 
-/** The desk of reporters' keys, or ServiceFault `not_found` where the service keeps none. */
+/**
+ * Management of reporters' keys.
+ * @throws ServiceFault `not_found` where the service has none.
+ */
 export function reportersOf(exchange: Exchange): ReporterKeys {
   const { reporters } = exchange.services;
   if (reporters !== undefined) return reporters;

@@ -1,5 +1,6 @@
-// Routes that read scores: verify (and its batch), check, handshake, explain. All but the batch of
-// a slow bureau are answered synchronously. Reading is what is paid for, so each counts itself.
+// Routes that read scores: verify (and its batch), check, handshake, explain. Answered
+// synchronously, except large batches and verdicts that another thread completes. Reads are the paid
+// operation, so each counts itself.
 import { parseAgentId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type { CheckResponse, HandshakeResponse, VerifyResponse } from "../../contract/messages.ts";
@@ -126,7 +127,7 @@ function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
     : batchReply(exchange, scored);
 }
 
-/** Meters are told afterwards: how many items a body holds is known once it has been parsed. */
+/** Meters count afterwards: the number of items in a body is known once it has been parsed. */
 function batchReply(exchange: Exchange, { body, itemCount, verdicts }: VerifyBatchResult): Reply {
   const { limiter, metrics, usage } = exchange.services;
   limiter.charge(exchange.principal, "score", itemCount - 1);
@@ -179,7 +180,7 @@ function explain(exchange: Exchange): Reply {
   return exchange.document(200, explanation);
 }
 
-/** A verdict may be kept until it expires (SPEC §8.3), by its caller alone. */
+/** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
 function verdictReply<Response extends { expires_at: string }>(
   exchange: Exchange,
   status: 200 | 403,
@@ -190,13 +191,16 @@ function verdictReply<Response extends { expires_at: string }>(
   return new VerdictReply(status, exchange, ageOf(exchange, response), body);
 }
 
-/** Seconds a verdict may be kept: all its life, or what is left of it when it was waited for. */
+/** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
 function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): number {
   if (!exchange.isDelayed) return AGE_SEC_MAX;
   return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
 }
 
-/** What replies of verdicts share: header lines in one piece, or as pairs for who wants those. */
+/**
+ * Common part of verdict replies: header lines in one piece, or as pairs for adapters that need
+ * them.
+ */
 abstract class VerdictHead {
   readonly status: 200 | 403;
   readonly #format: Format;
@@ -230,7 +234,7 @@ class VerdictReply extends VerdictHead implements Reply {
   }
 }
 
-/** Written when it goes out: into the thread's buffer, or copied for who keeps it. */
+/** Written when it is sent: into the thread's buffer, or copied for an adapter that keeps it. */
 class VerifyReply extends VerdictHead implements Reply {
   readonly #response: VerifyResponse;
 
@@ -253,7 +257,7 @@ const cacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
 
 /** Status and header lines of a verdict but for its request id, by format and remaining seconds. */
 const LINES = { json: makeLines(200, "json"), msgpack: makeLines(200, "msgpack") };
-/** Of a refused handshake, the one verdict with another status. */
+/** The same for a refused handshake, the one verdict with another status. */
 const REFUSED_LINES = { json: makeLines(403, "json"), msgpack: makeLines(403, "msgpack") };
 
 function linesOf(status: number, format: Format): readonly string[] {

@@ -1,8 +1,8 @@
 // Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
-// is open (SPEC §5.3 leaves it open; readiness and metrics tell a stranger too much).
+// is open (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
 import { openApiDocument } from "../openapi/document.ts";
 import type { Exchange } from "../exchange.ts";
-import { renderMetrics, type Vitals } from "../metrics.ts";
+import { renderMetrics, type HealthFigures } from "../metrics.ts";
 import { encodeMsgpack } from "../codec/msgpack.ts";
 import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import type { Route } from "../route.ts";
@@ -58,7 +58,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Who we are, for those that sign for us: `aud` of every signature is the service id. */
+/** Identity of the service for signers: `aud` of every signature is the service id. */
 function identity(exchange: Exchange): Reply {
   const { version, reporters } = exchange.services;
   const known = reporters === undefined ? {} : { service_id: reporters.serviceId };
@@ -70,10 +70,10 @@ function readiness(exchange: Exchange): Reply {
   const { ready, reasons, warnings = [] } = health.isReady();
   const isReady = ready && !isDraining;
   const allReasons = isDraining ? [...reasons, "draining"] : reasons;
-  const told = { ready: isReady, reasons: allReasons };
+  const document = { ready: isReady, reasons: allReasons };
   return exchange.document(
     isReady ? 200 : 503,
-    warnings.length === 0 ? told : { ...told, warnings },
+    warnings.length === 0 ? document : { ...document, warnings },
   );
 }
 
@@ -87,23 +87,23 @@ function metrics(exchange: Exchange): Reply | Promise<Reply> {
 function metricsReply(exchange: Exchange, threads: readonly ThreadCounts[]): Reply {
   const { services } = exchange;
   const counts = threads.map((thread) => thread.metrics);
-  const vitals = withGauges(services.vitals?.(), threads);
-  const text = renderMetrics(services.metrics.routeNames, counts, vitals);
+  const health = withGauges(services.healthFigures?.(), threads);
+  const text = renderMetrics(services.metrics.routeNames, counts, health);
   return exchange.text(200, "text/plain; version=0.0.4", text);
 }
 
 function withGauges(
-  vitals: Vitals | undefined,
+  health: HealthFigures | undefined,
   threads: readonly ThreadCounts[],
-): Vitals | undefined {
-  if (vitals === undefined) return undefined;
-  const gauges: Record<string, number> = { ...vitals.gauges };
+): HealthFigures | undefined {
+  if (health === undefined) return undefined;
+  const gauges: Record<string, number> = { ...health.gauges };
   for (const thread of threads) {
     for (const [name, value] of Object.entries(thread.gauges ?? {})) {
       gauges[name] = (gauges[name] ?? 0) + value;
     }
   }
-  return { ...vitals, gauges };
+  return { ...health, gauges };
 }
 
 function describe(exchange: Exchange): Reply {

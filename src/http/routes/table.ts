@@ -1,4 +1,4 @@
-// The one route table: what is served, documented, guarded and counted.
+// Route table: the one list of routes that are served, documented, guarded and counted.
 import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";

@@ -1,8 +1,8 @@
-// Bodies that arrive in more than one piece: one buffer of the announced size each, and a budget
-// over all of them, so that slow senders cannot hold more memory than was decided.
+// Buffers for bodies in more than one piece: one of the announced size each, and a budget over all
+// of them, so that slow senders cannot hold more memory than the limit.
 import type { ServerLimits } from "./port.ts";
 
-/** What all pending bodies together may hold. */
+/** Budget of bytes for all pending bodies. */
 export class BodyBudget {
   readonly #countMax: number;
   readonly #bytesMax: number;
@@ -33,7 +33,7 @@ export class BodyBuffer {
   #received = 0;
 
   constructor(length: number) {
-    // Filled completely before anyone reads it, so the zeroing can be spared.
+    // Filled completely before it is read, so the zeroing can be spared.
     this.bytes = Buffer.allocUnsafeSlow(length);
   }
 

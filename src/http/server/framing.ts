@@ -1,13 +1,13 @@
-// Which requests may enter at all: the headers that decide where a message ends are counted and
-// checked here, for both adapters, before any route sees the request. One line of doubt about a
-// length is a refused connection (RFC 9112 §6.3, §11.2).
+// Framing rules for both adapters: the headers that decide where a message ends are counted and
+// checked here, before any route sees the request. One line of doubt about a length is a refused
+// connection (RFC 9112 §6.3, §11.2).
 import type { FaultCode } from "../../contract/faults.ts";
 import type { RequestHead } from "./port.ts";
 
-/** Digits of a Content-Length: 7 hold every body limit and no surprise. */
+/** Digits of a Content-Length: 7 hold every body limit. */
 const LENGTH_DIGITS_MAX = 7;
 
-/** Read on the paths below alone: everywhere else they are the business of whoever sent them. */
+/** Paths on which forwarded headers are read; elsewhere they are ignored. */
 const FORWARDED_PATHS = ["/v1/gateway/", "/.well-known/"];
 const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "x-trust-agent-id",
@@ -61,7 +61,7 @@ export class HeadReader implements RequestHead {
   /** One header line, name in lower case. Selected by length first: this runs for every line. */
   add(name: string, value: string): void {
     if (this.#forwarded !== undefined && FORWARDED_HEADERS.has(name)) {
-      // Two agent ids are one too many: which of them was proved is not ours to guess.
+      // Two agent ids are one too many: it is unknown which of them was proved.
       this.#once(name, this.#forwarded.get(name), value);
       this.#forwarded.set(name, value);
     }
@@ -106,7 +106,7 @@ export class HeadReader implements RequestHead {
     }
   }
 
-  /** Undefined when the message's end is beyond doubt; else what to say before hanging up. */
+  /** Undefined when the message's end is certain; else the refusal to send before closing. */
   framingFault(): FramingFault | undefined {
     if (this.#repeated !== undefined) return fault(`header \`${this.#repeated}\` is repeated`);
     if (this.#host === undefined || this.#host === "") return fault("header `host` is missing");

@@ -1,5 +1,5 @@
-// The node:http adapter: where no native binary loads, and the oracle that the native adapter is
-// tested against. Same framing rules, same limits, same words.
+// Adapter for node:http: used where no native binary loads, and the oracle for tests of the native
+// adapter. Same framing rules, same limits, same texts.
 import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
@@ -16,7 +16,7 @@ import {
 } from "./port.ts";
 import { statusLine } from "./status-lines.ts";
 
-/** As the native server: ten idle seconds are enough for anyone. */
+/** As the native server: ten seconds of idling. */
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
@@ -37,7 +37,7 @@ class NodeServer implements HttpServer {
   readonly #application: HttpApplication;
   readonly #budget: BodyBudget;
   readonly #server: http.Server;
-  /** Sockets about to be closed: what the parser still finds on them is not a request. */
+  /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
@@ -197,7 +197,9 @@ class NodeServer implements HttpServer {
     response.end(reply.body);
   }
 
-  /** What the parser itself refuses: no request to speak of, so the reply is written by hand. */
+  /**
+   * A refusal by the parser itself: there is no request object, so the reply is written by hand.
+   */
   #onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (this.#condemned.has(socket)) return;
     if (!socket.writable || error.code === "ECONNRESET") {

@@ -1,9 +1,12 @@
-// A port that several threads will share, looked at before they do: sharing it would succeed beside
-// any other program that shares it too, a second copy of this service among them.
+// Probe of a port that several threads will share: sharing it would succeed beside any other
+// program that shares it too, a second copy of this service among them.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 
-/** Binds the port alone and lets it go; 0 takes any free one. Rejects when it is taken. */
+/**
+ * Binds the port exclusively, closes it and returns its number; 0 takes any free one. Rejects when
+ * it is taken.
+ */
 export function findPort(host: string, port: number): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {

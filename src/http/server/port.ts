@@ -1,17 +1,23 @@
-// The port between an HTTP server and the application. An adapter owns sockets, framing, buffering
-// and the pace of replies; the application owns routes, keys and words. Neither sees the other's
-// types, so the suite in test/http runs unchanged over every adapter.
+// Port between an HTTP server and the application. An adapter owns sockets, framing, buffering and
+// the pace of replies; the application owns routes, keys and texts. Neither sees the other's types,
+// so the suite in test/http runs unchanged over every adapter.
 import type { FaultCode } from "../../contract/faults.ts";
 
-/** What an adapter hands over before the body: copied out of the server's own memory. */
+/**
+ * Head of a request, given to the application before the body: copied out of the server's own
+ * memory.
+ */
 export interface RequestHead {
-  /** As received, case and all: methods are case-sensitive. */
+  /** As received, in its case: methods are case-sensitive. */
   readonly method: string;
   /** Raw path without the query, neither decoded nor normalised. */
   readonly path: string;
   /** Raw query without `?`. May be empty for `POST` when the body is not kept. */
   readonly query: string;
-  /** Absent headers are undefined. A request that repeats one that must not be never gets here. */
+  /**
+   * Absent headers are undefined. A request that repeats one that must not be repeated never gets
+   * here.
+   */
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly accept: string | undefined;
@@ -23,46 +29,49 @@ export interface RequestHead {
   readonly signature: string | undefined;
   readonly wantsTiming: boolean;
   readonly host: string | undefined;
-  /** What a gateway says of the request it asks about; only on the paths that read it. */
+  /** Headers of a gateway about the request it asks for; only on the paths that read them. */
   readonly forwarded: Forwarded | undefined;
-  /** Of a request that another thread has received. */
+  /** Set for a request that another thread has received. */
   readonly peerAddress?: string;
 }
 
-/** Whoever sent a request; asked only when it matters, and only while the request is open. */
+/** Sender of a request; read only when needed, and only while the request is open. */
 export interface Peer {
-  /** The address of the other end of the connection, a proxy's where there is one. */
+  /** Address of the other end of the connection, a proxy's where there is one. */
   address(): string;
 }
 
 /** Header lines by lower-case name; see FORWARDED_HEADERS. None was repeated. */
 export type Forwarded = ReadonlyMap<string, string>;
 
-/** One complete reply. `Content-Length` is the adapter's business. */
+/** One complete reply. `Content-Length` is set by the adapter. */
 export interface Reply {
   readonly status: number;
   /** Name, value, name, value; values hold no line breaks. */
   readonly headers: readonly string[];
   /**
-   * Status and the same headers for an adapter that can write lines raw: what follows `HTTP/1.1 `,
-   * but for the last line break. Only replies of the hot routes carry it; they make `headers` when
-   * asked. The bytes hold until the next reply of this thread is made.
+   * Status and the same headers for an adapter that can write lines raw: the text after `HTTP/1.1
+   * `, without the last line break. Only replies of the hot routes carry it; they build `headers`
+   * on access. The bytes are valid until the next reply of this thread is made.
    */
   readonly headLines?: Uint8Array;
   readonly body: string | Uint8Array;
   /**
-   * The same body for an adapter that writes it before it does anything else: bytes that hold until
-   * the next reply of this thread is made.
+   * The same body for an adapter that writes it before it does anything else: bytes valid until the
+   * next reply of this thread is made.
    */
   lentBody?(): Uint8Array;
 }
 
-/** The application's answer to a head: what it wants before it can answer the request. */
+/** The application's answer to a head: its needs before it can answer the request. */
 export interface Admission {
-  /** Set when the body does not matter any more: sent once the body has been read and dropped. */
+  /** Set when the body no longer matters: sent once the body has been read and dropped. */
   readonly refusal: Reply | undefined;
   readonly bodyBytesMax: number;
-  /** False: `answer` is done with the bytes when it returns, so the adapter may lend its buffer. */
+  /**
+   * False: `answer` has finished with the bytes when it returns, so the adapter may lend its
+   * buffer.
+   */
   readonly keepsBody: boolean;
   /** Never throws and never rejects. */
   answer(body: Buffer): Reply | Promise<Reply>;
@@ -70,18 +79,18 @@ export interface Admission {
   refuse(code: FaultCode, detail: string): Reply;
 }
 
-/** What an adapter serves. None of these throw. */
+/** Application that an adapter serves. None of these methods throw. */
 export interface HttpApplication {
   /**
-   * Paths whose `POST` an adapter may match by itself, exactly; it hands over all else as it is.
+   * Paths whose `POST` an adapter may match by itself, exactly; it passes on all else unchanged.
    */
   readonly exactPosts: readonly string[];
   admit(head: RequestHead, peer?: Peer): Admission;
   /** The reply for a request that an adapter refuses by itself (framing, size, overload). */
   refuse(code: FaultCode, detail: string, path: string): Reply;
-  /** A client went away before its reply. */
+  /** Called when a client disconnected before its reply. */
   onAborted(): void;
-  /** An adapter caught what nothing should have thrown; it has answered 500 by itself. */
+  /** Called with an unexpected error; the adapter has answered 500 by itself. */
   onFailure(error: unknown): void;
 }
 
@@ -90,7 +99,7 @@ export interface ListenOptions {
   /** 0: any free port. */
   port: number;
   /**
-   * Other threads of this process listen on the port too, and the system deals connections out
+   * Other threads of this process listen on the port too, and the system distributes connections
    * among them. Otherwise a second copy of the service is refused the port.
    */
   isPortShared?: boolean;
@@ -117,9 +126,9 @@ export interface HttpServer {
   readonly port: number;
   /** Requests accepted and not yet answered. */
   readonly inflight: number;
-  /** No new connections; replies from now on end theirs. */
+  /** Accepts no new connections; replies from now on end theirs. */
   stopAccepting(): void;
-  /** Stops accepting, waits up to `graceMs` for what is in flight, then closes every socket. */
+  /** Stops accepting, waits up to `graceMs` for requests in flight, then closes every socket. */
   close(graceMs?: number): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// Status codes with their reason phrases, as both adapters send them.
+// Status codes with their reason phrases, as sent by both adapters.
 import { STATUS_CODES } from "node:http";
 
 const LINES = new Map(

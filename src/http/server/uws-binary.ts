@@ -1,4 +1,4 @@
-// Loads the native server, and only the one we know: the hash of the binary is compared with the
+// Loads the native server, and only the known one: the hash of the binary is compared with the
 // constants below before it is loaded, because loading is running. The package is a repack by third
 // parties, so the lock file alone is not trusted.
 import { hash } from "node:crypto";
@@ -38,8 +38,9 @@ const BINARY_HASHES: Readonly<Record<string, string>> = {
 let loaded: Uws | undefined;
 
 /**
- * The native module. Throws an Error that says why when this platform has no known binary, the
- * binary is not the known one, or it does not load. `headerBytesMax` holds from the first load on.
+ * The native module. `headerBytesMax` holds from the first load on.
+ * @throws Error with the reason when this platform has no known binary, the binary is not the known
+ *   one, or it does not load.
  */
 export function loadUws(headerBytesMax: number): Uws {
   if (loaded !== undefined) return loaded;
@@ -53,13 +54,13 @@ export function loadUws(headerBytesMax: number): Uws {
   // Read by the native code when it loads (default 4096); there is no other way to set it.
   process.env["UWS_HTTP_MAX_HEADERS_SIZE"] ??= String(headerBytesMax);
   const uws = createRequire(import.meta.url)(file) as Uws;
-  // No version header: it tells a stranger what to look for.
+  // No version header: it would help an attacker.
   uws._cfg("silent");
   loaded = uws;
   return uws;
 }
 
-/** Throws unless the file has this SHA-256. */
+/** @throws Error unless the file has this SHA-256. */
 export function verifyBinary(file: string, expected: string): void {
   const actual = hash("sha256", readFileSync(file), "hex");
   if (actual !== expected) throw new Error(`\`${path.basename(file)}\` has hash \`${actual}\``);

@@ -1,4 +1,4 @@
-// The uWebSockets.js adapter. The native server is fast and trusting: it accepts ambiguous framing,
+// Adapter for uWebSockets.js. The native server is fast and trusting: it accepts ambiguous framing,
 // has no body limits, and a handler that throws or forgets its response takes the process down. All
 // of that is settled here, so that the application never meets it.
 import type { FramingFault } from "./framing.ts";
@@ -188,7 +188,7 @@ class UwsCall implements Peer {
     this.#server.application.onAborted();
   }
 
-  /** A bug in this room or below: answered, not fatal. */
+  /** A bug in this layer or below: answered, not fatal. */
   fail(error: unknown): void {
     this.#server.application.onFailure(error);
     this.#later(FAILURE, true);
@@ -243,8 +243,8 @@ class UwsCall implements Peer {
   }
 
   /**
-   * Says why and hangs up, one turn later: answered at once, the server would go on to parse what
-   * follows in the same segment as a request of its own. While this one is open it does not.
+   * Sends the refusal and closes, one turn later: answered at once, the server would go on to parse
+   * the rest of the same segment as a request of its own. While this one is open it does not.
    */
   #reject(reply: Reply): void {
     this.#isRejected = true;

@@ -1,35 +1,40 @@
-// Reporters' credibility as the rest of the service sees it: bring it up to date, see what it says.
-// The composition root implements it over a pool thread, the journal and the ledger's writer.
+// Port of reporter credibility: recompute it, read its state. Implemented by
+// service/credibility-service.ts over a pool thread, the journal and the ledger's writer.
 import type { StandingFigures } from "./standings.ts";
 
-/** One batch and what it found. */
+/** One batch and its findings. */
 export interface CredibilityBatch {
   at: string;
-  /** The journal was read up to here. */
+  /** Position of the journal up to which the batch read. */
   position: number;
   /** Journal records written: 0 when nothing changed. */
   records: number;
-  /** `written`, `nothing changed`, or why nothing could be said. */
+  /** `written`, `nothing changed`, or the reason why nothing could be computed. */
   reason: string;
+  /** Milliseconds. */
   duration_ms: number;
-  /** Absent when nothing could be said. */
+  /** Absent when nothing could be computed. */
   figures?: StandingFigures;
 }
 
 export interface CredibilityStatus {
-  /** The operator's switch. */
+  /** Setting of the operator. */
   is_wanted: boolean;
-  /** Whether the operator vouches for anybody. */
+  /** Whether the operator named any seeds. */
   has_seeds: boolean;
-  /** Whether standings count in the fold now. */
+  /** Whether the fold applies standings now. */
   in_force: boolean;
+  /** Whether a batch is under way. */
   is_running: boolean;
-  /** The last batch of this process. */
+  /** Last batch of this process. */
   last?: CredibilityBatch;
 }
 
 export interface Credibility {
-  /** Computes standings from the whole history and writes what changed; joins a batch under way. */
+  /**
+   * Computes standings from the whole history and writes the changes. A call during a batch joins
+   * that batch. Rejects with the error of the batch.
+   */
   refresh(): Promise<CredibilityBatch>;
   status(): CredibilityStatus;
 }

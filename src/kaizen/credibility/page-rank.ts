@@ -1,9 +1,10 @@
-// Who may be believed: personalised PageRank from agents that the operator vouches for, over
-// positive outcomes, and clusters of reporters who speak of the same agents (scoring 2.3). A batch
-// job over the whole history; its result is written back by the one writer of the agent table.
+// Reporter credibility by personalised PageRank from operator-named seeds over positive outcomes,
+// and clusters of reporters that report on the same agents (scoring 2.3). A batch job over the
+// whole history; the one writer of the agent table applies its result.
 //
-// Trust flows only along honest agents' own reports, so what enters a region of invented agents is
-// bounded by the reports honest agents make about it, not by how many were invented.
+// Trust flows only along honest agents' own reports, so the mass that enters a region of invented
+// agents is bounded by the reports honest agents make about it, not by the number of invented
+// agents.
 import { byReporter, distinctSubjects, positiveGraph } from "./report-graph.ts";
 import type { Graph, ReportedEdges } from "./report-graph.ts";
 
@@ -14,23 +15,23 @@ export interface Credibility {
   clusters: Uint32Array;
 }
 
-/** Agents that mass starts from, with their shares; shares sum to 1. */
+/** Agents where mass starts, with their shares; shares sum to 1. */
 export type Seeds = ReadonlyMap<number, number>;
 
 export interface CredibilityOptions {
   damping: number;
   iterations: number;
-  /** Most mass that one pair can carry, in outcomes. */
+  /** Largest mass of one pair, in outcomes. */
   pairCap: number;
-  /** What a stranger's word counts. */
+  /** Credibility of an unknown reporter. */
   rhoMin: number;
   /** Agents with less than a middling mass hold this share of all mass beyond the seeds. */
   middlingShare: number;
-  /** Part of a middling mass that makes x = 1. */
+  /** Share of a middling mass that makes x = 1. */
   ordinaryPart: number;
-  /** Reporters of at least so many agents can be a cluster. */
+  /** Least number of subjects of a reporter in a cluster. */
   clusterSubjectsMin: number;
-  /** Shared part of two reporters' agents from which they are one voice. */
+  /** Shared part of two reporters' subjects from which they form a cluster. */
   clusterOverlap: number;
 }
 
@@ -82,8 +83,8 @@ export function personalisedPageRank(
 
 /**
  * The mass of a middling agent: those with less hold `share` of all mass beyond the seeds. Counted
- * in mass, not in heads: a median over agents could be pulled down by inventing poor ones, and with
- * it everybody's standing up.
+ * in mass, not in agents: inventing poor agents could pull down a median over agents, and raise the
+ * standing of all others with it.
  */
 function middlingMass(mass: Float64Array, seeds: Seeds, share: number): number {
   const others = mass.filter((x, i) => x > 0 && !seeds.has(i)).toSorted();
@@ -96,7 +97,7 @@ function middlingMass(mass: Float64Array, seeds: Seeds, share: number): number {
   return 0;
 }
 
-/** A cheap order-free mark of a set: two reporters of the same agents have the same least hash. */
+/** Order-independent minimum hash of a set: reporters of the same agents have the same one. */
 function leastHash(members: Uint32Array, salt: number): number {
   let least = 0xffffffff;
   for (const member of members) {
@@ -106,7 +107,7 @@ function leastHash(members: Uint32Array, salt: number): number {
   return least;
 }
 
-/** Shared part of two sorted sets. */
+/** Shared part of two sorted sets, 0 to 1. */
 function overlap(a: Uint32Array, b: Uint32Array): number {
   let shared = 0;
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
@@ -121,8 +122,8 @@ function overlap(a: Uint32Array, b: Uint32Array): number {
 const BANDS = [0x1b873593, 0xcc9e2d51, 0x27d4eb2f, 0x165667b1];
 
 /**
- * Reporters who speak of nearly the same agents, found by min-hash bands and then compared. A
- * cluster is named by its first member + 1, so that it keeps its name as it grows.
+ * Reporters with nearly the same subjects, found by min-hash bands and then compared. The name of a
+ * cluster is its first member + 1, so that it stays the same as the cluster grows.
  */
 export function reporterClusters(edges: ReportedEdges, options: CredibilityOptions): Uint32Array {
   const rows = byReporter(edges);
@@ -155,8 +156,8 @@ export function reporterClusters(edges: ReportedEdges, options: CredibilityOptio
 }
 
 /**
- * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over that of an ordinary agent; undefined
- * without seeds: then nobody's word can be told from another's and all stay equal.
+ * rho = clip(1.25 x / (1 + x), rhoMin, 1) with x the mass over that of an ordinary agent. Undefined
+ * without seeds: reporters are then indistinguishable and all stay equal.
  */
 export function credibilityOf(
   edges: ReportedEdges,
@@ -168,7 +169,7 @@ export function credibilityOf(
   const ordinary = options.ordinaryPart * middlingMass(mass, seeds, options.middlingShare);
   const rho = mass.map((own, i) => {
     if (own === 0) return options.rhoMin;
-    // Who is vouched for is believed, however little comes back to it.
+    // A seed is believed, however little mass comes back to it.
     if (seeds.has(i) || ordinary === 0) return 1;
     const x = own / ordinary;
     return Math.min(1, Math.max(options.rhoMin, (1.25 * x) / (1 + x)));

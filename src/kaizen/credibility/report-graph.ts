@@ -1,5 +1,5 @@
-// Who reported on whom, as arrays: a million outcomes are a few dozen megabytes and some hundred
-// milliseconds. Agents are numbered from 0.
+// Graph of reports (reporter to subject) as typed arrays: a million outcomes take a few dozen
+// megabytes and some hundred milliseconds. Agents are numbered from 0.
 
 /** Outcomes as numbers. */
 export interface ReportedEdges {
@@ -8,9 +8,9 @@ export interface ReportedEdges {
   subjects: ArrayLike<number>;
   /** 1 failed, 0 succeeded. */
   failures: ArrayLike<number>;
-  /** What each counts as evidence before anybody's standing, 0 to 1; left out: 1. */
+  /** Evidence weight of each before credibility, 0 to 1; all 1 by default. */
   weights?: ArrayLike<number>;
-  /** How many of them count. */
+  /** Number of valid entries. */
   count: number;
 }
 
@@ -29,7 +29,7 @@ export interface ReporterRows {
   order: Uint32Array;
 }
 
-/** Sorts outcomes by reporter, keeping their order. */
+/** Sorts outcomes by reporter; stable. */
 export function byReporter({ agents, reporters, count }: ReportedEdges): ReporterRows {
   const starts = new Uint32Array(agents + 1);
   for (let i = 0; i < count; i++) starts[reporters[i]! + 1]! += 1;
@@ -40,7 +40,7 @@ export function byReporter({ agents, reporters, count }: ReportedEdges): Reporte
   return { starts, order };
 }
 
-/** Whom a reporter has spoken of, ascending. */
+/** Distinct subjects of a reporter, ascending. */
 export function distinctSubjects(
   { subjects }: ReportedEdges,
   { starts, order }: ReporterRows,

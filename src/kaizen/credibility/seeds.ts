@@ -1,10 +1,10 @@
-// Whom the operator vouches for: rules as they are written in a setting, and the agents of a
-// history that they name. Every name stands for one equal share of the mass, however many agents it
-// covers: a tenant does not gain weight by registering keys.
+// Seeds of credibility: rules as written in a setting, and the agents of a history that they name.
+// Every name gets one equal share of the mass, however many agents it covers: a tenant does not
+// gain weight by registering keys.
 import type { Seeds } from "./page-rank.ts";
 import type { ReportedEdges } from "./report-graph.ts";
 
-/** See `parseSeedRules`. */
+/** Result of `parseSeedRules`. */
 export interface SeedRules {
   agents: readonly string[];
   /** Prefixes, as `agent://acme/`. */
@@ -15,7 +15,7 @@ export interface SeedRules {
   hasEarliest: boolean;
 }
 
-/** What the rules choose from. */
+/** Agents and facts from which the rules choose. */
 export interface SeedCandidates {
   /** Ids by number. */
   ids: readonly string[];
@@ -30,9 +30,10 @@ const AGENT = /^agent:\/\/[^/\s,*]+\/[^\s,*]+$/;
 const NAMESPACE = /^agent:\/\/[^/\s,*]+\/\*$/;
 
 /**
- * Comma-separated: `agent://acme/buyer`, `agent://acme/*`, `keys` (whoever has a signing key), or
- * `earliest` (the best known of the first tenth: for a history whose beginning can be trusted).
- * @throws RangeError naming the part that is none of these.
+ * Parses a comma-separated list: `agent://acme/buyer`, `agent://acme/*`, `keys` (every reporter
+ * with a signing key), or `earliest` (the best known of the first tenth: for a history whose
+ * beginning can be trusted).
+ * @throws RangeError when a part is none of these; the message names it.
  */
 export function parseSeedRules(text: string): SeedRules {
   const parts = text.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]));
@@ -66,7 +67,7 @@ function earliest({ agents, reporters, subjects, failures, count }: ReportedEdge
     .slice(0, EARLIEST_COUNT);
 }
 
-/** The seeds of a history; empty when the rules name nobody in it. */
+/** The seeds of a history; empty when the rules match no agent in it. */
 export function seedsOf(rules: SeedRules, candidates: SeedCandidates): Seeds {
   const groups = new Map<string, number[]>();
   const add = (group: string, agent: number) => {

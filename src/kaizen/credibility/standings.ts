@@ -1,5 +1,5 @@
-// Credibility as the table keeps it: what each reporter's word counts, who is a stranger, which
-// records rest on strangers. Computed over the whole history, written as differences.
+// Standings for the agent table: credibility of each reporter, strangers, and records that rest on
+// strangers. Computed over the whole history, written as differences.
 import {
   FLAG_CREDIBILITY,
   FLAG_DISCOUNTED,
@@ -14,26 +14,26 @@ import type { ReportedEdges } from "./report-graph.ts";
 import { seedsOf } from "./seeds.ts";
 import type { SeedCandidates, SeedRules } from "./seeds.ts";
 
-/** Everything a batch looks at. */
+/** Input of a batch. */
 export interface StandingHistory extends SeedCandidates {
   edges: ReportedEdges & { weights: ArrayLike<number> };
   stakes: ArrayLike<number>;
-  /** Standings as written last, by agent id. */
+  /** Standings as last written, by agent id. */
   written: ReadonlyMap<string, AgentStanding>;
   stakesHigh: number;
 }
 
 export interface StandingPolicy {
-  /** Below it a reporter is one of the strangers, who share one cap. */
+  /** A reporter below it is one of the strangers, which share one cap. */
   untrustedBelow: number;
   credibility: CredibilityOptions;
   /** Smallest change of rho worth a record. */
   rhoStep: number;
-  /** Reporters believed at least so much are no cluster: honest ones may know the same agents. */
+  /** Reporters above it form no cluster: honest ones may know the same agents. */
   clusterBelow: number;
-  /** Share of an agent's evidence that strangers gave, from which its record says so. */
+  /** Share of an agent's evidence from strangers above which its record is marked as discounted. */
   discountedShare: number;
-  /** Stakes are learnt from at least so many outcomes, and no more than so many of one reporter. */
+  /** Least number of outcomes from which stakes are learnt, and the most of one reporter. */
   stakesMin: number;
   stakesEach: number;
   /** Smallest relative change of the learnt stakes worth a record. */
@@ -51,7 +51,7 @@ const STANDING_POLICY: StandingPolicy = {
   stakesStep: 0.1,
 };
 
-/** The policy with what the fold goes by. */
+/** The policy with the constants of the fold. */
 export function standingPolicy(config: ScoringConfig): StandingPolicy {
   return {
     ...STANDING_POLICY,
@@ -81,7 +81,7 @@ export interface StandingBatch {
   figures: StandingFigures;
 }
 
-/** Agents most of whose evidence strangers gave; their own reporters' standing is not asked. */
+/** Agents whose evidence comes mostly from strangers, whatever standing those agents have. */
 function discounted(history: StandingHistory, rho: Float64Array, policy: StandingPolicy) {
   const { agents, reporters, subjects, weights, count } = history.edges;
   const all = new Float64Array(agents);
@@ -94,8 +94,8 @@ function discounted(history: StandingHistory, rho: Float64Array, policy: Standin
 }
 
 /**
- * Stakes below which 95 % of believed outcomes lie: the concave weight's upper end (scoring 2.2).
- * 0 when there are too few to say.
+ * Stakes below which 95 % of believed outcomes lie: the concave weight's upper end (scoring 2.2). 0
+ * when there are too few outcomes.
  */
 export function stakesQuantile(
   { edges, stakes }: Pick<StandingHistory, "edges" | "stakes">,
@@ -104,7 +104,7 @@ export function stakesQuantile(
 ): number {
   const taken = new Uint32Array(edges.agents);
   const found: number[] = [];
-  // From the newest on: what one reporter said long ago makes room for what it says now.
+  // From the newest on: older reports of one reporter give way to newer ones.
   for (let i = edges.count - 1; i >= 0; i--) {
     const reporter = edges.reporters[i]!;
     if (rho[reporter]! < policy.untrustedBelow || taken[reporter]! >= policy.stakesEach) continue;
@@ -131,7 +131,7 @@ function isChanged(now: AgentStanding, before: AgentStanding | undefined, policy
   return Math.abs(now.credibility - before.credibility) >= policy.rhoStep;
 }
 
-/** Counts reporters and what they said; `rho` of agents that never reported is of no use. */
+/** Counts reporters and their outcomes; `rho` of agents that never reported is of no use. */
 function reportersOf({ edges }: StandingHistory): Uint32Array {
   const reports = new Uint32Array(edges.agents);
   for (let i = 0; i < edges.count; i++) reports[edges.reporters[i]!]! += 1;
@@ -158,28 +158,28 @@ function standingOf(
   if (seeds.has(agent)) flags |= FLAG_SEED;
   if (history.keyHolders.has(id)) flags |= FLAG_SIGNS;
   if (findings.discounted[agent] === 1) flags |= FLAG_DISCOUNTED;
-  // In thousandths, as the journal keeps it: what is compared is what was written.
+  // In thousandths, as the journal stores it, so that the comparison is with the stored value.
   const credibility = isBelieved ? Math.round(rho[agent]! * 1000) / 1000 : 0;
-  const isVoice = isReporter && rho[agent]! < policy.clusterBelow;
-  return { agent: id, flags, credibility, cluster: isVoice ? clusters[agent]! : 0 };
+  const isClusterable = isReporter && rho[agent]! < policy.clusterBelow;
+  return { agent: id, flags, credibility, cluster: isClusterable ? clusters[agent]! : 0 };
 }
 
 function figuresOf(findings: Findings, standings: Standings, policy: StandingPolicy) {
   const { rho, clusters, seeds, reports } = findings;
-  let [reporters, believed, told, all] = [0, 0, 0, 0];
+  let [reporters, believed, counted, all] = [0, 0, 0, 0];
   reports.forEach((count, agent) => {
     if (count === 0) return;
     reporters++;
     all += count;
     if (rho[agent]! < policy.untrustedBelow) return;
     believed++;
-    told += count;
+    counted += count;
   });
   return {
     reporters,
     seeds: seeds.size,
     believed,
-    believed_share: all === 0 ? 0 : told / all,
+    believed_share: all === 0 ? 0 : counted / all,
     clusters: new Set(clusters.filter((cluster) => cluster > 0)).size,
     discounted: findings.discounted.reduce((sum, x) => sum + x, 0),
     stakes_high: standings.stakesHigh,
@@ -188,8 +188,8 @@ function figuresOf(findings: Findings, standings: Standings, policy: StandingPol
 }
 
 /**
- * What a batch has to write. Undefined when the rules name nobody in the history: then nobody's
- * word can be told from another's, and what was written last stays.
+ * Changes that a batch has to write. Undefined when the rules match no agent in the history:
+ * reporters are then indistinguishable, and the standings last written stay.
  */
 export function standingBatch(
   history: StandingHistory,

@@ -1,5 +1,5 @@
-// Credibility while gate G9's scripts are played: batches over the real history with the attack at
-// its end, by the code and the seeds of the service. Who attacks may try to earn belief, too.
+// Credibility during gate G9's scripts: batches over the real history with the attack at its end,
+// by the code and the seeds of the service. Attackers may try to earn belief, too.
 import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding, FoldOutcome, Standings } from "../../engine/reading.ts";
@@ -16,7 +16,7 @@ export class AttackStandings {
   readonly #written: Map<string, AgentStanding>;
   #stakesHigh: number;
 
-  /** @param history what has happened before the attack; is only read. */
+  /** @param history the outcomes before the attack; read only. */
   constructor(history: StandingHistory, rules: SeedRules, config: ScoringConfig) {
     this.#history = history;
     this.#rules = rules;
@@ -30,7 +30,7 @@ export class AttackStandings {
     this.#attack.push({ ...outcome });
   }
 
-  /** What a batch would write now; undefined when the seeds name nobody in the history. */
+  /** Standings a batch would write now; undefined when the seeds match no agent in the history. */
   batch(): Standings | undefined {
     const found = standingBatch(this.#longer(), this.#rules, standingPolicy(this.#config));
     if (found === undefined) return undefined;
@@ -40,7 +40,7 @@ export class AttackStandings {
     return standings;
   }
 
-  /** Invented agents whose word counts more than a stranger's after the last batch. */
+  /** Invented agents with more credibility than a stranger after the last batch. */
   get believed(): number {
     let count = 0;
     for (const { agent, flags } of this.#written.values()) {
@@ -49,7 +49,7 @@ export class AttackStandings {
     return count;
   }
 
-  /** The history with the attack behind it. */
+  /** The history followed by the attack. */
   #longer(): StandingHistory {
     const { ids: known, edges, stakes } = this.#history;
     const attack = this.#attack;

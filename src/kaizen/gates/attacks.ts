@@ -1,6 +1,7 @@
-// Attack replays (gate G9): invented agents who praise a fraud, one who starts over under a new
-// name, one who behaves until it pays, many who slander an honest agent. Played through the real
-// engine on a private copy of the table, then judged under any weights: weights do not move state.
+// Attack replays (gate G9): invented agents that praise a fraud, an agent that starts over under a
+// new name, one that behaves until it pays, many that slander an honest agent. Played through the
+// real engine on a private copy of the table, then judged under any weights: weights do not change
+// state.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import type { FoldOutcome } from "../../engine/reading.ts";
 import { show } from "./gate.ts";
@@ -19,35 +20,35 @@ const DAY_MS = 86_400_000;
 const COUNTERPARTY_GRADE = 3;
 const BUREAU_SIGNATURE = 1;
 const FAKE_STAKES = 10;
-/** How the identifiers of invented agents begin. */
+/** Prefix of the identifiers of invented agents. */
 export const INVENTED = "agent://attack/";
 
-/** What a script needs of the engine. The caller owns the memory, which is spoilt afterwards. */
+/** Engine access of a script. The caller owns the memory, which is spoilt afterwards. */
 export interface AttackStage {
   fold(outcome: FoldOutcome): void;
   /**
-   * Credibility computed again over everything folded so far, attack and all, as the service does
-   * every hour. Nothing without seeds: nobody's word can then be told from another's.
+   * Recomputes credibility over everything folded so far, attack and all, as the service does every
+   * hour. Does nothing without seeds: reporters are then indistinguishable.
    */
   refresh(): void;
   /** Appends the leg that scores `subject` at `nowMs` to `rows`. */
   read(rows: ScorecardRows, subject: string, nowMs: number): void;
 }
 
-/** What credibility said while the scripts were played; weights play no part in it. */
+/** Credibility during the scripts; weights play no part in it. */
 export interface AttackCredibility {
   isInForce: boolean;
-  /** Invented agents whose word came to count more than a stranger's. */
+  /** Invented agents that came to have more credibility than a stranger. */
   believed: number;
 }
 
-/** Who stands on the stage. */
-export interface AttackCast {
+/** Agents that the scripts use. */
+export interface AttackAgents {
   /** Agents with a bad record. */
   frauds: readonly string[];
   /** Agents with a good record. */
   honest: readonly string[];
-  /** After the last outcome. */
+  /** Time after the last outcome, epoch ms. */
   nowMs: number;
 }
 
@@ -114,8 +115,8 @@ function readAll(stage: AttackStage, subjects: readonly string[], nowMs: number)
 }
 
 /** Plays all scripts; the table is spoilt afterwards. */
-export function playAttacks(stage: AttackStage, cast: AttackCast): AttackRows {
-  const { frauds, honest, nowMs } = cast;
+export function playAttacks(stage: AttackStage, attackAgents: AttackAgents): AttackRows {
+  const { frauds, honest, nowMs } = attackAgents;
   const thenMs = nowMs + 2 * DAY_MS;
   const half = Math.floor(frauds.length / 2);
   const [few, many] = [frauds.slice(0, half), frauds.slice(half)];
@@ -135,7 +136,7 @@ export function playAttacks(stage: AttackStage, cast: AttackCast): AttackRows {
   crowd(stage, "wash", reborn, 5, 1, 1, nowMs);
   crowd(stage, "slander", slandered, 20, 5, 0, nowMs);
   stage.refresh();
-  // The praise counts as it was folded; a second wave meets the standings that the first earned.
+  // The praise counts as it was folded; a second wave meets the standings earned by the first.
   crowd(stage, "few", few, 20, 5, 1, nowMs + DAY_MS);
   crowd(stage, "slander", slandered, 20, 5, 0, nowMs + DAY_MS);
   return {
@@ -195,8 +196,9 @@ function refusedBySlander(rows: AttackRows, model: ScoringModel, config: Scoring
 }
 
 /**
- * G9: what invented agents can buy under the challenger. Above the limit it may still pass when the
- * champion sells for no less: without verified seeds no weights can tell voices apart.
+ * G9: effect of invented agents under the challenger. Above the limit it may still pass when the
+ * effect under the champion is no smaller: without verified seeds no weights can distinguish
+ * reporters.
  */
 export function attackGate(
   rows: AttackRows,

@@ -1,18 +1,18 @@
-// What a promotion gate is: its thresholds, all public, and its answer with every number it rests
-// on. The gates themselves are in gates-*.ts; ARCHITECTURE.md says where and why they differ from
-// a plain cut.
+// Promotion gate: its public thresholds, and its answer with every number behind it. The gates
+// themselves are in loss.ts, safety.ts, attacks.ts and random-states.ts; ARCHITECTURE.md says where
+// and why they differ from a plain cut.
 
 /** Thresholds of the gates; every one is public and part of the record of a run. */
 export const GATE_POLICY = {
   rows_min: 1000,
   /** Of failures and of successes. */
   failures_min: 100,
-  /** With fewer than that a pilot deployment may still test. */
+  /** Lower bound for a pilot deployment. */
   failures_min_pilot: 40,
   effective_reporters_min: 30,
   effective_subjects_min: 50,
   z_min: 1.645,
-  /** From this many failures on, chance alone gets less room. */
+  /** From this many failures on, chance alone gets a smaller margin. */
   strict_failures: 1000,
   z_min_strict: 2.576,
   relative_gain_min: 0.005,
@@ -22,20 +22,23 @@ export const GATE_POLICY = {
   slope_min: 0.8,
   slope_max: 1.25,
   intercept_max: 0.2,
-  /** Points that one report may move a score, half the scale; or what the champion allows. */
+  /**
+   * Points by which one report may move a score, half the scale; or the champion's own step if
+   * larger.
+   */
   report_step_max: 275,
   false_positive_max: 0.001,
   mcnemar_p_min: 0.05,
   drift_warn: 0.1,
   drift_max: 0.25,
-  /** What a re-fit must show when the population has moved by more than `drift_max`. */
+  /** z that a re-fit needs when the population has moved by more than `drift_max`. */
   z_min_drift: 1.96,
   median_shift_max: 15,
   tier_migration_max: 0.1,
   rank_correlation_min: 0.95,
   coefficient_step: 0.25,
   coefficient_floor: 0.1,
-  /** What a structural change must show (one-sided 2 %) without a person's sign-off. */
+  /** z that a structural change needs (one-sided 2 %) without a person's sign-off. */
   z_min_structural: 2.054,
   lift_20x5_max: 30,
   lift_200x20_max: 35,

@@ -8,7 +8,7 @@ import { aucDifference, effectiveClusters, twoWayVariance } from "../model/stati
 
 const countOf = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
 
-/** G1: enough rows, failures and independent voices to decide anything. */
+/** G1: enough rows, failures and independent reporters for a decision. */
 export function sampleGate(
   holdout: Pick<Holdout, "failures" | "weights" | "reporters" | "subjects">,
   policy: GatePolicy,
@@ -74,8 +74,8 @@ export function rankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
   );
   const lower = difference - 1.645 * standardError;
   const upper = difference + 1.645 * standardError;
-  // At the least failures the interval alone is wider than the margin: a ranking that is better
-  // by the point estimate is not called inferior for want of rows.
+  // At the least failures the interval alone is wider than the margin: a ranking that is better by
+  // the point estimate is not called inferior for want of rows.
   const passed = lower > -policy.auc_loss_max || difference >= 0;
   const numbers = { auc_difference: difference, standard_error: standardError, lower, upper };
   const sentence =

@@ -1,4 +1,4 @@
-// Gate G6 by experiment: ten thousand agents with random histories in the real engine. Under the
+// Experiment of gate G6: ten thousand agents with random histories in the real engine. Under the
 // challenger's weights one more failure must never help, more stakes must never relax a decision,
 // and no single report may move a score further than the policy (or the champion) allows.
 import { FEATURES } from "../../contract/vocabulary.ts";
@@ -11,7 +11,7 @@ import { seededRandom } from "../model/random.ts";
 import type { Random } from "../model/random.ts";
 import { COLUMN_SIGNS, coefficientsOf } from "../model/scorecard.ts";
 
-/** What the experiment needs of a private engine: weights do not move its state. */
+/** Private engine of the experiment: weights do not change its state. */
 export interface StateStage {
   install(config: ScoringConfig): void;
   fold(outcome: FoldOutcome): void;
@@ -19,7 +19,7 @@ export interface StateStage {
   read(subject: string, stakes: number, nowMs: number): Readonly<Reading>;
 }
 
-/** What ten thousand states say about the challenger, with the champion beside it. */
+/** Findings over all states for the challenger, with the champion beside it. */
 export interface StateFindings {
   states: number;
   /** States whose score rises, or whose failure probability falls, with one more failure. */
@@ -69,7 +69,9 @@ function histories(random: Random): FoldOutcome[] {
   return outcomes.toSorted((a, b) => a.settledAtMs - b.settledAtMs);
 }
 
-/** Score and failure probability of every state, and what the ladder of stakes breaks. */
+/**
+ * Reads score and failure probability of every state, and counts the stakes that relax a decision.
+ */
 function readAll(stage: StateStage, config: ScoringConfig) {
   stage.install(config);
   const scores = new Float64Array(STATES);
@@ -95,7 +97,7 @@ function largestGap(a: Float64Array, b: Float64Array): number {
   return a.reduce((most, score, i) => Math.max(most, Math.abs(score - b[i]!)), 0);
 }
 
-/** Plays the states on a stage of their own, which is spoilt afterwards. */
+/** Plays the states on the given stage, which is spoilt afterwards. */
 export function probeStates(
   stage: StateStage,
   champion: ScoringConfig,
@@ -112,7 +114,7 @@ export function probeStates(
     signatureIndex: SIGNED,
     settledAtMs: NOW_MS,
   });
-  // The first outcome of the hour closes the hour before: the base rate stands still from here on.
+  // The first outcome of the hour closes the hour before: the base rate is fixed from here on.
   stage.fold(failure("agent://state/clock", "agent://voice/clock"));
   const before = readAll(stage, challenger);
   const championBefore = readAll(stage, champion);
@@ -141,7 +143,7 @@ export function probeStates(
   };
 }
 
-/** G6: signs, and what the states say. Without `found` the signs alone are judged. */
+/** G6: signs, and the findings over random states. Without `found` the signs alone are judged. */
 export function monotoneGate(
   holdout: Pick<Holdout, "challenger">,
   policy: GatePolicy,

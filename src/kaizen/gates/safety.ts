@@ -1,5 +1,5 @@
-// Gates on what a promotion does to people: G4 calibration, G5 false positives, G6 monotone signs,
-// G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
+// Gates on the effect of a promotion on agents: G4 calibration, G5 false positives, G6 monotone
+// signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import { denialsOf } from "../model/holdout.ts";
@@ -15,7 +15,7 @@ import {
   twoWayVariance,
 } from "../model/statistics.ts";
 
-/** How far `value` +- 1.96 `error` stays outside [low, high] at its nearest; 0 when it reaches. */
+/** Distance of `value` +- 1.96 `error` from [low, high] at its nearest; 0 when they overlap. */
 function surelyOutside(value: number, error: number, low: number, high: number): number {
   return Math.max(0, low - (value + 1.96 * error), value - 1.96 * error - high);
 }
@@ -33,7 +33,7 @@ function calibrationOf(forecast: Forecast, holdout: Holdout) {
 }
 
 /**
- * G4: probabilities mean what they say. Significantly off, or off where the champion is not: an
+ * G4: calibrated probabilities. Fails when significantly off, or off where the champion is not: an
  * absolute cut on an intercept estimated from 40 failures (standard error .2) would fail a perfect
  * forecast every third time.
  */
@@ -112,7 +112,7 @@ export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateRes
 }
 
 /**
- * G7: the population has moved between training and holdout. That is what a re-fit is for, so it
+ * G7: the population has moved between training and holdout. A re-fit exists for that case, so it
  * is no veto: it warns, and the gain must be surer (`z_min_drift`).
  */
 export function driftGate(
@@ -122,7 +122,7 @@ export function driftGate(
   policy: GatePolicy,
 ): GateResult {
   const population = stabilityIndex(trainScores, holdout.champion.scores);
-  // What two samples of one population differ by, 99.9 %: chi-square with 9 degrees (Yurdakul).
+  // Difference between two samples of one population, 99.9 %: chi-square, 9 degrees (Yurdakul).
   const noise = 27.877 * (1 / trainScores.length + 1 / holdout.champion.scores.length);
   const isDrift = population > Math.max(policy.drift_max, noise);
   const isWarning = population > Math.max(policy.drift_warn, noise);
@@ -150,7 +150,7 @@ function largestStep(holdout: Holdout, policy: GatePolicy): number {
 }
 
 /**
- * G8: no agent wakes up a different one. A structural change needs surer evidence
+ * G8: scores of agents stay close to their old ones. A structural change needs surer evidence
  * (`z_min_structural`) or a person's sign-off.
  */
 export function stabilityGate(

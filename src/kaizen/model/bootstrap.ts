@@ -43,7 +43,7 @@ function orderedBy(logits: Float64Array, holdout: Holdout): Ordered {
   };
 }
 
-/** What every agent has drawn, as subject and as reporter. */
+/** Draws of every agent, as subject and as reporter. */
 interface Draw {
   bySubject: Uint8Array;
   byReporter: Uint8Array;
@@ -71,7 +71,7 @@ function interval(differences: number[], isBetter: (x: number) => boolean): Boot
   return { low: at(0.05), high: at(0.95), p: (1 + not) / (differences.length + 1) };
 }
 
-/** Room for every agent number that occurs. */
+/** Length of an array indexed by every agent number that occurs. */
 function sizeOf(ids: Uint32Array): number {
   return ids.reduce((most, id) => Math.max(most, id), 0) + 1;
 }

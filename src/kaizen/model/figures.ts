@@ -1,5 +1,5 @@
-// The numbers behind a report's plots, small enough to keep with every run: reliability by bins of
-// equal mass, score distributions by outcome, both for champion and challenger.
+// Figures behind a report's plots, small enough to store with every run: reliability by bins of
+// equal mass and score distributions by outcome, for champion and challenger.
 import type { Forecast, Holdout } from "./holdout.ts";
 import { auc, calibrationError, logLoss } from "./metrics.ts";
 import { COLUMNS } from "./scorecard.ts";

@@ -1,12 +1,13 @@
-// What a promotion test looks at: rows of one holdout under two models, with who reported on whom.
+// Rows of evidence and the holdout of a promotion test: outcomes under two models, with the
+// reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { logLossOf } from "./metrics.ts";
 import { coefficientsOf, isThinRow, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
-/** Where rows belong besides their agents. */
+/** Context of rows besides their agents. */
 export interface RowContext {
-  /** Stakes as a decision could know them; 0 where it could not. */
+  /** Stakes as known to a decision; 0 where unknown. */
   stakes: Float64Array;
   /** 1 where the stakes were known before the outcome. */
   stakesKnown: Uint8Array;
@@ -16,7 +17,7 @@ export interface RowContext {
 }
 
 /** A stretch of settled outcomes, in order of time. Clusters are any numbering of the agents. */
-export interface Evidence {
+export interface FitRows {
   rows: ScorecardRows;
   failures: Uint8Array;
   subjects: Uint32Array;
@@ -53,7 +54,7 @@ export interface Holdout {
 }
 
 /** First row at or after a time. */
-export function rowAt(evidence: Evidence, timeMs: number): number {
+export function rowAt(evidence: FitRows, timeMs: number): number {
   let low = 0;
   let high = evidence.rows.count;
   while (low < high) {
@@ -66,7 +67,7 @@ export function rowAt(evidence: Evidence, timeMs: number): number {
 
 /** Scores rows [from, to) under a model. */
 export function forecast(
-  evidence: Evidence,
+  evidence: FitRows,
   from: number,
   to: number,
   model: ScoringModel,
@@ -105,7 +106,7 @@ export function denialsOf(made: Forecast, config: ScoringConfig): boolean[] {
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
 }
 
-/** min(1, max(floor, share * n) / rows of the reporter): no one reporter outweighs the rest. */
+/** min(1, max(floor, share * n) / rows of the reporter): no single reporter outweighs the rest. */
 export function cappedWeights(reporters: Uint32Array, floor: number, share: number): Float64Array {
   const counts = new Map<number, number>();
   for (const reporter of reporters) counts.set(reporter, (counts.get(reporter) ?? 0) + 1);

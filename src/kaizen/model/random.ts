@@ -1,5 +1,5 @@
-// Chance that a seed fixes: resampling must give the same answer on every machine and every day.
-// sfc32 (Doty-Humphrey), passes PractRand; not for secrets.
+// Seeded random numbers: resampling must give the same answer on every machine and every day. sfc32
+// (Doty-Humphrey), passes PractRand; not for secrets.
 
 export interface Random {
   /** In [0, 1). */

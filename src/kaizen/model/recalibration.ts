@@ -1,4 +1,4 @@
-// Is a forecast calibrated? Slope, calibration in the large and the calibration error that chance
+// Calibration of a forecast: slope, calibration in the large and the calibration error that chance
 // alone leaves, each with a standard error clustered by subject and reporter.
 import { fitLogistic } from "./fit.ts";
 import { twoWayVariance } from "./statistics.ts";
@@ -52,7 +52,10 @@ function calibrationInTheLarge(
   return { intercept, error };
 }
 
-/** Null when the holdout holds one class only or the forecast is constant. */
+/**
+ * Estimates the recalibration; null when the holdout holds one class only or the forecast is
+ * constant.
+ */
 export function recalibration(
   logits: ArrayLike<number>,
   failures: Uint8Array,
@@ -81,7 +84,7 @@ export function recalibration(
 const QUANTILE_95 = 1.39;
 
 /**
- * The calibration error (ten bins of equal mass) that a perfectly calibrated forecast stays below
+ * The calibration error (ten bins of equal mass) below which a perfectly calibrated forecast stays
  * 95 % of the time on these rows; residuals clustered as they are.
  */
 export function calibrationNoise(

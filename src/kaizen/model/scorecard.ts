@@ -1,5 +1,5 @@
-// One scorecard as columns of a design: intercept, base rate, subject mean, viewer severity, then
-// the engine's features. Turns leg results into rows and a fit back into a ScoringModel.
+// Scorecard as columns of a design: intercept, base rate, subject mean, viewer severity, then the
+// engine's features. Turns leg results into rows and a fit back into a ScoringModel.
 import {
   FEATURE_COUNT,
   LEG_FEATURES,
@@ -74,7 +74,7 @@ export function coefficientsOf(model: ScoringModel): Float64Array {
   return Float64Array.from([model.intercept, model.base, model.mean, model.viewer, ...features]);
 }
 
-/** The model with fitted coefficients; all else as in `model`. */
+/** The model with fitted coefficients; everything else as in `model`. */
 export function withCoefficients(model: ScoringModel, beta: Float64Array): ScoringModel {
   const weights: Record<string, number> = {};
   FEATURES.forEach((name, j) => {
@@ -109,7 +109,7 @@ export function rowLogit(rows: ScorecardRows, row: number, beta: Float64Array): 
   return eta;
 }
 
-/** Columns that hold anything but zeros in rows [from, to), of those that may be used. */
+/** Columns with any value but zero in rows [from, to), of those that may be used. */
 function liveColumns(
   rows: ScorecardRows,
   [from, to]: readonly [number, number],
@@ -123,8 +123,8 @@ function liveColumns(
 }
 
 /**
- * Fits the columns named in `usable` on rows [from, to), pulled towards `champion`; a column of
- * zeros keeps the champion's weight. Null when the fit breaks; then the champion stays.
+ * Fits the columns named in `usable` on rows [from, to), with a penalty towards `champion`; a
+ * column of zeros keeps the champion's weight. Null when the fit fails; the champion then stays.
  */
 export function fitScorecard(
   rows: ScorecardRows,

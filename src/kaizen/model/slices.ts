@@ -1,7 +1,7 @@
-// The parts of a holdout that gate G10 looks at one by one: everything, newcomers, high stakes and
-// each namespace that is large enough. Slices overlap; a row is in every slice that it belongs to.
+// Slices of a holdout for gate G10: everything, newcomers, high stakes and each namespace that is
+// large enough. Slices overlap; a row is in every slice to which it belongs.
 import { FEATURES } from "../../contract/vocabulary.ts";
-import type { Evidence, RowContext } from "./holdout.ts";
+import type { FitRows, RowContext } from "./holdout.ts";
 import { COLUMNS } from "./scorecard.ts";
 
 export interface Slice {
@@ -14,12 +14,12 @@ export interface Slice {
 const NEW_EVIDENCE = 3;
 /** Share of the rows with the highest stakes. */
 const HIGH_STAKES_SHARE = 0.1;
-/** The largest namespaces, so that a deployment of thousands is not tested thousands of times. */
+/** Number of largest namespaces: a deployment of thousands is not tested thousands of times. */
 const NAMESPACES_MAX = 20;
 const EVIDENCE_COLUMN = 4 + FEATURES.indexOf("evidence");
 const NAMESPACE = /^agent:\/\/([^/]*)\//;
 
-/** `agent://<namespace>/...` -> namespace; empty for what is no agent identifier. */
+/** `agent://<namespace>/...` -> namespace; empty for any other text. */
 export function namespaceOf(agent: string): string {
   return NAMESPACE.exec(agent)?.[1] ?? "";
 }
@@ -55,8 +55,8 @@ function namespaceSlices(context: RowContext, from: number, to: number): Slice[]
     }));
 }
 
-/** The slices of rows [from, to). Without a context only those that the features tell. */
-export function slicesOf(evidence: Evidence, from: number, to: number): Slice[] {
+/** The slices of rows [from, to). Without a context only those that follow from the features. */
+export function slicesOf(evidence: FitRows, from: number, to: number): Slice[] {
   const { rows, context } = evidence;
   const newBelow = Math.log1p(NEW_EVIDENCE);
   const isNew = (row: number) => rows.values[(from + row) * COLUMNS + EVIDENCE_COLUMN]! < newBelow;

@@ -1,5 +1,5 @@
-// The tests behind the promotion gates: clustered variances, exact binomial bounds, drift and rank
-// measures (kaizen 6.3). Plain functions of arrays; nothing here knows what a gate is.
+// Statistics of the promotion gates: clustered variances, exact binomial bounds, drift and rank
+// measures (kaizen 6.3). Plain functions of arrays, without knowledge of gates.
 import assert from "node:assert/strict";
 
 /** Variance of a weighted mean whose rows share subjects and reporters. */

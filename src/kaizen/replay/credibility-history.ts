@@ -1,5 +1,5 @@
-// The journal as a graph of reports, for a batch of credibility: who said what of whom, who signs,
-// and which standings were written last. What compromised keys signed is left out, as in the fold.
+// Journal as a graph of reports for a batch of credibility: reports, signing keys and the standings
+// last written. Outcomes signed with compromised keys are left out, as in the fold.
 import type { KeyEvent } from "../../contract/key-events.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding } from "../../engine/reading.ts";
@@ -15,7 +15,7 @@ const CHUNK = 65_536;
 const ROWS_MIN = 4096;
 const UNSIGNED = 0;
 
-/** Numbers in one buffer that doubles. */
+/** Growing typed array; its buffer doubles. */
 class Column<A extends Uint8Array | Uint32Array | Float32Array> {
   values: A;
   readonly #make: (length: number) => A;
@@ -35,7 +35,7 @@ class Column<A extends Uint8Array | Uint32Array | Float32Array> {
   }
 }
 
-/** Signing keys in force, and what revocations exclude. */
+/** Signing keys in force, and the exclusions by revocations. */
 class Keys {
   readonly exclusions = new Exclusions();
   readonly #holders = new Map<string, { agent: string; tenant: string }>();
@@ -117,7 +117,7 @@ class HistoryReader {
     const reporters = this.#reporters.values;
     const weights = this.#weights.values;
     for (let i = 0; i < this.#count; i++) {
-      // Anybody can write a name: whoever has a key gives trust by signing alone.
+      // A name can be claimed by anyone: a reporter with a key gives trust only by signing.
       if (this.#signatures.values[i] === UNSIGNED && signs[reporters[i]!] === 1) weights[i] = 0;
     }
     const edges = {
@@ -144,7 +144,7 @@ export function readStandingHistory(
   const found = new HistoryReader(config);
   const reader = openJournalReader(nodeFiles, directory);
   try {
-    // A revocation may stand anywhere behind what it excludes.
+    // A revocation may follow the outcomes it excludes at any distance.
     reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) => found.takeKey(bytes, at));
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => found.take(bytes, offset));

@@ -1,5 +1,5 @@
-// The journal as columns: every outcome that counts, in order of position, with what batches of
-// credibility said in between. What compromised keys signed is left out, as in the fold.
+// Journal as columns: every outcome that counts, in order of position, with the batches of
+// credibility in between. Outcomes signed with compromised keys are left out, as in the fold.
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import type { Standings } from "../../engine/reading.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
@@ -28,11 +28,11 @@ export interface History {
   signatures: number[];
   settledMs: number[];
   recordedMs: number[];
-  /** What batches of credibility said, and before which outcome. */
+  /** Batches of credibility, and the outcome before which each was recorded. */
   standings: { before: number; standings: Standings }[];
 }
 
-/** Whose keys turned out to be compromised: what they signed teaches nothing (as in the fold). */
+/** Compromised keys: outcomes they signed are not evidence (as in the fold). */
 function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
   const exclusions = new Exclusions();
   const reader = openJournalReader(nodeFiles, directory);
@@ -48,7 +48,7 @@ function exclusionsOf(directory: string, uptoLsn: number): Exclusions {
   return exclusions;
 }
 
-/** When the oldest outcome was recorded, epoch ms; undefined when there is none. */
+/** Recording time of the oldest outcome, epoch ms; undefined when there is none. */
 export function firstRecordedMs(directory: string, uptoLsn: number): number | undefined {
   let found: number | undefined;
   const reader = openJournalReader(nodeFiles, directory);
@@ -81,7 +81,10 @@ function emptyHistory(): History {
   };
 }
 
-/** Reads the outcomes that count, up to a durable position. `onShare` hears of progress, 0 to 1. */
+/**
+ * Reads the outcomes that count, up to a durable position. Calls `onShare` with the progress, 0 to
+ * 1.
+ */
 export function readHistory(
   directory: string,
   uptoLsn: number,
@@ -117,7 +120,7 @@ export function readHistory(
         history.grades.push(folded.gradeIndex);
         history.signatures.push(folded.signatureIndex);
         history.settledMs.push(folded.settledAtMs);
-        // An import is recorded long after it was known: it counts from when it settled.
+        // An import is recorded long after it was known: it counts from its settling time.
         const isImport = folded.signatureIndex === BUREAU;
         const recordedMs = isImport ? folded.settledAtMs : outcomeRecordedAtMs(bytes, offset);
         history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));

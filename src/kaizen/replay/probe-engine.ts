@@ -1,4 +1,4 @@
-// A private engine for gate G6: the challenger's weights over states that nobody has met yet.
+// Private engine for gate G6: the challenger's weights over random states.
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { openEngineReader } from "../../engine/reader.ts";

@@ -1,7 +1,7 @@
-// The journal as evidence: every signed outcome with the features that were served when it was
-// decided. A private engine memory folds the journal in the order in which it was recorded, and an
-// outcome is scored once everything recorded before it settled has been folded and nothing else: a
-// decision never sees its own outcome, nor one that had not come in yet.
+// Replay of the journal as evidence: every signed outcome with the features that its decision used.
+// A private engine memory folds the journal in the order of recording, and an outcome is scored
+// once everything recorded before it settled has been folded and nothing else: a decision never
+// sees its own outcome, nor one that had not come in yet.
 import { openEngineReader } from "../../engine/reader.ts";
 import type { TableReader } from "../../engine/reader.ts";
 import { openEngineWriter } from "../../engine/writer.ts";
@@ -10,8 +10,8 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
-import type { AttackCast } from "../gates/attacks.ts";
-import type { Evidence } from "../model/holdout.ts";
+import type { AttackAgents } from "../gates/attacks.ts";
+import type { FitRows } from "../model/holdout.ts";
 import { appendRow, createRows } from "../model/scorecard.ts";
 import { namespaceOf } from "../model/slices.ts";
 import type { RowContext } from "../model/holdout.ts";
@@ -24,21 +24,21 @@ const RECORD_MIN = 5;
 const CHUNK = 65_536;
 
 export interface Replayed {
-  evidence: { check: Evidence; handshake: Evidence };
+  evidence: { check: FitRows; handshake: FitRows };
   /** 95th percentile of the time from settling to recording. */
   lagMs: number;
   writer: TableWriter;
   reader: TableReader;
-  cast: AttackCast;
+  attackAgents: AttackAgents;
 }
 
-/** Where scored rows go: both legs of every outcome that may train. */
+/** Table of scored rows: both legs of every outcome that may train. */
 class EvidenceTable {
-  readonly check: Evidence;
-  readonly handshake: Evidence;
+  readonly check: FitRows;
+  readonly handshake: FitRows;
   readonly #context: RowContext;
   readonly #namespaces: string[] = [];
-  /** Number of each agent's namespace, as it turns up. */
+  /** Number of each agent's namespace, in order of first occurrence. */
   readonly #namespaceOf = new Map<string, number>();
   #count = 0;
 
@@ -66,7 +66,7 @@ class EvidenceTable {
     const subject = history.agents[history.subjects[i]!]!;
     const viewer = history.agents[history.reporters[i]!]!;
     const timeMs = history.settledMs[i]!;
-    // Stakes told with the outcome alone would give it away: no decision could have seen them.
+    // Stakes that came with the outcome alone would give it away: no decision could have seen them.
     const isKnown = history.stakesKnown[i] === 1;
     const stakes = isKnown ? history.stakes[i]! : 0;
     reader.handshake(viewer, subject, stakes, timeMs);
@@ -110,8 +110,8 @@ function fold(writer: TableWriter, history: History, i: number): void {
   });
 }
 
-/** Best and worst records, for the attack scripts. */
-function castOf(history: History, nowMs: number): AttackCast {
+/** Agents with the best and the worst records, for the attack scripts. */
+function attackAgentsOf(history: History, nowMs: number): AttackAgents {
   const bad = new Uint32Array(history.agents.length);
   const all = new Uint32Array(history.agents.length);
   history.subjects.forEach((subject, i) => {
@@ -131,7 +131,7 @@ function lagOf(history: History): number {
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
-/** Replays the journal up to a durable position. `onShare` hears of progress, 0 to 1. */
+/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
 export function replayJournal(
   directory: string,
   uptoLsn: number,
@@ -163,6 +163,6 @@ export function replayJournal(
     lagMs: lagOf(history),
     writer,
     reader,
-    cast: castOf(history, clockMs),
+    attackAgents: attackAgentsOf(history, clockMs),
   };
 }

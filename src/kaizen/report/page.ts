@@ -1,6 +1,6 @@
-// A run as one HTML page that needs nothing else: what was decided and why, every gate with its
-// numbers and intervals, the plots, the weights before and after, how promoted weights have done
-// since. For a person who has not read the code.
+// HTML page of one run, self-contained: the decision and its reason, every gate with its numbers
+// and intervals, the plots, the weights before and after, and the promoted weights since. Written
+// for a person who has not read the code.
 import type { ScoringModel } from "../../engine/config.ts";
 import type { Figures } from "../model/figures.ts";
 import type { GateResult } from "../gates/gate.ts";
@@ -11,7 +11,7 @@ import { REPORT_STYLE } from "./style.ts";
 import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
 import type { SideRecord } from "../run.ts";
 
-/** Text for HTML: the record holds words that came from outside. */
+/** Escapes text for HTML: the record holds text from outside. */
 function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")
@@ -57,7 +57,7 @@ function gateTable(gates: readonly GateResult[]): string {
   );
 }
 
-/** The three measures that a person asks for first. */
+/** Table of the three main measures. */
 function measureTable({ champion, challenger }: Figures): string {
   const rows = [
     ["log-loss (lower is better)", champion.log_loss, challenger.log_loss],
@@ -190,7 +190,7 @@ function watchSection(watch: WatchRecord): string {
   );
 }
 
-/** The page. Self-contained: no script, nothing loaded. */
+/** Renders the page, without scripts or loaded resources. */
 export function reportPage(run: RunRecord): string {
   const back = run.rolled_back;
   const headline = back === undefined ? HEADLINES[run.state] : "Promoted, then taken back";

@@ -1,14 +1,14 @@
-// SVG of a report: intervals of the gates, and what each ingredient moves. Text only, no script;
-// old and new differ by shape and dash as well as by colour.
+// SVG bars and intervals of a report: intervals of the gates, and the effect of each ingredient.
+// Text only, no script; old and new differ by shape and dash as well as by colour.
 import type { GateResult } from "../gates/gate.ts";
 
-/** One estimate with its interval, and where it has to lie. */
+/** One estimate with its interval and its limit. */
 export interface IntervalMark {
   label: string;
   low: number;
   value: number;
   high: number;
-  /** The border that counts: beyond it is bad. */
+  /** The limit: beyond it is bad. */
   border: number;
 }
 
@@ -72,7 +72,7 @@ export function intervalsOf({ id, numbers }: GateResult): IntervalMark[] {
   return found.filter((mark) => [mark.low, mark.value, mark.high].every(Number.isFinite));
 }
 
-/** What one ingredient moves, under the live and the tested weights. */
+/** Effect of one ingredient under the live and the tested weights. */
 export interface BarPair {
   name: string;
   live: number;

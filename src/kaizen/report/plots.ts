@@ -1,5 +1,5 @@
-// SVG of a report: reliability diagram and score distributions. Text only, no script; colours come
-// from the page's variables, so that light and dark are both legible.
+// SVG plots of a report: reliability diagram and score distributions. Text only, no script; colours
+// come from the page's variables, so that light and dark are both legible.
 import type { Figures, ModelFigures } from "../model/figures.ts";
 
 const WIDTH = 460;
@@ -50,7 +50,7 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
   return `<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
 }
 
-/** Forecast against what happened, ten bins of equal mass, both models. */
+/** Forecast against observed failures, ten bins of equal mass, both models. */
 export function reliabilityPlot({ champion, challenger }: Figures): string {
   const ticks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1].map((p) => {
     const x = LEFT + rootScale(p) * plotWidth;
@@ -83,7 +83,7 @@ function steps(shares: readonly number[], most: number, name: string): string {
   return `<polyline points="${points.join(" ")}" class="line ${name}"/>`;
 }
 
-/** Where the scores of one kind of outcome lie, both models. */
+/** Distribution of the scores of one kind of outcome, both models. */
 export function scorePlot(figures: Figures, kind: "successes" | "failures"): string {
   const { champion, challenger, score_from: from, score_step: step } = figures;
   const most = Math.max(0.01, ...champion[kind], ...challenger[kind]) * 1.05;

@@ -1,5 +1,5 @@
-// The words of a report: what each gate asks and what each ingredient of a score is, for a person
-// who has not read the code.
+// Texts of a report: the question of each gate and the meaning of each ingredient of a score, for a
+// person who has not read the code.
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { ScoringModel } from "../../engine/config.ts";
 import type { RunRecord } from "../kaizen.ts";
@@ -24,7 +24,7 @@ export const SIDE_WORDS = {
   },
 } as const;
 
-/** What each gate asks. */
+/** The question that each gate answers. */
 export const QUESTIONS: Readonly<Record<string, string>> = {
   G1: "Is there enough evidence from enough independent voices?",
   G2: "Do the new weights predict better, beyond chance?",
@@ -59,7 +59,7 @@ export interface Ingredient {
   of: (model: ScoringModel) => number;
 }
 
-/** What a score is made of, in the order of the scorecard columns. */
+/** Ingredients of a score, in the order of the scorecard columns. */
 export const INGREDIENTS: readonly Ingredient[] = [
   { name: "starting point", column: 0, of: (model) => model.intercept },
   { name: "how much fails these days", column: 1, of: (model) => model.base },

@@ -1,8 +1,8 @@
-// Which config is live, and the three ways in which that changes: opening, promotion, rollback.
-// The replaced state file is the commit point. Before it the champion is the champion, whatever
-// dies; after it the challenger is, even if the process dies before the swap: a start installs what
-// the file names. What has been live lies in a file of its own, the config of a release too: the
-// next release ships another, and a rollback may lead back beyond it.
+// Champion: the live config, and its three changes: opening, promotion, rollback. The replaced
+// state file is the commit point. A crash before it leaves the champion; a crash after it, even
+// before the swap, leaves the challenger: a start installs the config that the file names. Every
+// config that has been live has a file of its own, a release's config too: the next release ships
+// another, and a rollback may lead back beyond it.
 import { canonicalJson, defaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { assertConfig } from "../../engine/config-layout.ts";
@@ -11,7 +11,7 @@ import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
 
-/** What a promotion needs of the ledger. */
+/** The ledger's part in a promotion. */
 export interface ConfigWriter {
   appendConfig(payload: Uint8Array): Promise<number>;
   installConfig(config: unknown): Promise<void>;
@@ -32,8 +32,8 @@ export class Champion {
     this.#shipped = shipped;
     const version = versionOf(shipped);
     this.#state = files.loadState(version);
-    // Who runs what was shipped follows from release to release; a promotion stays, and so does the
-    // config of an older release that a rollback has led back to.
+    // A deployment on the shipped config follows from release to release; a promotion stays, and so
+    // does the config of an older release to which a rollback has led back.
     const { champion, shipped: before = champion } = this.#state;
     if (this.live() === undefined && champion === before) this.#state.champion = version;
     this.#state.shipped = version;
@@ -52,19 +52,28 @@ export class Champion {
     return this.#state.promotions.findLast((each) => each.rolled_back === undefined);
   }
 
-  /** A config by its version. Throws when its file is missing or was changed. */
+  /**
+   * The config of a version.
+   * @throws Error when its file is missing or was changed.
+   */
   config(version = this.version): ScoringConfig {
     const config = this.find(version);
     if (config === undefined) throw new Error(`the config ${version} is missing`);
     return config;
   }
 
-  /** A config by its version; undefined when its file is missing. Throws when it was changed. */
+  /**
+   * The config of a version; undefined when its file is missing.
+   * @throws Error when its file was changed.
+   */
   find(version: string): ScoringConfig | undefined {
     return version === versionOf(this.#shipped) ? this.#shipped : this.#files.loadConfig(version);
   }
 
-  /** Keeps the live config for the releases to come. Throws what the disk throws. */
+  /**
+   * Stores the live config for the releases to come.
+   * @throws the error of the disk.
+   */
   keepLive(): void {
     this.#files.keepConfig(this.config());
   }
@@ -75,7 +84,7 @@ export class Champion {
     if (this.version !== versionOf(this.#shipped)) await this.#ledger.installConfig(champion);
   }
 
-  /** The champion stays; what else a run changes in the state is saved. */
+  /** Saves a run's other changes of the state; the champion stays. */
   keep(change: (state: KaizenState) => KaizenState): Promise<void> {
     return this.#inTurn(() => {
       const next = change(this.#state);
@@ -86,7 +95,8 @@ export class Champion {
 
   /**
    * Makes exactly the tested config live; false when the weights it was tested against are not live
-   * any more. Throws what the engine, the journal or the disk throw; then nothing has changed.
+   * any more.
+   * @throws the error of the engine, the journal or the disk; nothing has changed then.
    */
   promote(
     run: RunRecord,
@@ -125,7 +135,7 @@ export class Champion {
     });
   }
 
-  /** One change after the other: each is made to what the one before it left. */
+  /** Runs one change after the other, each on the state left by the one before it. */
   #inTurn<T>(work: () => Promise<T> | T): Promise<T> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => undefined);

@@ -1,5 +1,5 @@
-// Reporters' credibility in the service: a batch on a pool thread of its own, its findings through
-// the journal into the table. One batch at a time; whoever asks during one gets that one.
+// Reporter credibility as a running service: a batch on a pool thread of its own, its findings
+// through the journal into the table. One batch at a time; a request during one gets that one.
 import type { CredibilityResult, CredibilityTask } from "./task.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { openPool } from "../../platform/pool.ts";
@@ -14,7 +14,7 @@ import { encodeStandings, NO_STANDINGS } from "../../journal/standings.ts";
 import type { Log } from "../../platform/log.ts";
 
 const WORKER = new URL("../../threads/kaizen/credibility-worker.ts", import.meta.url).href;
-/** A batch takes at most so small a part of the time: the next waits that many times as long. */
+/** Ratio of rest to work: the next batch waits this many times as long as the last one took. */
 const REST_FACTOR = 50;
 
 export interface CredibilityOptions {
@@ -22,16 +22,16 @@ export interface CredibilityOptions {
   ledger: { appendStandings(payload: Uint8Array): Promise<number>; position(): number };
   /** Reads whether credibility is in force, from the table. */
   engine: { readonly areStandingsInForce: boolean };
-  /** The switch: false takes what is in force out of force. */
+  /** The switch: false takes standings out of force. */
   isWanted: boolean;
-  /** Undefined: the operator vouches for nobody, and nothing is computed. */
+  /** Undefined: the operator named no seeds, and nothing is computed. */
   rules: SeedRules | undefined;
   config: ScoringConfig;
   clock: () => number;
   log: Log;
 }
 
-/** One thread for one batch: a graph of a million reports does not stay with the service. */
+/** Runs one batch on a thread of its own: a graph of a million reports does not stay in memory. */
 async function runOnPool(task: CredibilityTask, signal: AbortSignal): Promise<CredibilityResult> {
   const pool = openPool({ filename: WORKER, workerData: undefined, threads: 1 });
   try {
@@ -52,7 +52,7 @@ export class CredibilityService implements Credibility {
     this.#options = options;
   }
 
-  /** What was turned off counts for nothing from now on; said once, in the journal. */
+  /** Takes standings that were switched off out of force, recorded once in the journal. */
   async open(): Promise<void> {
     const { engine, isWanted, ledger, log } = this.#options;
     if (isWanted || !engine.areStandingsInForce) return;
@@ -66,13 +66,13 @@ export class CredibilityService implements Credibility {
     return this.#options.isWanted && this.#options.rules !== undefined;
   }
 
-  /** Brings standings up to the journal. Rejects with what the batch broke on. */
+  /** Brings standings up to the journal. Rejects with the error of the batch. */
   refresh(): Promise<CredibilityBatch> {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }
 
-  /** The schedule's call: only if something came in, and not too often. Never rejects. */
+  /** Called by the schedule: refreshes only after new outcomes and not too often. Never rejects. */
   async refreshIfDue(): Promise<void> {
     const { clock, ledger, log } = this.#options;
     const isNew = ledger.position() > (this.#last?.position ?? 0);
@@ -96,7 +96,7 @@ export class CredibilityService implements Credibility {
     };
   }
 
-  /** Breaks off the batch under way, if any: what it had written stands, the next completes it. */
+  /** Cancels the batch under way, if any: its written records stay, the next batch completes it. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running?.catch(() => undefined);
@@ -144,7 +144,7 @@ export interface OpenCredibility {
   close(): Promise<void>;
 }
 
-/** The switch made good, a first batch begun, and one every hour in which something came in. */
+/** Applies the switch, starts a first batch, and one every hour with new outcomes. */
 export async function openCredibility(options: CredibilityOptions): Promise<OpenCredibility> {
   const credibility = new CredibilityService(options);
   await credibility.open();

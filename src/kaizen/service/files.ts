@@ -1,5 +1,5 @@
-// What kaizen keeps in the data directory: configs by their content, runs by their id, and one
-// state file that says which config is live. Replacing it is the commit point of a promotion.
+// Files of kaizen in the data directory: configs by their content, runs by their id, and one state
+// file that names the live config. Replacing it is the commit point of a promotion.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { canonicalJson, configDigest, configName } from "../../engine/config.ts";
@@ -9,11 +9,11 @@ import { SIDES } from "../run.ts";
 import type { Findings, Side } from "../run.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
 
-/** One promotion, newest last. */
+/** One promotion; the list has the newest last. */
 export interface Promotion {
   run_id: string;
   version: string;
-  /** Version it replaced; rolled back to. */
+  /** Version it replaced; target of a rollback. */
   parent: string;
   at_ms: number;
   rolled_back?: { at_ms: number; reason: string };
@@ -22,12 +22,12 @@ export interface Promotion {
 export interface KaizenState {
   /** Version of the live config. */
   champion: string;
-  /** Version that the release shipped which wrote this; absent in files of older releases. */
+  /** Version shipped with the release that wrote this; absent in files of older releases. */
   shipped?: string;
   promotions: Promotion[];
   /** Evidence up to here has been in a test and is spent, by scorecard. */
   tested_to_ms: Record<Side, number>;
-  /** Runs that still only test after a rollback. */
+  /** Runs after a rollback that still only test. */
   cool_down_runs: number;
   last_scheduled_ms: number;
 }
@@ -42,7 +42,7 @@ export function versionOf(config: ScoringConfig): string {
   return configName(configDigest(config));
 }
 
-/** `k-20261120-114500123`: sorts by time, names a file. */
+/** Id of a run, as `k-20261120-114500123`: sorts by time, names a file. */
 export function runIdOf(nowMs: number): string {
   const digits = new Date(nowMs).toISOString().replaceAll(/[^0-9]/g, "");
   return `k-${digits.slice(0, 8)}-${digits.slice(8, 17)}`;
@@ -64,7 +64,7 @@ export class KaizenFiles {
     }
   }
 
-  /** The state as last committed, or that of a service that has never promoted. */
+  /** The state as last committed, or that of a service without promotions. */
   loadState(shipped: string): KaizenState {
     const none: KaizenState = {
       champion: shipped,
@@ -80,7 +80,10 @@ export class KaizenFiles {
     replaceFile(nodeFiles, this.#root, STATE, Buffer.from(JSON.stringify(state, null, 2)));
   }
 
-  /** Undefined when there is none; throws when its content is not what its name says. */
+  /**
+   * The config of a version; undefined when there is no file.
+   * @throws Error when the content does not match the name.
+   */
   loadConfig(version: string): ScoringConfig | undefined {
     if (!VERSION.test(version)) return undefined;
     const config = readJson<ScoringConfig>(join(this.#configs, `${version}.json`));
@@ -90,7 +93,7 @@ export class KaizenFiles {
     return config;
   }
 
-  /** Writes the config under its version, unless it lies there already; returns the version. */
+  /** Writes the config under its version, unless the file exists already; returns the version. */
   keepConfig(config: ScoringConfig): string {
     const version = versionOf(config);
     const name = `${version}.json`;
@@ -109,7 +112,7 @@ export class KaizenFiles {
     return RUN_ID.test(id) ? readJson<RunRecord>(join(this.#runs, `${id}.json`)) : undefined;
   }
 
-  /** The newest look at the promotion that a run made. */
+  /** Stores the newest comparison of a run's promotion. */
   saveWatch(runId: string, watch: WatchRecord): void {
     replaceFile(nodeFiles, this.#watches, `${runId}.json`, Buffer.from(JSON.stringify(watch)));
   }
@@ -139,7 +142,7 @@ function readJson<T>(path: string): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }
 
-/** Undefined when there is no such file. */
+/** Content of a file; undefined when there is none. */
 function readText(path: string): string | undefined {
   try {
     return fs.readFileSync(path, "utf8");
@@ -149,7 +152,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** A run as it ended: the state file says what became of it, its own file only what it found. */
+/** The run with its end: the state file holds its fate, its own file only its findings. */
 export function withFate<R extends RunSummary>(
   run: R,
   promotion: Promotion | undefined,
@@ -157,7 +160,7 @@ export function withFate<R extends RunSummary>(
 ): R {
   if (promotion === undefined) {
     if (run.state !== "running" || isUnderWay) return run;
-    // A run names its challenger on disk only once every gate has passed.
+    // The file of a run names its challenger only once every gate has passed.
     const isTested = run.challenger_version !== undefined;
     const when = isTested ? "before the promotion was committed" : "during the run";
     return { ...run, state: "failed", reason: `the process ended ${when}: the champion stays` };
@@ -168,7 +171,7 @@ export function withFate<R extends RunSummary>(
   return { ...run, state: "promoted", rolled_back: { at, reason: rolled_back.reason } };
 }
 
-/** What a finished run uses up: the evidence it tested on, a pause, its turn in the schedule. */
+/** State after a finished run: tested evidence, a pause less, its place in the schedule. */
 export function spend(
   state: KaizenState,
   request: RunRequest,

@@ -1,11 +1,13 @@
-// The pool thread of one kaizen run: opened for it and closed behind it, so that a gigabyte of
+// Pool thread of one kaizen run: opened for the run and closed after it, so that a gigabyte of
 // evidence does not stay with the service.
 import { openPool } from "../../platform/pool.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "./task.ts";
 
 const WORKER = new URL("../../threads/kaizen/worker.ts", import.meta.url).href;
 
-/** One thread for one run. Rejects with what the worker threw, or at once on `signal`. */
+/**
+ * Runs one task on a thread of its own. Rejects with the worker's error, or at once on `signal`.
+ */
 export async function runOnPool(
   task: KaizenTask,
   progress: Int32Array,

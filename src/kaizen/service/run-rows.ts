@@ -1,5 +1,5 @@
-// Runs as rows of the store's `kaizen_runs`. The files stay the source: what the store has missed,
-// because it was away, rebuilt or full, is told again at the next start.
+// Rows of the store's `kaizen_runs`. The files stay the source: rows that the store has missed,
+// because it was away, rebuilt or full, are written again at the next start.
 import type { KaizenService } from "./service.ts";
 import type { RunRecord } from "../kaizen.ts";
 import type { Log } from "../../platform/log.ts";
@@ -32,7 +32,7 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
   };
 }
 
-/** Puts runs into the store, each state in one transaction; a store that fails is no fault. */
+/** Writes runs to the store, each state in one transaction; a failing store is no fault. */
 export class RunRows {
   readonly #store: Pick<Store, "note" | "query">;
   readonly #log: Log;
@@ -45,13 +45,13 @@ export class RunRows {
     this.#log = log;
   }
 
-  /** Resolves once all that was told is committed or has failed. */
+  /** Resolves once all rows so far are committed or have failed. */
   get settled(): Promise<void> {
     return this.#last;
   }
 
-  tell(run: RunRecord): void {
-    // The record lives on with its run; the row is of now. In line: the newest told wins.
+  write(run: RunRecord): void {
+    // A copy: the record changes with its run, the row does not. In order: the newest row wins.
     const row = structuredClone(runRow(run, this.#clock()));
     this.#last = this.#last
       .then(() => this.#store.note("kaizen_runs", row))
@@ -60,7 +60,7 @@ export class RunRows {
       });
   }
 
-  /** Tells what the store does not have, oldest first. */
+  /** Writes the rows that the store lacks, oldest first. */
   async catchUp(kaizen: Pick<KaizenService, "runs" | "find">): Promise<void> {
     const runs = kaizen.runs().toReversed();
     if (runs.length === 0) return;
@@ -70,7 +70,7 @@ export class RunRows {
       const known = new Map(rows.map(([id, status]) => [id, status]));
       for (const { run_id: id } of runs) {
         const run = kaizen.find(id);
-        if (run !== undefined && known.get(id) !== statusOf(run)) this.tell(run);
+        if (run !== undefined && known.get(id) !== statusOf(run)) this.write(run);
       }
     } catch (error) {
       this.#log.warn("kaizen_rows_unread", { detail: (error as Error).message });

@@ -1,5 +1,5 @@
-// When kaizen runs by itself: weekly, once more after a downtime that swallowed a run, and a daily
-// look at what was promoted.
+// Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, and a daily
+// comparison of the newest promotion.
 import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";
@@ -10,20 +10,20 @@ import { every } from "../../platform/schedule.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/** Mondays at 03:00 UTC; the watch every day an hour later. */
+/** Mondays at 03:00 UTC; the comparison every day an hour later. */
 const WEEKLY = "0 3 * * 1";
 const DAILY = "0 4 * * *";
 /** A Monday, 03:00 UTC: the first of the epoch. */
 const FIRST_WEEKLY_MS = 4 * DAY_MS + 3 * 3_600_000;
-/** After a start the service first serves. */
+/** Delay after a start: the service serves first. */
 const CATCH_UP_DELAY_MS = 60_000;
-/** An end waits so long for the store to take the last run. */
+/** Longest wait of a shutdown for the store to take the last run. */
 const ROWS_WAIT_MS = 2000;
 
 /**
- * Has a weekly run fallen into a time when nobody was there to make it? Before the first scheduled
- * run there is something to catch up on once evidence is older than the last such moment.
- * @param firstEvidenceMs when the oldest outcome was recorded; undefined without any.
+ * Whether a weekly run fell into a downtime. Before the first scheduled run there is one to catch
+ * up on once evidence is older than the last such moment.
+ * @param firstEvidenceMs recording time of the oldest outcome; undefined without any.
  */
 export function isRunMissed(
   lastScheduledMs: number,
@@ -65,8 +65,8 @@ export interface OpenKaizen {
 }
 
 /**
- * The promoted config made live, the runs told to the store, and the schedule started when wanted.
- * `store` may be left out: runs are then in their files alone.
+ * Makes the promoted config live, writes missing runs to the store, and starts the schedule when
+ * wanted. `store` may be left out: runs are then in their files alone.
  */
 export async function openKaizen(
   options: KaizenOptions,
@@ -74,7 +74,10 @@ export async function openKaizen(
   store?: Pick<Store, "note" | "query">,
 ): Promise<OpenKaizen> {
   const rows = store && new RunRows(store, options.clock, options.log);
-  const kaizen = new KaizenService({ ...options, ...(rows && { onRun: (run) => rows.tell(run) }) });
+  const kaizen = new KaizenService({
+    ...options,
+    ...(rows && { onRun: (run) => rows.write(run) }),
+  });
   await kaizen.open();
   void rows?.catchUp(kaizen);
   const schedule = isScheduled ? scheduleKaizen(kaizen, options) : undefined;
@@ -83,7 +86,7 @@ export async function openKaizen(
     async close() {
       schedule?.close();
       await kaizen.close();
-      // What is not told by then is told at the next start.
+      // Rows not written by then are written at the next start.
       await Promise.race([rows?.settled, pause(ROWS_WAIT_MS, undefined, { ref: false })]);
     },
   };

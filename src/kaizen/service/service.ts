@@ -1,5 +1,5 @@
-// Kaizen in the service: one run at a time on a pool thread of its own, promotion and rollback
-// through the champion (kaizen-champion.ts), a watch over what was promoted, and every run on
+// Kaizen as a running service: one run at a time on a pool thread of its own, promotion and
+// rollback through the champion (champion.ts), a monitor of the newest promotion, and every run on
 // record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
 import { Champion } from "./champion.ts";
@@ -29,13 +29,13 @@ export interface KaizenOptions {
   ledger: ConfigWriter;
   clock: () => number;
   log: Log;
-  /** Whom the operator vouches for, where credibility is wanted; for gate G9. */
+  /** Seeds of credibility, where it is wanted; for gate G9. */
   seeds?: SeedRules | undefined;
-  /** What this release ships, by default `data/config/default.json`. */
+  /** Config of this release, by default `data/config/default.json`. */
   shipped?: ScoringConfig;
-  /** Another task runner than the pool; tests break it on purpose. */
+  /** Task runner other than the pool; tests use it to inject failures. */
   runTask?: typeof runOnPool;
-  /** Told of every run when it starts and when it ends, for the store. */
+  /** Called for every run at its start and its end, for the store. */
   onRun?: (run: RunRecord) => void;
 }
 
@@ -47,7 +47,7 @@ export class KaizenService implements Kaizen {
   #running: { id: string; done: Promise<RunRecord> } | undefined;
   #lastId = "";
   readonly #stop = new AbortController();
-  /** When the schedule runs next; told by the schedule. */
+  /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
 
   constructor(options: KaizenOptions) {
@@ -56,13 +56,13 @@ export class KaizenService implements Kaizen {
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
   }
 
-  /** Makes the promoted config live, before anything is served, and settles a run cut off. */
+  /** Makes the promoted config live, before anything is served, and settles an interrupted run. */
   async open(): Promise<void> {
     await this.#champion.open();
     try {
       this.#champion.keepLive();
     } catch (error) {
-      // A full disk keeps nobody from serving; a promotion tries again and insists on it.
+      // A full disk must not prevent serving; a promotion tries again and insists on it.
       this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
     }
     const [newest] = this.#files.listRuns(1);
@@ -75,7 +75,7 @@ export class KaizenService implements Kaizen {
     if (this.#running !== undefined) return undefined;
     const nowMs = this.#options.clock();
     let id = runIdOf(nowMs);
-    // The clock may have been set back, and the service started anew since.
+    // The clock may have been set back, and the service restarted since.
     const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
     for (let ms = nowMs + 1; isTaken(); ms++) id = runIdOf(ms);
     this.#lastId = id;
@@ -85,8 +85,8 @@ export class KaizenService implements Kaizen {
   }
 
   /**
-   * Compares the newest promotion with the weights it replaced, on all that settled since, and
-   * takes it back when the watch says so. Nothing happens during a run: that looks itself.
+   * Compares the newest promotion with the weights it replaced, on all outcomes since, and rolls it
+   * back when due. Does nothing during a run: a run compares by itself.
    */
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();
@@ -97,13 +97,13 @@ export class KaizenService implements Kaizen {
       if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
       const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
-      await this.#heed(watch, task, nowMs);
+      await this.#applyWatch(watch, task, nowMs);
     } catch (error) {
       this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
     }
   }
 
-  /** Breaks off the run under way, if any: the champion stays, the next schedule runs again. */
+  /** Cancels the run under way, if any: the champion stays, the next schedule runs again. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running?.done;
@@ -183,7 +183,7 @@ export class KaizenService implements Kaizen {
       const runTask = this.#options.runTask ?? runOnPool;
       const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
       Object.assign(run, { findings, rows, reason: findings.reason });
-      const takenBack = request.isDryRun ? undefined : await this.#heed(watch, task, nowMs);
+      const takenBack = request.isDryRun ? undefined : await this.#applyWatch(watch, task, nowMs);
       if (takenBack === undefined) await this.#decide(run, request, findings, nowMs);
       else Object.assign(run, { state: "kept", reason: `rolled back: ${takenBack}` });
     } catch (error) {
@@ -208,8 +208,8 @@ export class KaizenService implements Kaizen {
     this.#options.onRun?.(this.#withFate(run));
   }
 
-  /** Keeps what the watch found; takes the promotion back when it says so, and says why. */
-  async #heed(
+  /** Stores the comparison; rolls the promotion back when due and returns the reason. */
+  async #applyWatch(
     sides: SideWatch[] | undefined,
     { champion, watch }: KaizenTask,
     nowMs: number,
@@ -234,8 +234,8 @@ export class KaizenService implements Kaizen {
 
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
     const last = this.#champion.live();
-    // Data of a release that did not keep what it shipped: nothing to compare with, no reason to
-    // learn nothing more.
+    // Data of a release that did not store its shipped config: nothing to compare with, but no
+    // reason to stop learning.
     const parent = last && this.#champion.find(last.parent);
     if (last !== undefined && parent === undefined) {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
@@ -257,7 +257,7 @@ export class KaizenService implements Kaizen {
     };
   }
 
-  /** Keeps or promotes. Evidence that a test has seen is spent, whatever it said. */
+  /** Keeps or promotes. Tested evidence is spent in any case. */
   async #decide(run: RunRecord, request: RunRequest, findings: Findings, nowMs: number) {
     const { config } = findings;
     if (config !== undefined) run.challenger_version = versionOf(config);

@@ -1,11 +1,11 @@
-// What crosses between the service and the threads of kaizen and of credibility: nothing but data.
+// Messages between the service and the threads of kaizen and of credibility: plain data only.
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { StandingFigures } from "../credibility/standings.ts";
 import type { SideWatch } from "../monitor.ts";
 import type { Findings, RunOptions } from "../run.ts";
 
-/** What the worker is at, by number. */
+/** Stages of the worker, by number. */
 export const KAIZEN_STAGES = ["waiting", "replay", "attacks", "check", "handshake"] as const;
 
 /** Shared with the service: [0] the stage, [1] its progress in thousandths. */
@@ -18,24 +18,24 @@ export interface KaizenTask {
   uptoLsn: number;
   champion: ScoringConfig;
   options: Omit<RunOptions, "gapMs" | "isPilot" | "credibility">;
-  /** Whom the operator vouches for, where credibility is wanted. */
+  /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
-  /** A promotion still watched: when it was, and the config it replaced. */
+  /** The promotion to monitor: its time, and the config it replaced. */
   watch?: { sinceMs: number; parent: ScoringConfig };
-  /** No challenge, only the watch. */
+  /** True: no challenge, only the comparison. */
   isWatchOnly?: boolean;
 }
 
 export interface KaizenResult {
   findings: Findings;
   rows: number;
-  /** By scorecard that the promotion changed. */
+  /** One entry for each scorecard that the promotion changed. */
   watch?: SideWatch[];
 }
 
 export interface CredibilityTask {
   journal: string;
-  /** The journal is read up to here; must be durable. */
+  /** End of the journal to read; must be durable. */
   uptoLsn: number;
   rules: SeedRules;
   config: ScoringConfig;
@@ -44,6 +44,6 @@ export interface CredibilityTask {
 export interface CredibilityResult {
   /** Journal payloads in order; none when nothing changed. */
   payloads: Uint8Array[];
-  /** Absent when the rules name nobody in the history. */
+  /** Absent when the rules match no agent in the history. */
   figures?: StandingFigures;
 }

@@ -17,21 +17,21 @@ import {
 } from "./format.ts";
 
 const SNAPSHOTS_KEPT = 2;
-/** Read, written and hashed by so much at a time. */
+/** Bytes read, written and hashed at a time. */
 const SLICE_BYTES = 4 * 1024 * 1024;
-/** Synced by so much at a time: one long sync would hold up the journal's own. */
+/** Bytes synced at a time: one long sync would hold up the journal's own. */
 const SYNC_BYTES = 32 * 1024 * 1024;
 
-/** A snapshot that cannot be used, and why: lower case, no full stop. Never fatal. */
+/** Reason why a snapshot cannot be used: lower case, no full stop. Never fatal. */
 export class SnapshotRefused extends Error {}
 
-/** A commit of the journal and what the ledger remembers as of it beside table and guard. */
+/** A commit of the journal, and the ledger's state as of it beside table and guard. */
 export interface SnapshotPoint extends JournalPoint {
-  /** Outcomes taken in. */
+  /** Number of outcomes folded. */
   readonly outcomes: number;
   /** Payloads of the records of kind `key`, in order. */
   readonly keyEvents: readonly Buffer[];
-  /** Where the vault's sources stand in the journal, in order. */
+  /** Places of the vault's sources in the journal, in order. */
   readonly sources: readonly FramePlace[];
 }
 
@@ -42,9 +42,10 @@ export interface SnapshotStart extends SnapshotPoint {
 }
 
 /**
- * Writes a snapshot durably, then removes all but the newest two. `body` must not change. A write
- * that fails throws what the layer throws and leaves no file behind.
+ * Writes a snapshot durably, then removes all but the newest two. `body` must not change. A failed
+ * write leaves no file behind.
  * @param spareBytes of the disk that the snapshot has to leave free.
+ * @throws the file layer's error when a write fails.
  */
 export function writeSnapshot(
   files: FileLayer,
@@ -101,7 +102,7 @@ function writeBody(files: FileLayer, path: string, header: SnapshotHeader, body:
   }
 }
 
-/** Removes every snapshot durably: what they were derived from has changed. */
+/** Removes every snapshot durably: the journal that they were derived from has changed. */
 export function removeSnapshots(files: FileLayer, directory: string): void {
   files.makeDirectory(directory);
   const names = snapshotsOf(files.list(directory));

@@ -1,11 +1,12 @@
-// The bytes of a snapshot file: what the agent table and the replay guard were at one commit of the
-// journal. Derived data: whatever does not fit exactly is ignored and the journal replayed instead.
+// Byte format of a snapshot file: the agent table and the replay guard as of one commit of the
+// journal. Derived data: a file that does not fit exactly is ignored and the journal replayed
+// instead.
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 
-/** 3: the replay guard compares what outcomes say, no longer the bytes they came in. */
+/** 3: the replay guard compares the content of outcomes, no longer their received bytes. */
 export const SNAPSHOT_VERSION = 3;
 
 /*
@@ -51,7 +52,7 @@ const SOURCE_BYTES_AT = 168;
 const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** What a table must have in common with ours before its bytes mean anything to us. */
+/** Identity of the engine: it must be equal before the bytes of a table mean anything. */
 export interface EngineIdentity {
   readonly layoutVersion: number;
   /** 32 bytes; see `engineDigest`. */
@@ -62,7 +63,7 @@ export interface EngineIdentity {
 export interface SnapshotHeader extends EngineIdentity {
   readonly lsn: number;
   readonly chain: Uint8Array;
-  /** Outcomes taken in. */
+  /** Number of outcomes folded. */
   readonly outcomes: number;
   readonly tableBytes: number;
   readonly guardBytes: number;
@@ -117,7 +118,7 @@ export function decodeSnapshotHeader(
   };
 }
 
-/** Key events as they stand in a body. */
+/** Key events in their form in a body. */
 export function encodeKeyEvents(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(
     payloads.flatMap((payload) => {
@@ -138,7 +139,7 @@ export function decodeKeyEvents(bytes: Buffer): Buffer[] {
   return payloads;
 }
 
-/** Places in the journal as they stand in a body. */
+/** Places in the journal in their form in a body. */
 export function encodePlaces(places: readonly FramePlace[]): Buffer {
   const bytes = Buffer.alloc(places.length * PLACE_BYTES);
   for (const [index, { segment, offset }] of places.entries()) {

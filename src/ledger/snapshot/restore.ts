@@ -13,7 +13,7 @@ export interface SnapshotSource {
   identity: EngineIdentity;
   /** Of the empty memory to start in. */
   image: TableImage;
-  /** Told why a snapshot was ignored: lower case, one line. */
+  /** Called with the reason why a snapshot was ignored: lower case, one line. */
   ignored: (why: string) => void;
 }
 

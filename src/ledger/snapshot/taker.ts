@@ -1,8 +1,8 @@
-// Decides when a snapshot is due and takes it between two batches. Only the copy of the used memory
-// happens here; another thread has made room for it before (touching fresh pages costs ten times
-// the copy) and hashes, writes and syncs it afterwards.
+// Schedule of snapshots: decides when one is due and takes it between two batches. Only the copy of
+// the used memory happens here; another thread has allocated memory for it before (touching fresh
+// pages costs ten times the copy) and hashes, writes and syncs it afterwards.
 //
-//   idle --due--> room asked --room there: copy--> writing --written or failed--> idle
+//   idle --due--> buffer requested --buffer ready: copy--> writing --written or failed--> idle
 import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import type { TableImage } from "../../engine/image.ts";
 import type { ReplayTable } from "../replay-table.ts";
@@ -14,14 +14,19 @@ import {
   type SnapshotHeader,
 } from "./format.ts";
 
-/** A snapshot is due after so many outcomes, or after so long with at least the lesser number. */
+/**
+ * Pace of snapshots: one is due after so many outcomes, or after so long with at least the lesser
+ * number.
+ */
 export interface SnapshotPace {
   outcomes: number;
   ms: number;
   outcomesMin: number;
 }
 
-/** Half a million outcomes are replayed in a second or two: what a start may cost on top. */
+/**
+ * Half a million outcomes are replayed in a second or two: the most that a start may cost on top.
+ */
 export const SNAPSHOT_OUTCOMES = 500_000;
 export const SNAPSHOT_PACE: SnapshotPace = snapshotPaceOf(SNAPSHOT_OUTCOMES);
 
@@ -32,22 +37,22 @@ export function snapshotPaceOf(outcomes: number): SnapshotPace {
 
 /** To the writing thread. */
 export type ToSnapshotWriter =
-  | { kind: "room"; bytes: number }
+  | { kind: "buffer"; bytes: number }
   | { kind: "write"; header: SnapshotHeader };
 
 /** From the writing thread. */
 export type FromSnapshotWriter =
-  | { kind: "room"; room: SharedArrayBuffer }
+  | { kind: "buffer"; buffer: SharedArrayBuffer }
   | { kind: "written"; lsn: number }
   | { kind: "failed"; detail: string };
 
 export interface SnapshotTakerOptions {
-  /** Where the table stands; called between batches only. */
+  /** The table's position; called between batches only. */
   point: () => SnapshotPoint;
-  /** True while the table is being made anew: it does not stand at `point` then. */
+  /** True during a re-fold: the table is not at `point` then. */
   isRefolding: () => boolean;
   guard: ReplayTable;
-  /** Of the table in use now. */
+  /** Image of the live table. */
   image: () => TableImage;
   identity: EngineIdentity;
   pace: SnapshotPace;
@@ -59,7 +64,7 @@ export interface SnapshotTakerOptions {
   log: (event: string, detail: string) => void;
 }
 
-/** Room beyond what is needed now: the table grows while the room is made. */
+/** Space beyond the present need: the table grows while the space is made. */
 const SPARE = 1.125;
 const SPARE_BYTES = 1024 * 1024;
 
@@ -88,7 +93,7 @@ export class SnapshotTaker {
     if (received !== undefined) this.#take(received.message as FromSnapshotWriter);
   }
 
-  /** Ends the writing thread once it has finished what it is at. */
+  /** Ends the writing thread once it has finished its present work. */
   close(): void {
     this.#port?.close();
     this.#port = undefined;
@@ -105,7 +110,7 @@ export class SnapshotTaker {
     this.#triedAtMs = nowMs;
     this.#port = this.#options.startWriter((detail) => this.#fail(detail));
     this.#port.on("message", (message: FromSnapshotWriter) => this.#take(message));
-    this.#askForRoom(this.#port);
+    this.#requestBuffer(this.#port);
   }
 
   #bytesNeeded(): number {
@@ -115,17 +120,17 @@ export class SnapshotTaker {
     return image().bytes() + guard.byteCount + rest;
   }
 
-  #askForRoom(port: MessagePort): void {
+  #requestBuffer(port: MessagePort): void {
     const bytes = Math.ceil(this.#bytesNeeded() * SPARE) + SPARE_BYTES;
-    port.postMessage({ kind: "room", bytes } satisfies ToSnapshotWriter);
+    port.postMessage({ kind: "buffer", bytes } satisfies ToSnapshotWriter);
   }
 
   #take(message: FromSnapshotWriter): void {
     if (this.#port === undefined) return;
-    if (message.kind === "room") {
+    if (message.kind === "buffer") {
       if (this.#options.isRefolding()) this.#fail("a re-fold began");
-      else if (message.room.byteLength < this.#bytesNeeded()) this.#askForRoom(this.#port);
-      else this.#copy(this.#port, message.room);
+      else if (message.buffer.byteLength < this.#bytesNeeded()) this.#requestBuffer(this.#port);
+      else this.#copy(this.#port, message.buffer);
     } else if (message.kind === "written") {
       this.#options.log("snapshot_written", `position ${message.lsn}`);
       this.close();
@@ -135,11 +140,11 @@ export class SnapshotTaker {
   }
 
   /** The one pause: everything of one moment, at the speed of memory. */
-  #copy(port: MessagePort, room: SharedArrayBuffer): void {
+  #copy(port: MessagePort, buffer: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.#options;
     const { lsn, chain, outcomes, keyEvents, sources } = this.#options.point();
-    const body = new Uint8Array(room);
+    const body = new Uint8Array(buffer);
     let at = 0;
     for (const part of image().parts()) {
       body.set(part, at);

@@ -1,5 +1,5 @@
-// The writing thread's side of a snapshot: makes room, waits until the ledger has copied the table
-// into it, and brings it to disk. Serves one snapshot and ends with its port.
+// Writing thread's side of a snapshot: allocates memory, waits until the ledger has copied the
+// table into it, and writes it to disk. Serves one snapshot and ends with its port.
 import type { MessagePort } from "node:worker_threads";
 import type { FileLayer } from "../../journal/files.ts";
 import { writeSnapshot } from "./files.ts";
@@ -13,26 +13,26 @@ export function serveSnapshotWriter(
   directory: string,
   spareBytes: number,
 ): void {
-  let room = new SharedArrayBuffer(0);
-  const tell = (message: FromSnapshotWriter) => port.postMessage(message);
+  let buffer = new SharedArrayBuffer(0);
+  const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
     const { tableBytes, guardBytes, keyEventBytes, sourceBytes } = header;
     const bytes = tableBytes + guardBytes + keyEventBytes + sourceBytes;
-    writeSnapshot(files, directory, header, new Uint8Array(room, 0, bytes), spareBytes);
-    tell({ kind: "written", lsn: header.lsn });
+    writeSnapshot(files, directory, header, new Uint8Array(buffer, 0, bytes), spareBytes);
+    send({ kind: "written", lsn: header.lsn });
   };
   port.on("message", (message: ToSnapshotWriter) => {
     try {
       if (message.kind === "write") {
         write(message.header);
       } else {
-        room = new SharedArrayBuffer(message.bytes);
+        buffer = new SharedArrayBuffer(message.bytes);
         // Every page is touched here, so that the ledger's copy need not.
-        new Uint8Array(room).fill(0);
-        tell({ kind: "room", room });
+        new Uint8Array(buffer).fill(0);
+        send({ kind: "buffer", buffer });
       }
     } catch (error) {
-      tell({ kind: "failed", detail: String(error) });
+      send({ kind: "failed", detail: String(error) });
     }
   });
 }

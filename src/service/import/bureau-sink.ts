@@ -1,4 +1,4 @@
-// The batches of an import into the bureau of this process.
+// Sink of an import into the bureau of this process.
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../http/access/keyring.ts";

@@ -1,6 +1,6 @@
-// The import pipeline: rows of a file, shifted in time if asked, in batches to whoever takes them
-// (the ledger of this process or a running server). Several batches are on their way at once, in
-// order, so that parsing and syncing overlap.
+// Import pipeline: rows of a file, shifted in time on request, in batches to a sink (the ledger of
+// this process or a running server). Several batches are on their way at once, in order, so that
+// parsing and syncing overlap.
 import { createHash } from "node:crypto";
 import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
@@ -41,7 +41,7 @@ export interface ImportSummary {
   readonly rejected: BadLine[];
 }
 
-/** What became of one batch; `index` counts within it. */
+/** Result of one batch; `index` counts within it. */
 export interface BatchReport {
   readonly accepted: number;
   readonly duplicates: number;
@@ -51,7 +51,10 @@ export interface BatchReport {
 /** Takes one batch; batches are given in order and may overlap. */
 export type ImportSink = (batch: OutcomeRequest[], source: string) => Promise<BatchReport>;
 
-/** Throws CommandFailure when the file cannot be read: the user's to mend, not a crash. */
+/**
+ * Checks that the file can be read.
+ * @throws CommandFailure when it cannot: the user's to mend, not a crash.
+ */
 export function requireReadable(path: string): void {
   try {
     accessSync(path, constants.R_OK);
@@ -60,7 +63,7 @@ export function requireReadable(path: string): void {
   }
 }
 
-/** Size and digest: progress needs the one, the identity of rows the other. */
+/** Size and digest: the one for progress, the other for the identity of rows. */
 function surveyFile(path: string): { bytes: number; digest: string } {
   requireReadable(path);
   const descriptor = openSync(path, "r");
@@ -78,7 +81,7 @@ function surveyFile(path: string): { bytes: number; digest: string } {
   }
 }
 
-/** How far all times move: the newest of the file lands on now. */
+/** Shift of all times in ms: the newest of the file lands on now. */
 function rebaseShiftMs(options: ImportOptions): number {
   let newestMs = Number.NEGATIVE_INFINITY;
   for (const { outcome } of readOutcomes(options.path, options.format, options.namespace)) {
@@ -90,8 +93,8 @@ function rebaseShiftMs(options: ImportOptions): number {
 
 /**
  * Imports a whole file. A row without an `id` gets one from the file's digest and its line, so that
- * an import that was cut short can simply be run again: what was taken counts as a duplicate.
- * Throws CommandFailure when the file cannot be read or holds too many bad lines.
+ * an import that was cut short can simply be run again: rows already recorded count as duplicates.
+ * @throws CommandFailure when the file cannot be read or holds too many bad lines.
  */
 export async function importOutcomeFile(
   options: ImportOptions,
@@ -179,7 +182,7 @@ class ImportRun {
   }
 }
 
-/** `line 12: what is wrong with it`. */
+/** `line 12:` and the fault of that line. */
 export function describeBadLine(bad: BadLine): string {
   return `line ${bad.line}: ${bad.detail}`;
 }

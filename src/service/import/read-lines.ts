@@ -1,5 +1,5 @@
-// Lines of a file, read in pieces, so that a history of any size needs a fixed amount of memory.
-// Synchronous: an import waits for the journal between pieces anyway, never inside one.
+// Reads the lines of a file in pieces, so that a history of any size needs a fixed amount of
+// memory. Synchronous: an import waits for the journal between pieces anyway, never inside one.
 import { closeSync, openSync, readSync } from "node:fs";
 import { CommandFailure } from "../failure.ts";
 
@@ -18,7 +18,10 @@ export interface TextLine {
   readonly bytes: number;
 }
 
-/** Every line that is not blank, without its line break. Throws on a line past LINE_BYTES_MAX. */
+/**
+ * Every line that is not blank, without its line break.
+ * @throws Error when a line is longer than LINE_BYTES_MAX.
+ */
 export function* readLines(path: string): Generator<TextLine> {
   const descriptor = openSync(path, "r");
   const piece = Buffer.allocUnsafe(PIECE_BYTES);

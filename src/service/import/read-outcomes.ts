@@ -1,10 +1,11 @@
-// Files of outcomes into requests of the contract, row by row: NDJSON, CSV with a header of member
-// names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row is a row with
-// its fault, never an end: what to do about it is the import's decision.
+// Reads files of outcomes into requests of the contract, row by row: NDJSON, CSV with a header of
+// member names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row becomes
+// a row with its fault and never ends the file: the import decides what to do about it.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeRequest } from "../../contract/messages.ts";
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import { parseCsvLine } from "../../platform/csv.ts";
 import { readLines } from "./read-lines.ts";
 import type { TextLine } from "./read-lines.ts";
 
@@ -13,9 +14,9 @@ export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface OutcomeRow {
   readonly line: number;
-  /** How much of the file it was, for progress. */
+  /** Bytes of the file that the row took, for progress. */
   readonly bytes: number;
-  /** The outcome, or why the line is none. */
+  /** The outcome, or the fault of the line. */
   readonly outcome: OutcomeRequest | ServiceFault;
 }
 
@@ -46,7 +47,7 @@ function* readJsonRows(path: string): Generator<OutcomeRow> {
   }
 }
 
-/** Which cells are not text; an empty cell is an absent member. */
+/** Which cells are not text; a cell that is NULL is an absent member. */
 const NUMBER_COLUMNS = new Set(["outcome", "stakes"]);
 
 function cellValue(column: string, cell: string): unknown {
@@ -64,35 +65,30 @@ function* readCsvRows(path: string): Generator<OutcomeRow> {
   let columns: string[] | undefined;
   for (const line of readLines(path)) {
     if (columns === undefined) {
-      columns = splitCsv(line.text);
+      columns = cellsOf(line).map((name) => name ?? "");
       continue;
     }
     const names = columns;
     yield rowOf(line, () => {
-      const cells = splitCsv(line.text);
+      const cells = cellsOf(line);
       if (cells.length !== names.length) {
         throw badLine(`expected ${names.length} cells, found ${cells.length}`);
       }
       const members: Record<string, unknown> = {};
       for (const [i, column] of names.entries()) {
-        if (cells[i] !== "") members[column] = cellValue(column, cells[i]!);
+        const cell = cells[i]!;
+        if (cell !== null) members[column] = cellValue(column, cell);
       }
       return parseOutcomeRequest(members);
     });
   }
 }
 
-/** RFC 4180 within one line: no member of an outcome can hold a line break. */
-function splitCsv(text: string): string[] {
-  if (!text.includes('"')) return text.split(",").map((cell) => cell.trim());
-  const cells: string[] = [];
-  const pattern = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
-  for (;;) {
-    const match = pattern.exec(text);
-    if (match === null) throw badLine("quotes do not match");
-    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]!.trim());
-    if (match[3] === "") return cells;
-  }
+/** No member of an outcome can hold a line break, so a line is a record. */
+function cellsOf(line: TextLine): (string | null)[] {
+  const cells = parseCsvLine(line.text);
+  if (cells === undefined) throw badLine("quotes do not match");
+  return cells;
 }
 
 interface Rating {
@@ -104,8 +100,8 @@ interface Rating {
 /**
  * Reporter SOURCE, subject TARGET, outcome RATING > 0, stakes |RATING|; TIME in epoch seconds. Such
  * stakes are no more known beforehand than the outcome is: the import marks the rows by their
- * source (RATINGS_SOURCE), and kaizen does not learn from them what stakes say. The
- * file comes in any order and evidence is folded in order of time, so all of it is read first.
+ * source (RATINGS_SOURCE), and kaizen does not learn from their stakes. The file comes in any order
+ * and evidence is folded in order of time, so all of it is read first.
  */
 function* readRatings(path: string, namespace: string): Generator<OutcomeRow> {
   const ratings: Rating[] = [];

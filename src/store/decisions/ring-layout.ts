@@ -1,5 +1,5 @@
-// The bytes of a decision ring: its counters and what a record looks like. Shared by the end that
-// writes and the end that reads.
+// Byte layout of a decision ring: its counters and the form of a record. Shared by the writing end
+// and the reading end.
 //
 //   control   | head u32 | tail u32 | dropped u32 | recorded u32 |
 //   ring      ...|####record####|##record##|skip|        (8-aligned, never split at the end)
@@ -12,7 +12,7 @@ export const CONTROL_BYTES = 16;
 
 /** Some 8,000 decisions of ordinary length. A power of two: positions are masked. */
 export const RING_BYTES = 4 * 1024 * 1024;
-/** Beyond this what lets through is dropped: the last quarter is for what does not. */
+/** Above this fill, decisions that let through are dropped: the last quarter is for denials. */
 export const DROP_BYTES = (RING_BYTES / 4) * 3;
 
 // One record. Texts follow the numbers in the order of their lengths.

@@ -1,5 +1,5 @@
-// The reading end of a decision ring: fills columns from what is there and gives the room back only
-// when told that it is safely stored.
+// Reading end of a decision ring: fills columns from the waiting records, and releases their bytes
+// only once the caller has stored them safely.
 import {
   CONTROL_BYTES,
   FLAG_FLAGGED,
@@ -83,7 +83,7 @@ function readRecord(columns: DecisionColumns, views: Views, at: number): void {
 export class DecisionReader {
   readonly #control: Int32Array;
   readonly #views: Views;
-  /** Up to here no record is urgent; ahead of the tail. */
+  /** No record up to here is urgent; ahead of the tail. */
   #looked = 0;
 
   constructor(ring: SharedArrayBuffer) {
@@ -96,11 +96,11 @@ export class DecisionReader {
     return (Atomics.load(this.#control, HEAD) - Atomics.load(this.#control, TAIL)) >>> 0;
   }
 
-  /** Whether something waits that must not be lost: a denial, or what a person is to look at. */
+  /** Whether a record waits that must not be lost: a denial, or one flagged for a person. */
   hasUrgent(): boolean {
     const head = Atomics.load(this.#control, HEAD) >>> 0;
     const tail = Atomics.load(this.#control, TAIL) >>> 0;
-    // What was looked at may have been released since.
+    // The records checked last time may have been released since.
     const isBehind = (this.#looked - tail) >>> 0 > (head - tail) >>> 0;
     let position = isBehind ? tail : this.#looked;
     while (position !== head) {
@@ -151,7 +151,7 @@ export class DecisionReader {
     return tail;
   }
 
-  /** Gives the room up to `position` back to the writer and wakes it if it waits for some. */
+  /** Releases the bytes up to `position` to the writer and wakes it if it waits for some. */
   release(position: number): void {
     Atomics.store(this.#control, TAIL, position | 0);
     Atomics.notify(this.#control, TAIL);

@@ -1,6 +1,6 @@
-// The writing end of the decision log: a ring of bytes in shared memory, one writer and one reader,
-// no locks and no allocation. What lets through is dropped when the ring is three quarters full;
-// denials have the last quarter, then wait in this thread's memory, then push back.
+// Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
+// locks and no allocation. Decisions that let through are dropped when the ring is three quarters
+// full; denials have the last quarter, then wait in this thread's memory, then push back.
 import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
@@ -29,7 +29,7 @@ import {
 const WAITING_MAX = 16_384;
 const REFILL_INTERVAL_MS = 20;
 
-/** The bytes a record may lie in, as the views it is written through. */
+/** Views over the bytes that a record is written to. */
 interface Target {
   bytes: Uint8Array;
   lengths: Uint16Array;
@@ -46,15 +46,16 @@ function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Targ
   };
 }
 
-/** Legs that let through, recorded per second and thread unless told otherwise. */
+/** Default of legs that let through, recorded per second and thread. */
 export const LET_THROUGH_PER_SECOND = 250;
 
 export interface DecisionRingOptions {
-  /** Legs that let through beyond so many in one second are dropped and counted. */
+  /** Legs that let through beyond this number in one second are dropped and counted. */
   letThroughPerSecond?: number;
   /**
-   * How long a denial may hold up the thread when the ring is full. 0 for a thread that serves:
-   * there it waits in memory instead. A pool thread has no turns of an event loop to wait with.
+   * Milliseconds that a denial may hold up the thread when the ring is full. 0 for a thread that
+   * serves: there it waits in memory instead. A pool thread has no turns of an event loop to wait
+   * with.
    */
   waitMs: number;
 }
@@ -110,7 +111,7 @@ export class DecisionRing implements DecisionLog {
     }
   }
 
-  /** Where `length` contiguous bytes are free without filling more than `usedMax`, or -1. */
+  /** Offset of `length` contiguous free bytes that do not fill more than `usedMax`, or -1. */
   #reserve(length: number, usedMax: number): number {
     const head = this.#control[HEAD]!;
     const used = (head - Atomics.load(this.#control, TAIL)) >>> 0;
@@ -126,7 +127,7 @@ export class DecisionRing implements DecisionLog {
   #publish(at: number, length: number): void {
     const head = this.#control[HEAD]!;
     this.#ring.words[at / 4] = length;
-    // The store is what makes the bytes before it visible to the reader.
+    // This store makes the bytes before it visible to the reader.
     Atomics.store(this.#control, HEAD, (head + length) >>> 0);
     // Only this thread writes it: a torn read of a counter does no harm.
     this.#control[RECORDED]! += 1;

@@ -1,5 +1,5 @@
-// Decisions in the store: the table that rings are drained into, as they come, and the view that
-// gives its numbers their names. Codes stay codes in the table: ten texts a row are dear enough.
+// Table and view of decisions: the table takes the ring's records as they are, the view gives their
+// numbers names. Codes stay codes in the table: ten texts a row are expensive enough.
 import type { DecisionFilter, LoggedLeg, ReplayableLeg } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import {
@@ -21,7 +21,9 @@ import type { DecisionColumns } from "./ring-reader.ts";
 import type { Connection } from "../duckdb.ts";
 import type { View } from "../view.ts";
 
-/** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (decision-layout.ts). */
+/**
+ * UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (store/decisions/ring-layout.ts).
+ */
 const INDEXES = [
   "kind_index",
   "leg_index",
@@ -87,7 +89,7 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...TEXTS.map((name) => [name, "VARCHAR"] as const),
 ];
 
-/** The view's columns: expression, name, what analysts read about it. */
+/** The view's columns: expression, name, comment for analysts. */
 const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   ["epoch_ms(CAST(evaluated_ms AS BIGINT))", "evaluated_at", "when it was decided, UTC"],
   ["request_id", "request_id", "id of the answer; outcomes name it as theirs"],
@@ -132,7 +134,7 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
 ];
 
 function word(words: readonly string[], column: string): string {
-  // Behind the last word (255: does not apply) a list gives null.
+  // Past the last word (255: does not apply) a list gives null.
   return `[${words.map((each) => `'${each}'`).join(", ")}][CAST(${column} AS INTEGER) + 1]`;
 }
 
@@ -188,7 +190,7 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
   },
 };
 
-/** Appends what was read from a ring, inside the open transaction. */
+/** Appends records read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
   const { indexes, numbers, texts } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
@@ -197,13 +199,13 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
   return connection.appendColumns("decision_rows", types, all, columns.count);
 }
 
-/** Whether the rows of a file of the spool are in. */
+/** Whether the rows of a spool file are in the table. */
 export async function isSpoolTaken(connection: Connection, file: string): Promise<boolean> {
   const rows = await connection.rows("SELECT 1 FROM spool_taken WHERE file = $1::VARCHAR", [file]);
   return rows.length > 0;
 }
 
-/** Notes a file of the spool, inside the transaction of its rows. */
+/** Records the name of a spool file, inside the transaction of its rows. */
 export async function takeSpool(connection: Connection, file: string): Promise<void> {
   await connection.rows("INSERT INTO spool_taken VALUES ($1::VARCHAR)", [file]);
 }
@@ -243,8 +245,8 @@ function legOf(row: unknown[]): ReplayableLeg {
 }
 
 /**
- * Turns what is older than `cutoffMs` (a midnight) into daily counts and takes the rows away.
- * Inside the open transaction.
+ * Turns rows older than `cutoffMs` (a midnight) into daily counts and removes them. Inside the open
+ * transaction.
  */
 export async function pruneDecisions(connection: Connection, cutoffMs: number): Promise<void> {
   await connection.run(

@@ -1,6 +1,7 @@
-// Where decisions wait to become rows: what the rings held, as it was, appended to small files and
-// synced. Writing it costs next to nothing; turning it into rows is dear and waits for quiet. Files
-// survive a crash. A file's name is committed with its rows, so none is taken twice.
+// Spool of decisions between the rings and the table: the rings' bytes, unchanged, appended to
+// small files and synced. Writing them costs next to nothing; turning them into rows is expensive
+// and waits for quiet. Files survive a crash. A file's name is committed with its rows, so none is
+// taken twice.
 //
 //   file   | block | block | ... | torn end of a crash |
 //   block  | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
@@ -23,7 +24,7 @@ export class DecisionSpool {
   readonly #directory: string;
   /** Oldest first; the last one may still be open. */
   readonly #waiting: Spooled[];
-  /** Of this life: tells its files from those of earlier ones. */
+  /** Name part of this process's files: distinguishes them from those of earlier ones. */
   readonly #life: string;
   #descriptor = -1;
   #count = 0;
@@ -31,7 +32,7 @@ export class DecisionSpool {
 
   readonly #sync: (descriptor: number) => void;
 
-  /** `startMs` (epoch ms) must differ from life to life. */
+  /** `startMs` (epoch ms) must differ between processes. */
   constructor(directory: string, startMs: number, sync = fs.fdatasyncSync) {
     this.#directory = directory;
     this.#sync = sync;
@@ -52,12 +53,15 @@ export class DecisionSpool {
     return this.#waiting.reduce((sum, file) => sum + file.bytes, 0);
   }
 
-  /** Epoch ms at which the oldest file began to wait; files of an earlier life count from 0. */
+  /** Epoch ms at which the oldest file began to wait; files of an earlier process count from 0. */
   get oldestMs(): number {
     return this.#oldestMs;
   }
 
-  /** Keeps the bytes of whole records; they are on disk when it returns. Throws when not. */
+  /**
+   * Appends the bytes of whole records; they are on disk when it returns.
+   * @throws the file system's error when they are not.
+   */
   put(parts: readonly Uint8Array[], nowMs: number): void {
     const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
     block.writeUInt32LE(MAGIC, 0);
@@ -86,14 +90,14 @@ export class DecisionSpool {
     return { name: file.name, bytes: recordsOf(fs.readFileSync(this.#path(file.name))) };
   }
 
-  /** The oldest file's rows are committed. */
+  /** Removes the oldest file, whose rows are committed. */
   taken(nowMs: number): void {
     const file = this.#waiting.shift() as Spooled;
     fs.rmSync(this.#path(file.name));
     this.#oldestMs = nowMs;
   }
 
-  /** Whether no file is left, for good: then no name of one need be known any more. */
+  /** Whether no file is left, for good: then no file's name has to be remembered any more. */
   isGone(): boolean {
     if (this.#waiting.length > 0) return false;
     this.#syncDirectory();
@@ -123,12 +127,15 @@ export class DecisionSpool {
     }
   }
 
-  /** What was not written whole is written again, elsewhere: it must not be read here too. */
+  /**
+   * Records that were not written whole are written again, elsewhere: they must not be read here
+   * too.
+   */
   #giveUp(bytes: number): void {
     try {
       fs.ftruncateSync(this.#descriptor, bytes);
     } catch {
-      // Then its checksum tells, or the same records come twice; none is lost.
+      // Then the checksum shows it, or the same records come twice; none is lost.
     }
     this.#seal();
   }

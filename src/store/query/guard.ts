@@ -1,6 +1,7 @@
-// Decides whether a text is one statement that only reads, by DuckDB's own parser: it serialises
-// a SELECT to a tree and refuses everything else. The engine's own locks (read-only transaction, no
-// external access, settings locked) stand behind this; here go the SELECTs with side effects.
+// Guard of analysts' queries: accepts exactly one statement that only reads, by DuckDB's own
+// parser. It serialises a SELECT to a tree and refuses everything else. The engine's own locks
+// (read-only transaction, no external access, settings locked) stand behind this; here SELECTs with
+// side effects are refused.
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { Connection } from "../duckdb.ts";
@@ -29,9 +30,9 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Functions of expressions that may not be called: those with a side effect, and those whose
- * answer is as large as a number says. The latter make gigabytes in one step that DuckDB 1.5
- * neither counts against its memory limit nor can interrupt (measured: 40 s after the interrupt).
+ * Functions of expressions that may not be called: those with a side effect, and those whose result
+ * is as large as an argument demands. The latter make gigabytes in one step that DuckDB 1.5 neither
+ * counts against its memory limit nor can interrupt (measured: 40 s after the interrupt).
  */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   "nextval",
@@ -49,16 +50,16 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   "array_resize",
   "bitstring",
   "equi_width_bins",
-  // These only hold up whoever waits behind them.
+  // These only hold up the queries that wait in line.
   "sleep_ms",
   "pg_sleep",
 ]);
 
-/** These answer from statistics and plans, which are of all tenants' rows. */
+/** These answer from statistics and plans, which cover all tenants' rows. */
 const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set(["stats", "json_serialize_plan"]);
 const SHOWS_COUNTS: ReadonlySet<string> = new Set(["duckdb_tables"]);
 
-/** EXPLAIN is not serialised; what it explains is. */
+/** EXPLAIN is not serialised; the statement that it explains is. */
 const EXPLAIN = /^\s*explain\s+(?:analyze\s+)?(?:\(\s*[a-z_]+(?:\s+[a-z_]+)?\s*\)\s*)?/i;
 
 interface Serialised {
@@ -73,9 +74,10 @@ export function queryRejected(detail: string): ServiceFault {
 }
 
 /**
+ * Accepts one reading statement.
  * @param isTenants whether the rows of other tenants must stay out of reach.
  * @returns for a tenant's query the views it reads.
- * @throws ServiceFault `query_rejected`, unless `sql` is exactly one reading statement.
+ * @throws ServiceFault `query_rejected` when `sql` is anything but exactly one reading statement.
  */
 export async function assertReadOnly(
   connection: Connection,
@@ -83,10 +85,10 @@ export async function assertReadOnly(
   isTenants: boolean,
 ): Promise<ReadonlySet<string>> {
   if (sql.length > BODY_BYTES_MAX) throw queryRejected("the query is too long");
-  // The binding has no text with a NUL: what is behind it would go unseen.
+  // The binding cuts a text at a NUL: the rest would go unchecked.
   if (sql.includes("\0")) throw queryRejected("the query holds a NUL character");
   const text = sql.replace(EXPLAIN, "");
-  // Plans tell how many rows there are of all tenants.
+  // Plans reveal how many rows there are of all tenants.
   if (isTenants && text !== sql) throw queryRejected("EXPLAIN takes an administrator's key");
   const [row] = await connection.rows(
     "SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true)",
@@ -109,7 +111,7 @@ function refusalOf(tree: Serialised): string {
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** What stands in FROM anywhere in a query, and the names that its WITH clauses give. */
+/** Names in FROM anywhere in a query, and the names that its WITH clauses give. */
 interface Named {
   relations: Node[];
   ctes: Set<string>;
@@ -149,7 +151,10 @@ function assertFunction(name: string, isTenants: boolean): void {
   }
 }
 
-/** The arguments of a table function that is allowed; throws for one that is not. */
+/**
+ * The arguments of an allowed table function.
+ * @throws ServiceFault `query_rejected` for any other.
+ */
 function argumentsOf(called: unknown, isTenants: boolean): unknown {
   const { function_name: name, ...members } = called as Record<string, unknown>;
   const known = String(name).toLowerCase();
@@ -159,9 +164,9 @@ function argumentsOf(called: unknown, isTenants: boolean): unknown {
 }
 
 /**
- * A tenant's query reads the documented views, by their bare names: in its connection those are
- * its own. A name that a WITH clause gives is good too, unless it is also that of something else
- * in the database: then it could mean either, by where it stands.
+ * Accepts documented views by their bare names: in a tenant's connection those are its own. A name
+ * that a WITH clause gives is good too, unless it is also that of something else in the database:
+ * then it could mean either, by where it stands.
  */
 async function assertDocumented(
   connection: Connection,
@@ -190,7 +195,7 @@ async function assertDocumented(
 
 const DETAIL_LENGTH_MAX = 300;
 
-/** DuckDB's message as one line of ours: first line, lower-case start, no full stop. */
+/** DuckDB's message as one line in house form: first line, lower-case start, no full stop. */
 export function oneLine(message: string): string {
   const [first = ""] = message.split("\n", 1);
   const line = first.replace(/^[A-Z][A-Za-z ]* Error: /, "").replace(/\.$/, "");

@@ -1,5 +1,5 @@
 // Runs one analyst's query within limits, on a connection of its own: rows, bytes and time are
-// bounded here, memory by the database. Whatever the query does, the service goes on.
+// bounded here, memory by the database. No query can stop the service.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Connection, RowStream } from "../duckdb.ts";
 import { StatementRefused } from "../duckdb.ts";
@@ -9,16 +9,17 @@ import { scopeOf, tenantViewStatements } from "./views.ts";
 
 /** Text in one answer, in UTF-16 units: beyond this the answer belongs in an export. */
 export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
-/** An interrupt that comes between two steps is lost, so it is repeated. */
+/** An interrupt that comes between two steps is lost, so it is repeated at this interval in ms. */
 export const INTERRUPT_REPEAT_MS = 20;
 
-/** The database, not the query, is at fault: the store must be looked at. */
+/** The database, not the query, is at fault: the store must check it. */
 export class DatabaseSuspect extends Error {}
 
 /**
- * @param tenant whose rows are to be seen, on a connection of its own; undefined for all.
+ * Runs one query.
+ * @param tenant whose rows are visible, on a connection of its own; undefined for all.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
- * trouble with its files or itself.
+ *   trouble with its files or itself.
  */
 export async function runQuery(
   connection: Connection,
@@ -108,7 +109,7 @@ async function readRows(
   }
 }
 
-/** Errors of DuckDB that say something about the database instead of the query. */
+/** Errors of DuckDB that point to the database instead of the query. */
 const SUSPECT = /^(IO|INTERNAL|FATAL|Serialization) Error/;
 
 function faultOf(error: unknown, watch: Watch, limits: QueryLimits): Error {

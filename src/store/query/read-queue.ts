@@ -1,5 +1,5 @@
-// Readings of the database, one after another on a connection: whoever asks waits in line, and a
-// rebuild can end whoever runs and hold up whoever comes.
+// Queue of reads of the database, one after another on a connection. A rebuild can end the running
+// read and hold up later ones.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Connections } from "../connections.ts";
 import type { Connection } from "../duckdb.ts";
@@ -10,7 +10,7 @@ class Lane {
   #last: Promise<unknown> = Promise.resolve();
   #running: Connection | undefined;
 
-  /** Runs `work` behind what waits. It must tell which connection it is about to use. */
+  /** Runs `work` after all waiting work. It must pass the connection that it is about to use. */
   run<T>(work: (use: (connection: Connection) => Connection) => Promise<T>): Promise<T> {
     const answer = this.#last.then(async () => {
       try {
@@ -23,16 +23,16 @@ class Lane {
     return answer;
   }
 
-  /** Ends what runs and what waits now. */
+  /** Ends all running and waiting work. */
   async stop(): Promise<void> {
-    // One interrupt only ends the query that runs now; those in line have to be ended too.
+    // One interrupt ends only the query that runs now; those in line have to be ended too.
     const nudge = setInterval(() => this.#running?.interrupt(), INTERRUPT_REPEAT_MS);
     this.#running?.interrupt();
     await this.#last;
     clearInterval(nudge);
   }
 
-  /** Whoever asks from now on waits until the returned function is called. */
+  /** Work that arrives from now on waits until the returned function is called. */
   hold(): () => void {
     let resume = () => undefined as void;
     this.#last = new Promise<void>((resolve) => {
@@ -46,23 +46,23 @@ export class ReadQueue {
   readonly #open: () => Promise<Connections>;
   readonly #suspect: (error: Error) => void;
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
-  readonly #asking = new Lane();
+  readonly #reading = new Lane();
   readonly #finding = new Lane();
 
-  /** `suspect` is told what speaks against the database instead of a query. */
+  /** `suspect` is called with errors that point to the database instead of a query. */
   constructor(open: () => Promise<Connections>, suspect: (error: Error) => void) {
     this.#open = open;
     this.#suspect = suspect;
   }
 
-  /** An analyst's query. `tenant`: whose rows are to be seen; undefined for all. */
+  /** An analyst's query. `tenant`: whose rows are visible; undefined for all. */
   query(sql: string, limits: QueryLimits, tenant: string | undefined): Promise<QueryResult> {
-    return this.#asking.run(async (use) => {
+    return this.#reading.run(async (use) => {
       const connections = await this.#open();
-      // What a tenant's query sees is made of temporary views: they end with their connection.
+      // A tenant's query reads temporary views: they end with their connection.
       const own = tenant === undefined ? undefined : await connections.another();
       try {
-        return await runQuery(use(own ?? connections.asker), sql, limits, tenant);
+        return await runQuery(use(own ?? connections.reader), sql, limits, tenant);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#suspect(error);
@@ -73,9 +73,9 @@ export class ReadQueue {
     });
   }
 
-  /** Our own reading, in line with the queries and without their limits. */
-  read<T>(run: (asker: Connection) => Promise<T>): Promise<T> {
-    return this.#asking.run(async (use) => run(use((await this.#open()).asker)));
+  /** A read of the store itself, in line with the queries and without their limits. */
+  read<T>(run: (reader: Connection) => Promise<T>): Promise<T> {
+    return this.#reading.run(async (use) => run(use((await this.#open()).reader)));
   }
 
   /** A small look-up that an answer waits for: no query holds it up. */
@@ -83,14 +83,14 @@ export class ReadQueue {
     return this.#finding.run(async (use) => run(use((await this.#open()).finder)));
   }
 
-  /** Ends what runs and waits. */
+  /** Ends all running and waiting reads. */
   async stop(): Promise<void> {
-    await Promise.all([this.#asking.stop(), this.#finding.stop()]);
+    await Promise.all([this.#reading.stop(), this.#finding.stop()]);
   }
 
-  /** Whoever asks from now on waits until the returned function is called. */
+  /** Reads that arrive from now on wait until the returned function is called. */
   hold(): () => void {
-    const resume = [this.#asking.hold(), this.#finding.hold()];
+    const resume = [this.#reading.hold(), this.#finding.hold()];
     return () => {
       for (const each of resume) each();
     };

@@ -1,5 +1,5 @@
-// The documented views, as templates over the tables they read: once over everything, for the
-// operator, and again for a tenant's key, over the rows it may see. Both have the same columns.
+// Documented views, as templates over the tables they read: once over everything, for the operator,
+// and again for a tenant's key, over the rows it may see. Both have the same columns.
 import { DECISION_VIEWS } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
@@ -24,20 +24,20 @@ export function viewStatements(): string[] {
   ]);
 }
 
-/** What a tenant's rows are told by. */
+/** Marks by which a tenant's rows are recognised. */
 interface TenantScope {
   tenant: string;
-  /** Namespaces whose agents it keeps the keys of. */
+  /** Namespaces whose agents' keys it registered. */
   namespaces: readonly string[];
 }
 
 /**
- * More rows than there can be. A LIMIT is a fence: DuckDB moves no condition of the query below
- * it, so that none is ever evaluated on (and fails with the values of) a row of another tenant.
+ * More rows than there can be. A LIMIT is a fence: DuckDB moves no condition of the query below it,
+ * so that none is ever evaluated on (and fails with the values of) a row of another tenant.
  */
 const FENCE = "LIMIT 9223372036854775807";
 
-/** The rows of a table that a tenant may see, as it stands in FROM. */
+/** The rows of a table that a tenant may see, in the form for FROM. */
 function visibleRows(table: BaseTable, scope: TenantScope): string {
   const tenant = literal(scope.tenant);
   const names = scope.namespaces.map(literal).join(", ");
@@ -69,7 +69,7 @@ export async function viewFor(
   return sql((table) => visibleRows(table, scope));
 }
 
-/** What belongs to a tenant now. */
+/** The tenant's namespaces and keys as of now. */
 export async function scopeOf(connection: Connection, tenant: string): Promise<TenantScope> {
   const rows = await connection.rows(NAMESPACES_OF_TENANT, [tenant]);
   return { tenant, namespaces: rows.map(([name]) => String(name)) };

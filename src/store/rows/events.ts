@@ -1,5 +1,5 @@
-// Rare events of other rooms that are not in the journal: provenance told after the fact, reviews,
-// kaizen runs, changes of API keys. Append-only; a view shows the newest row of each.
+// Rare events that are not in the journal: provenance reported after the fact, reviews, kaizen
+// runs, changes of API keys. Append-only; a view shows the newest row of each.
 import { decisionsOf } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
 import type { StoreEvents } from "../store.ts";

@@ -1,5 +1,5 @@
-// Records of the journal that are no outcomes, as rows: signed batches, sources of the vault, and
-// what auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
+// Rows of journal records other than outcomes: signed batches, sources of the vault, the records
+// that auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
 // and reporters' standings.
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
@@ -9,7 +9,7 @@ import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { View } from "../view.ts";
 
-/** A source of the vault as it is from this record on. */
+/** State of a source of the vault from this record on. */
 export interface SourceRow {
   tenant: string;
   visibility: string;
@@ -40,8 +40,9 @@ export interface JournalRows {
 }
 
 /**
- * Says what a record that is no outcome holds, for whoever knows its payload (the vault, the
- * reporters' registry): rows to add, none for records that are not shown.
+ * Decodes a record other than an outcome into rows to add, none for records that are not shown. The
+ * caller injects it, because the payloads belong to other folders (the vault, the reporters'
+ * registry).
  */
 export type DescribeRecord = (bytes: Buffer, at: number) => Partial<JournalRows>;
 
@@ -53,7 +54,7 @@ interface BatchRow {
   bodyDigest: string;
 }
 
-/** What a batch of credibility said of an agent. */
+/** An agent's standing in one credibility batch. */
 interface StandingRow {
   agent: string;
   /** Null for a stranger. */
@@ -79,7 +80,7 @@ export class JournalRowBatch {
     this.#describe = describe;
   }
 
-  /** Takes a record that is no outcome. */
+  /** Takes a record other than an outcome. */
   take(bytes: Buffer, at: number, position: number): void {
     const batch =
       frameKind(bytes, at) === FRAME_KINDS.evidence ? decodeEvidence(bytes, at) : undefined;
@@ -98,7 +99,7 @@ export class JournalRowBatch {
     for (const row of audits) this.#audits.push({ position, ...row });
   }
 
-  /** Appends what was gathered, inside the open transaction. */
+  /** Appends the gathered rows, inside the open transaction. */
   async append(connection: Connection): Promise<void> {
     await appendEach(connection, "batch_rows", this.#batches, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));
@@ -208,7 +209,7 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
     ],
   },
   audit_events: {
-    // What a key signed belongs to the tenant that registered the key.
+    // Records signed by a key belong to the tenant that registered the key.
     sql: (from) => `SELECT a.recorded_at, a.position, a.event,
         coalesce(a.tenant, k.tenant) AS tenant, a.detail->>'$.actor' AS actor,
         coalesce(a.agent, k.agent) AS agent, a.kid, a.detail

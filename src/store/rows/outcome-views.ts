@@ -1,7 +1,8 @@
-// Outcomes in the store: their rows, what is left of rows that have expired, the views over both.
+// Tables and views of outcomes: their rows, the daily counts that remain of expired rows, the views
+// over both.
 import type { View } from "../view.ts";
 
-/** Columns of `outcome_rows` in append order, with what analysts read about them. */
+/** Columns of `outcome_rows` in append order, with comments for analysts. */
 export const OUTCOME_COLUMNS = [
   ["position", "BIGINT", "position in the evidence journal, from 1"],
   ["outcome_id", "UUID", "id given on receipt"],
@@ -45,9 +46,9 @@ const ROWS = OUTCOME_COLUMNS.map(
 ).join(", ");
 
 /**
- * What is left of outcomes whose rows have expired: enough to tell, for any choice of tenants and
- * namespaces, what `agents_daily` told. Reporters are kept by `hash`, whose values may change with
- * DuckDB's version.
+ * Daily counts that remain of expired outcomes: enough to answer `agents_daily` for any choice of
+ * tenants and namespaces. Reporters are kept by `hash`, whose values may change with DuckDB's
+ * version.
  */
 const DAY_ROWS = `day DATE NOT NULL, subject VARCHAR NOT NULL, subject_namespace VARCHAR,
   reporter_namespace VARCHAR, tenant VARCHAR NOT NULL, outcomes BIGINT NOT NULL,
@@ -134,9 +135,9 @@ export function outcomeTables(): string[] {
   return [
     `CREATE TABLE outcome_rows (${ROWS})`,
     `CREATE TABLE agent_day_rows (${DAY_ROWS})`,
-    // One row per applied batch, in the same transaction as its outcomes: the last row says how
-    // far the journal is in here, how many outcomes that makes, how many of them have expired, and
-    // which record was the last.
+    // One row per applied batch, in the same transaction as its outcomes: the last row gives the
+    // applied position of the journal, the number of outcomes up to it, how many of them have
+    // expired, and which record was the last.
     `CREATE TABLE applied (node VARCHAR NOT NULL, epoch BIGINT NOT NULL, lsn BIGINT NOT NULL,
       outcome_count BIGINT NOT NULL, expired_count BIGINT NOT NULL, record_crc BIGINT NOT NULL,
       schema_version BIGINT NOT NULL)`,

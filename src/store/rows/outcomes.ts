@@ -1,6 +1,6 @@
-// One journal batch into the outcome store: rows and journal position in one transaction, so that
-// a crash leaves either both or neither. Outcomes that are past their time are counted, not kept:
-// a rebuild brings nothing back that has expired.
+// Applies one journal batch to the outcome store: rows and journal position in one transaction, so
+// that a crash leaves either both or neither. Expired outcomes are counted, not kept: a rebuild
+// brings none of them back.
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import { FRAME_KINDS, frameChecksum, frameKind } from "../../journal/format.ts";
@@ -14,13 +14,15 @@ import { SCHEMA_VERSION } from "../schema.ts";
 type OutcomeRecord = ReturnType<typeof decodeOutcome>;
 type OutcomeProof = NonNullable<OutcomeRecord["proof"]>;
 
-/** How far the store is: the last row of `applied`. */
+/** Applied position of the store: the last row of `applied`. */
 export interface Applied {
   lsn: number;
   outcomeCount: number;
-  /** Of those outcomes, how many only the daily counts tell of. */
+  /** Number of those outcomes that only the daily counts still hold. */
   expiredCount: number;
-  /** Checksum of the record at `lsn`: tells this journal from another of the same length. */
+  /**
+   * Checksum of the record at `lsn`: distinguishes this journal from another of the same length.
+   */
   recordCrc: number;
   node: string;
   epoch: number;
@@ -35,7 +37,7 @@ export const NOTHING_APPLIED: Applied = {
   epoch: 0,
 };
 
-/** Where expired outcomes of a batch are counted; of the writer's connection alone. */
+/** Table that counts expired outcomes of a batch; of the writer's connection alone. */
 const EXPIRED = "expired_rows";
 
 /** Must run once on the connection that applies, after the schema is there. */
@@ -53,8 +55,9 @@ export interface ApplyOptions {
 }
 
 /**
- * Applies up to `countMax` records behind `applied`, none beyond `uptoLsn`.
- * @returns the new position. On an error the transaction is rolled back and the error thrown.
+ * Applies up to `countMax` records after `applied`, none beyond `uptoLsn`.
+ * @returns the new position.
+ * @throws the error of the failed step, after a rollback of the transaction.
  */
 export function applyRecords(
   connection: Connection,
@@ -81,7 +84,7 @@ export function applyRecords(
         if (outcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
         else appendOutcome(appender, record, lsn);
       });
-      // A position that repair declared lost has no record to tell by.
+      // A position that repair declared lost has no record to compare with.
       if (lastLsn !== next.lsn) next.recordCrc = 0;
     });
     await others.append(connection);
@@ -106,7 +109,7 @@ async function countExpired(
 }
 
 /**
- * Turns outcomes recorded before `cutoffMs` (a midnight) into daily counts and takes the rows away;
+ * Turns outcomes recorded before `cutoffMs` (a midnight) into daily counts and removes their rows;
  * positions passed long ago are forgotten with them.
  * @returns the new state, the same object when nothing has expired.
  */
@@ -139,7 +142,7 @@ function noteApplied(connection: Connection, applied: Applied): Promise<void> {
   );
 }
 
-/** Runs `run` in a transaction of its own: all of it, or nothing and its error. */
+/** Runs `run` in a transaction: all of it, or nothing and its error. */
 export async function inTransaction<T>(connection: Connection, run: () => Promise<T>): Promise<T> {
   await connection.run("BEGIN TRANSACTION");
   try {
@@ -147,7 +150,7 @@ export async function inTransaction<T>(connection: Connection, run: () => Promis
     await connection.run("COMMIT");
     return result;
   } catch (error) {
-    // The first error is the one to tell; a lost rollback only means the instance is gone.
+    // The first error is the one to report; a failed rollback only means the instance is gone.
     await connection.run("ROLLBACK").catch(() => undefined);
     throw error;
   }
@@ -222,7 +225,7 @@ export function isSameJournal(reader: JournalReader, applied: Applied): boolean 
 }
 
 /**
- * Reads the position and checks that rows and position tell the same story.
+ * Reads the position and checks that rows and position agree.
  * @returns undefined when they do not: the database was cut short or is not ours.
  */
 export async function readApplied(connection: Connection): Promise<Applied | undefined> {

@@ -1,4 +1,4 @@
-// Finds what is on record under a signed id. The id carries the time it was made at, and nothing is
+// Look-up of the records under a signed id. The id carries the time it was made at, and nothing is
 // recorded long before or after: block statistics leave a few days of rows to look at, no index.
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { RecordedOutcome, SignedId, SignedRecords } from "../../contract/signed-records.ts";
@@ -7,7 +7,7 @@ import { literal } from "../view.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Everything that is applied is looked at; a caller that needs more waits for it first. */
+/** Searches all applied records; a caller that needs more waits for it first. */
 export async function findSigned(
   connection: Connection,
   { kid, jti, jtiMs }: SignedId,

@@ -1,4 +1,4 @@
-// What crosses between the main thread, which is HTTP thread 0, and the further HTTP threads.
+// Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { FieldError, VerifyContext } from "../../contract/messages.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
@@ -11,7 +11,7 @@ import type { LedgerInvitation } from "../../ledger/join.ts";
 import type { Finding } from "../../vault/assessment/findings.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
-/** What a further thread is started with. */
+/** Start data of a further thread. */
 export interface HttpThreadData {
   /** 1 for the first beside the main thread. */
   readonly number: number;
@@ -30,13 +30,13 @@ export interface HttpThreadData {
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
   readonly isSignatureRequired: boolean;
-  /** Bodies from which batches go to the pool; undefined: all are scored in place. */
+  /** Body size in bytes from which batches go to the pool; undefined: all are scored in place. */
   readonly poolBytesMin: number | undefined;
-  /** One word, raised after every message that must be heard before the next request. */
-  readonly bell: SharedArrayBuffer;
+  /** One word, raised after every message that must be applied before the next request. */
+  readonly doorbell: SharedArrayBuffer;
 }
 
-/** What a further thread asks of the main one. */
+/** Calls of a further thread to the main one. */
 export type Question =
   | { readonly name: "relay"; readonly head: RequestHead; readonly body: Uint8Array }
   | { readonly name: "score"; readonly task: VerifyBatchTask }
@@ -74,8 +74,8 @@ export type FromHttpThread =
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }
-  | { readonly kind: "denied"; readonly denials: RefusalBatch }
-  /** The thread can not be trusted with requests any more, or never could. */
+  | { readonly kind: "refused"; readonly refusals: RefusalBatch }
+  /** The thread cannot be trusted with requests any more, or never could. */
   | { readonly kind: "broken"; readonly detail: string }
   | { readonly kind: "closed" };
 
@@ -87,7 +87,7 @@ export class Pending {
   >();
   #lastId = 0;
 
-  /** `send` is given the number that the answer will carry. */
+  /** `send` is called with the number that the answer will carry. */
   ask<Value>(send: (id: number) => void): Promise<Value> {
     return new Promise<Value>((resolve, reject) => {
       this.#lastId += 1;
@@ -106,14 +106,14 @@ export class Pending {
     } else asked?.reject(new Error(answer.failure));
   }
 
-  /** Nobody is left to answer. */
+  /** Rejects all questions: the other side has ended. */
   rejectAll(why: string): void {
     for (const { reject } of this.#waiting.values()) reject(new Error(why));
     this.#waiting.clear();
   }
 }
 
-/** What becomes of a promise, as it crosses. */
+/** Result of a promise, in the form that crosses. */
 export async function answerOf(work: Promise<unknown>): Promise<Answer> {
   try {
     return { value: await work };

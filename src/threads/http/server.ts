@@ -1,6 +1,6 @@
 // A further HTTP thread: its own server on the shared port, its own reader, bureau, decision ring
-// and way to the ledger, all over the shared memory. What needs more than that (keys, SQL, kaizen,
-// sources, signatures) is handed on to the main thread, bytes in and bytes out.
+// and way to the ledger, all over the shared memory. Requests that need more than that (keys, SQL,
+// kaizen, sources, signatures) are relayed to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { openBureau } from "../../bureau/open.ts";
@@ -29,6 +29,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { joinLedger } from "../../ledger/join.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import type { Store } from "../../store/store.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
@@ -36,31 +37,31 @@ import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts"
 /** Answered where they arrive: all they need is the shared memory. */
 const HERE: ReadonlySet<Route> = new Set([...SCORE_ROUTES, ...GATEWAY_ROUTES, ...AUTHZEN_ROUTES]);
 /**
- * Answered where they arrive unless they are signed: reporters' keys are the main thread's. Of a
- * batch nobody knows before it is read, which the pool does, so it is handed on.
+ * Answered where they arrive unless they are signed: reporters' keys are the main thread's. A batch
+ * may hold signed rows, which shows only once it is read, and the pool does that, so it is relayed.
  */
 const OUTCOMES: ReadonlySet<Route> = new Set(
   OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
 );
 
-/** Routes that need the store are handed on; one that were not would fail its first request. */
+/** Routes that need the store are relayed; one that were not would fail its first request. */
 const elsewhere: Store = new Proxy({} as Store, {
   get: (_store, name) => {
     throw new Error(`\`store.${String(name)}\` is the main thread's`);
   },
 });
 
-/** Serves until told to close. Returns at once; says `ready` first. `clock` is epoch ms. */
+/** Serves until the `close` message. Returns at once; sends `ready` first. `clock` is epoch ms. */
 export function serveHttpThread(port: MessagePort, data: HttpThreadData, clock: () => number) {
   return new HttpThread(port, data, clock);
 }
 
-/** A keyring that hears of changes before it answers: a revoked key is refused on all threads. */
+/** A keyring that applies changes before it answers: a revoked key is refused on all threads. */
 class FollowingKeyring extends Keyring {
   readonly #follow: () => void;
 
   constructor(data: HttpThreadData, now: () => number, follow: () => void) {
-    // Changes are made by the main thread: this one knows no directory.
+    // Changes are made by the main thread: this keyring has no directory.
     super({ dataDir: "", now }, data.keys);
     this.#follow = follow;
     if (data.adminKey !== undefined) this.installAdminKey(data.adminKey);
@@ -81,7 +82,7 @@ class HttpThread {
   readonly #engine;
   readonly #ledger;
   readonly #decisions;
-  readonly #denials = new RefusalCounts((denials) => this.#tell({ kind: "denied", denials }));
+  readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -89,20 +90,20 @@ class HttpThread {
     this.#data = data;
     this.#clock = clock;
     const take = (message: ToHttpThread) => this.#take(message);
-    const listener = new DoorbellListener<ToHttpThread>(data.bell, port, take);
+    const listener = new DoorbellListener<ToHttpThread>(data.doorbell, port, take);
     this.#keyring = new FollowingKeyring(data, clock, () => listener.follow());
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
-    this.#tell({ kind: "ready" });
+    this.#send({ kind: "ready" });
   }
 
-  /** Something was thrown that nobody caught: no new work, and the main thread ends the rest. */
+  /** Called for an uncaught error: no new work, and the main thread ends the rest. */
   fail(error: unknown): void {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#tell({ kind: "broken", detail });
+    this.#send({ kind: "broken", detail });
     this.#server?.stopAccepting();
   }
 
@@ -119,7 +120,7 @@ class HttpThread {
   #count(id: number): void {
     if (this.#server === undefined) return;
     const gauges = { outcomes_pending: this.#ledger.pendingCount };
-    this.#tell({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
+    this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
   }
 
   async #listen(): Promise<void> {
@@ -141,11 +142,11 @@ class HttpThread {
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
-        denials: this.#denials,
+        refusals: this.#refusals,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
-        ...(scorer === undefined ? {} : { scorer }),
+        scorer,
       });
-      this.#tell({ kind: "listening" });
+      this.#send({ kind: "listening" });
     } catch (error) {
       this.fail(error);
     }
@@ -163,16 +164,14 @@ class HttpThread {
       clock: this.#clock,
       environment: {
         delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-        fillRandom: (bytes) => {
-          randomFillSync(bytes);
-        },
+        outcomeIds: new UuidV7Generator(randomFillSync),
         isReservedEnabled,
       },
       decisions: this.#decisions,
     });
   }
 
-  /** The service's table, but that handlers of other threads' matters hand on. */
+  /** The service's table, with handlers that relay the routes of the main thread. */
   #routes(): Route[] {
     const relay = (exchange: Exchange) => this.#relay(exchange);
     const { isSignatureRequired } = this.#data;
@@ -180,7 +179,8 @@ class HttpThread {
       if (HERE.has(route)) return route;
       if (!OUTCOMES.has(route)) return { ...route, handle: relay };
       const handle: Route["handle"] = (exchange) => {
-        // Rows of a batch may be signed each for itself: only who reads them knows.
+        // Rows of a batch may be signed each for itself, which shows only to the reader of the
+        // body.
         const mayBeSigned = exchange.head.signature !== undefined || route.body?.kind === "batch";
         const isSigned = mayBeSigned || isSignatureRequired;
         return isSigned ? relay(exchange) : route.handle(exchange);
@@ -209,20 +209,22 @@ class HttpThread {
     });
   }
 
-  /** Answers what is in flight, hands the ledger and the log what they are owed, says `closed`. */
+  /**
+   * Answers requests in flight, hands the ledger and the log their last records, sends `closed`.
+   */
   async #close(graceMs: number): Promise<void> {
     try {
       await this.#server?.close(graceMs);
       await this.#ledger.close();
       await this.#decisions.flush();
-      this.#denials.flush();
+      this.#refusals.flush();
     } catch (error) {
       this.#logger().error("http_thread_close", {
         thread: this.#data.number,
         error: String(error),
       });
     }
-    this.#tell({ kind: "closed" });
+    this.#send({ kind: "closed" });
     this.#port.close();
   }
 
@@ -230,11 +232,11 @@ class HttpThread {
     const say =
       (level: "info" | "warn" | "error"): HttpLogger["info"] =>
       (message, fields) =>
-        this.#tell({ kind: "log", level, message, fields });
+        this.#send({ kind: "log", level, message, fields });
     return { info: say("info"), warn: say("warn"), error: say("error") };
   }
 
-  #tell(message: FromHttpThread): void {
+  #send(message: FromHttpThread): void {
     this.#port.postMessage(message);
   }
 }

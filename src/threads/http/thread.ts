@@ -1,4 +1,4 @@
-// Entry of a further HTTP thread. What nobody catches is told to the main thread, which ends the
+// Entry of a further HTTP thread. Uncaught errors are reported to the main thread, which ends the
 // service in order: a native server must not be torn down with open sockets.
 import { parentPort, workerData } from "node:worker_threads";
 import type { HttpThreadData } from "./messages.ts";

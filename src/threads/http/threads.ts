@@ -1,6 +1,6 @@
-// The further HTTP threads, seen from the main one: starts them, tells them what changes, answers
-// what they hand on, asks what they have counted, ends them. They end by themselves when told to: a
-// native server that is terminated with open sockets takes the process down with it.
+// Control of the further HTTP threads from the main one: starts them, sends them changes, answers
+// their calls, collects their counts, ends them. They end by themselves on request: a native server
+// that is terminated with open sockets takes the process down with it.
 import { Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
@@ -24,13 +24,13 @@ import type { Log } from "../../platform/log.ts";
 import type { LaterAssessment } from "../../vault/assessment/deferring-assessor.ts";
 
 const ENTRY = new URL("./thread.ts", import.meta.url);
-/** What a thread may take beyond its grace to hand over and end. */
+/** Milliseconds beyond its grace that a thread may take to hand over and end. */
 const END_MS = 1500;
 
-/** What every thread is given; the rest of HttpThreadData is its own. */
+/** Start data common to all threads; the rest of HttpThreadData is each thread's own. */
 export type SharedThreadData = Omit<
   HttpThreadData,
-  "number" | "ledger" | "decisionRing" | "bell" | "bucketMemory"
+  "number" | "ledger" | "decisionRing" | "doorbell" | "bucketMemory"
 >;
 
 export interface HttpThreadsOptions {
@@ -39,16 +39,16 @@ export interface HttpThreadsOptions {
   /** One for each thread to start. */
   readonly decisionRings: readonly SharedArrayBuffer[];
   readonly log: Log;
-  /** Answers what a thread hands on. */
+  /** Answers relayed requests. */
   readonly relay: RunningServer["relay"];
   readonly scorer: BatchScorer | undefined;
   /** Assesses texts too large to be scored in place. */
   readonly assess: LaterAssessment;
-  /** Told what a thread has refused. */
-  readonly onDenied: (denials: RefusalBatch) => void;
-  /** A thread threw what nobody caught, or ended unasked. Called once; end the process. */
+  /** Called with the requests that a thread has refused. */
+  readonly onRefused: (refusals: RefusalBatch) => void;
+  /** Called once when a thread threw an uncaught error, or ended unasked; end the process. */
   readonly onBroken: () => void;
-  /** The threads' file; tests bring another. */
+  /** The threads' file; tests pass another. */
   readonly entry?: URL;
 }
 
@@ -62,33 +62,36 @@ export class HttpThreads {
     this.#bucketMemory = bucketMemory;
   }
 
-  /** The buckets that all threads draw from. */
+  /** Rate buckets in the memory that all threads share. */
   bucketsBy(numberOf: (keyId: string) => number): RateBuckets {
     return { memory: this.#bucketMemory, numberOf };
   }
 
-  /** Resolves once all of them listen; rejects with what the first says that cannot. */
+  /**
+   * Resolves once all of them listen.
+   * @throws the first error of a thread that cannot listen.
+   */
   async listen(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.listen()));
   }
 
-  /** A key was made or revoked: every request that comes to a thread from now on finds it so. */
-  tellKey(stored: StoredKey): void {
-    for (const thread of this.#threads) thread.tellFirst({ kind: "key", stored });
+  /** Sends a key that was made or revoked: every later request to a thread finds it so. */
+  sendKey(stored: StoredKey): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "key", stored });
   }
 
-  /** Another table is to be read. */
+  /** Sends the table that is to be read from now on. */
   rebind(engineMemory: WebAssembly.Memory): void {
-    for (const thread of this.#threads) thread.tellFirst({ kind: "table", engineMemory });
+    for (const thread of this.#threads) thread.sendFirst({ kind: "table", engineMemory });
   }
 
-  /** What the threads have counted, in their order. */
+  /** Counts of the threads, in their order. */
   counts(): Promise<ThreadCounts[]> {
     return Promise.all(this.#threads.map((thread) => thread.counts()));
   }
 
   stopAccepting(): void {
-    for (const thread of this.#threads) thread.tell({ kind: "stop" });
+    for (const thread of this.#threads) thread.send({ kind: "stop" });
   }
 
   /** Resolves once every thread has answered what it accepted and has ended. */
@@ -97,7 +100,10 @@ export class HttpThreads {
   }
 }
 
-/** Starts the threads; none listens yet. Rejects when one cannot start. */
+/**
+ * Starts the threads; none listens yet.
+ * @throws Error when one cannot start.
+ */
 export async function openHttpThreads(options: HttpThreadsOptions): Promise<HttpThreads> {
   const bucketMemory = createBucketMemory();
   let isBroken = false;
@@ -107,8 +113,8 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   };
   const threads = options.decisionRings.map((decisionRing, index) => {
     const ledger = inviteToLedger(options.ledger);
-    const bell = createDoorbell();
-    const own = { number: index + 1, ledger, decisionRing, bell, bucketMemory };
+    const doorbell = createDoorbell();
+    const own = { number: index + 1, ledger, decisionRing, doorbell, bucketMemory };
     return new HttpThread({ ...options.shared, ...own }, { ...options, onBroken });
   });
   const opened = new HttpThreads(threads, bucketMemory);
@@ -127,7 +133,7 @@ class HttpThread {
   readonly ready: Promise<void>;
   readonly #worker: Worker;
   readonly #number: number;
-  readonly #bell: SharedArrayBuffer;
+  readonly #doorbell: SharedArrayBuffer;
   readonly #options: ThreadOptions;
   readonly #counts = new Pending();
   readonly #ended: Promise<void>;
@@ -138,7 +144,7 @@ class HttpThread {
   constructor(data: HttpThreadData, options: ThreadOptions) {
     this.#options = options;
     this.#number = data.number;
-    this.#bell = data.bell;
+    this.#doorbell = data.doorbell;
     this.ready = this.#expected.promise;
     this.#worker = new Worker(options.entry ?? ENTRY, {
       name: `http-${data.number}`,
@@ -158,28 +164,31 @@ class HttpThread {
 
   async listen(): Promise<void> {
     this.#expected = expectation();
-    this.tell({ kind: "listen" });
+    this.send({ kind: "listen" });
     await this.#expected.promise;
     this.#isServing = true;
   }
 
-  tell(message: ToHttpThread, transfer: ArrayBuffer[] = []): void {
+  send(message: ToHttpThread, transfer: ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
-  /** As `tell`; heard before the next request, whatever waits in the thread's event loop. */
-  tellFirst(message: ToHttpThread): void {
-    this.tell(message);
-    ring(this.#bell);
+  /**
+   * As `send`, but applied before the next request, even when others wait in the thread's event
+   * loop.
+   */
+  sendFirst(message: ToHttpThread): void {
+    this.send(message);
+    ring(this.#doorbell);
   }
 
   counts(): Promise<ThreadCounts> {
-    return this.#counts.ask<ThreadCounts>((id) => this.tell({ kind: "count", id }));
+    return this.#counts.ask<ThreadCounts>((id) => this.send({ kind: "count", id }));
   }
 
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    this.tell({ kind: "close", graceMs });
+    this.send({ kind: "close", graceMs });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
@@ -194,7 +203,7 @@ class HttpThread {
   #take(message: FromHttpThread): void {
     if (message.kind === "question") void this.#answer(message.id, message.question);
     else if (message.kind === "counts") this.#counts.settle(message.id, { value: message.counts });
-    else if (message.kind === "denied") this.#options.onDenied(message.denials);
+    else if (message.kind === "refused") this.#options.onRefused(message.refusals);
     else if (message.kind === "log") {
       const { level, message: text, fields } = message;
       this.#options.log[level](text, { thread: this.#number, ...fields });
@@ -205,7 +214,7 @@ class HttpThread {
   async #answer(id: number, question: Question): Promise<void> {
     const transfer: ArrayBuffer[] = [];
     const answer = await answerOf(this.#perform(question, transfer));
-    this.tell({ kind: "answer", id, answer }, transfer);
+    this.send({ kind: "answer", id, answer }, transfer);
   }
 
   async #perform(question: Question, transfer: ArrayBuffer[]): Promise<unknown> {
@@ -227,14 +236,14 @@ class HttpThread {
 
   #break(detail: string): void {
     this.#expected.reject(new Error(`HTTP thread ${this.#number}: ${detail}`));
-    // Before it serves, whoever starts it hears of it; while it closes, it is over anyway.
+    // Before it serves, the starting call fails with it; while it closes, it is over anyway.
     if (!this.#isServing || this.#isClosing) return;
     this.#options.log.error("http_thread_failed", { thread: this.#number, detail });
     this.#options.onBroken();
   }
 }
 
-/** A promise that somebody else settles; one that is let down and not awaited is nobody's fault. */
+/** A promise with its settling functions; a rejection that is not awaited counts as handled. */
 function expectation() {
   let resolve = (): void => undefined;
   let reject = (_error: Error): void => undefined;

@@ -1,5 +1,5 @@
-// Entry of the pool thread of a batch of credibility: reads the journal, walks the graph, answers
-// with the records to write. It writes nothing itself: what it dies of changes no standing.
+// Worker entry of a credibility batch: reads the journal, walks the graph, answers with the records
+// to write. Writes nothing itself: a crash here changes no standing.
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { standingBatch, standingPolicy } from "../../kaizen/credibility/standings.ts";
 import { encodeStandings } from "../../journal/standings.ts";

@@ -1,5 +1,5 @@
-// Entry of kaizen's pool thread: replays the journal, fits, tests, and answers with findings. It
-// owns a private engine memory and writes nothing: what it dies of leaves the champion in place.
+// Worker entry of kaizen: replays the journal, fits, tests, and answers with findings. It owns a
+// private engine memory and writes nothing: a crash here cannot change the live config.
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
@@ -18,7 +18,7 @@ import type { ScorecardRows } from "../../kaizen/model/scorecard.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
 
-/** From so many signed outcomes on, a deployment is no pilot any more. */
+/** From this number of signed outcomes on, a deployment is no pilot any more. */
 const PILOT_ROWS = 50_000;
 
 const { progress } = workerData as KaizenWorkerData;
@@ -34,14 +34,15 @@ interface Attacks {
 }
 
 /**
- * The scripts of gate G9 behind the replayed history; both legs of every victim, though the scripts
- * ask for one. Who names seeds gets standings that are up to date before the attack, and again
- * after its first wave, as the service would write them: an attack takes longer than an hour.
+ * The scripts of gate G9 after the replayed history; both legs of every victim, though the scripts
+ * ask for one. A deployment with seeds gets standings that are up to date before the attack, and
+ * again after its first wave, as the service would write them: an attack takes longer than an hour.
  */
 function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
-  const { writer, reader, cast } = replayed;
+  const { writer, reader, attackAgents } = replayed;
   const isInForce = () => reader.areStandingsInForce;
-  if (cast.frauds.length < 2) return { credibility: { isInForce: isInForce(), believed: 0 } };
+  if (attackAgents.frauds.length < 2)
+    return { credibility: { isInForce: isInForce(), believed: 0 } };
   const standings = attackStandings(task);
   const twins = new Map<ScorecardRows, ScorecardRows>();
   const stage: AttackStage = {
@@ -56,14 +57,15 @@ function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
     read: (rows, subject, nowMs) => {
       reader.check(subject, 0, nowMs);
       appendRow(rows, reader.legWords, reader.baseRate);
-      const twin = twins.get(rows) ?? createRows(cast.frauds.length + cast.honest.length);
+      const twin =
+        twins.get(rows) ?? createRows(attackAgents.frauds.length + attackAgents.honest.length);
       twins.set(rows, twin);
       reader.handshake(`${INVENTED}viewer`, subject, 0, nowMs);
       appendRow(twin, reader.legWords, reader.baseRate);
     },
   };
   stage.refresh();
-  const check = playAttacks(stage, cast);
+  const check = playAttacks(stage, attackAgents);
   const entries = Object.entries(check).map(([script, { before, after }]) => [
     script,
     { before: twins.get(before)!, after: twins.get(after)! },

@@ -1,11 +1,12 @@
-// Puts the pool behind the HTTP room's BatchScorer: tasks out, results or faults back.
+// Composition of the scoring pool behind http's BatchScorer port: tasks out, results or faults
+// back.
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
 import type { BatchScorer } from "../../http/services.ts";
 import type { ScoringReply, ScoringTable, ScoringTask, ScoringWorkerData } from "./worker.ts";
 
-/** Where verify is scored: always in place, always on the pool, or each where it is cheaper. */
+/** Place where verify is scored: always on the HTTP thread, always on the pool, or by body size. */
 export const SCORING_MODES = ["auto", "inline", "pool"] as const;
 export type ScoringMode = (typeof SCORING_MODES)[number];
 
@@ -21,7 +22,7 @@ export const HTTP_THREADS_MAX = FIRST_SLOT - 1;
 const WORKER = new URL("./worker.ts", import.meta.url).href;
 
 export interface ScoringPool extends BatchScorer {
-  /** Scores by another table from now on; tasks under way end on the old one. */
+  /** Switches to another table from now on; running tasks end on the old one. */
   rebind(memory: WebAssembly.Memory): void;
   close(): Promise<void>;
 }
@@ -37,8 +38,8 @@ export function openScoringPool(
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score: (task) => score(pool, table === undefined ? task : { ...task, table }),
-    // With the tasks, not by other threads: those would take a second to start, and batches with
-    // a deadline wait for them.
+    // With the tasks, not by other threads: those would take a second to start, and batches with a
+    // deadline wait for them.
     rebind(memory) {
       table = { memory, generation: (table?.generation ?? 0) + 1 };
     },

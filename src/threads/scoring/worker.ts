@@ -1,5 +1,5 @@
-// Entry of a pool thread: a reader and a bureau of its own over the shared agent table. It scores
-// whole documents; outcomes are none of its business.
+// Worker entry: scores whole verify batches with a reader and a bureau of its own over the shared
+// agent table. Never handles outcomes.
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
 import { openBureau } from "../../bureau/open.ts";
@@ -11,11 +11,12 @@ import { openAssessor } from "../texts/records.ts";
 import { RequestIds } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
-/** What the composition root gives each thread. */
+/** Start data of each thread. */
 export interface ScoringWorkerData {
   memory: WebAssembly.Memory;
   vaultMemory: VaultMemory;
@@ -26,7 +27,7 @@ export interface ScoringWorkerData {
   decisionRings: readonly SharedArrayBuffer[];
 }
 
-/** The table that a re-fold has made; comes with every task from then on. */
+/** The table made by a re-fold; comes with every task from then on. */
 export interface ScoringTable {
   readonly memory: WebAssembly.Memory;
   /** Rises with every re-fold: the memory itself is another object in every message. */
@@ -40,7 +41,7 @@ export type ScoringReply =
   | { result: VerifyBatchResult }
   | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
 
-/** Longest that a denial holds a batch up while the decision log is full. */
+/** Longest time in ms that a denial holds a batch up while the decision log is full. */
 const LOG_WAIT_MS = 2000;
 
 const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings } =
@@ -49,7 +50,7 @@ const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
 const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
 const engine = openEngineReader(memory, slot);
-/** Of the table that the reader reads; 0 for the one the thread was started with. */
+/** Generation of the table in use; 0 for the one the thread was started with. */
 let generation = 0;
 const bureau = openBureau({
   engine,
@@ -63,9 +64,7 @@ const bureau = openBureau({
   provenance: openAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    fillRandom: (bytes) => {
-      randomFillSync(bytes);
-    },
+    outcomeIds: new UuidV7Generator(randomFillSync),
     isReservedEnabled,
   },
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),

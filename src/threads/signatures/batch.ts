@@ -1,4 +1,4 @@
-// Many Ed25519 verifications at once: three arrays that move between threads without copying.
+// Batch of Ed25519 verifications: three arrays that move between threads without copying.
 import { type Ed25519Verify, KEY_BYTES, SIGNATURE_BYTES } from "../../platform/ed25519.ts";
 
 export interface SignatureTask {
@@ -6,12 +6,12 @@ export interface SignatureTask {
   keys: Uint8Array<ArrayBuffer>;
   /** 64 bytes each. */
   signatures: Uint8Array<ArrayBuffer>;
-  /** Back to back; `ends` says where each ends. */
+  /** Back to back; `ends` holds the end of each. */
   messages: Uint8Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
 }
 
-/** One byte per signature: 1 when it is valid. Anything malformed is not. */
+/** One byte per signature: 1 when it is valid. Malformed input is not. */
 export function verifyBatch(isValid: Ed25519Verify, task: SignatureTask): Uint8Array {
   const results = new Uint8Array(task.ends.length);
   let start = 0;

@@ -1,6 +1,6 @@
-// Batches of outcomes from the HTTP thread's side: bytes go to a pool thread and come back as
-// journal frames, frames go to the ledger as one commit, receipts come back together. This thread
-// only carries; parsing a thousand rows here would hold up every verdict behind them.
+// Intake of outcome batches on the HTTP thread: bytes go to a pool thread and come back as journal
+// frames, frames go to the ledger as one commit, receipts come back together. This thread only
+// carries; parsing a thousand rows here would hold up every verdict behind them.
 import type { CallContext, ImportResult } from "../../bureau/bureau.ts";
 import type {
   BatchDocument,
@@ -52,7 +52,11 @@ async function record(
   return resultsOf(reply, await ledger.appendFrames({ bytes, count }));
 }
 
-/** Throws what cannot be laid to one row: nothing was acknowledged of the batch. */
+/**
+ * Results of the rows.
+ * @throws ServiceFault when a fault cannot be laid to one row: nothing was acknowledged of the
+ *   batch.
+ */
 function resultsOf(
   { rows, evidenceId, isSigned }: IntakeFrames,
   { numbers, duplicateIds }: FrameReceipts,
@@ -72,7 +76,7 @@ function resultsOf(
       firstId,
     );
   };
-  // A signer who contradicts himself is refused by the batch, not row by row.
+  // A signer that contradicts itself is refused by the batch, not row by row.
   if (evidenceId !== "") next("", true);
   return rows.map((row, index) => {
     if (typeof row !== "string") return faultOf(row);

@@ -1,5 +1,6 @@
-// Reporters' signatures on their way to a pool thread, in micro-batches: what comes in while one is
-// being verified leaves as the next one, so that load makes batches larger, not queues longer.
+// Pool that verifies reporters' signatures, in micro-batches: signatures that arrive while one
+// batch is being verified leave as the next one, so that load makes batches larger, not queues
+// longer.
 import { ServiceFault } from "../../contract/faults.ts";
 import { defaultThreads, openPool, type Pool, PoolBusy } from "../../platform/pool.ts";
 import { KEY_BYTES, SIGNATURE_BYTES } from "../../platform/ed25519.ts";
@@ -12,8 +13,9 @@ const BATCH_MAX = 64;
 /** Fewer are not shared out: a hop costs as much as two of them. */
 const BATCH_MIN = 8;
 /**
- * Threads: two also where there are two cores, for a signature costs five times the rest of an
- * outcome and these threads yield to the others; beyond four the ledger is what waits.
+ * Number of threads: two also where there are two cores, because a signature costs five times the
+ * rest of an outcome and these threads yield to the others; beyond four the ledger is the
+ * bottleneck.
  */
 const THREADS_MIN = 2;
 const THREADS_MAX = 4;
@@ -34,12 +36,12 @@ export class SignaturePool {
   #waiting: Waiting[] = [];
   readonly #threads: number;
   #isScheduled = false;
-  /** Micro-batches under way, one a thread at most. */
+  /** Micro-batches in progress, one a thread at most. */
   #underWay = 0;
   /** Events of the reporters' registry, in order; each thread folds a registry of its own. */
   readonly #keyEvents: Uint8Array[];
-  /** So many of them every thread is taken to know until one says otherwise. */
-  #keysTold = 0;
+  /** Number of key events that every thread is taken to know until one reports otherwise. */
+  #keysSent = 0;
 
   /** `keyEvents`: the registry's events so far. */
   constructor(keyEvents: readonly Uint8Array[] = [], threads = threadsOf(defaultThreads())) {
@@ -48,21 +50,24 @@ export class SignaturePool {
     this.#pool = openPool({ filename: WORKER, workerData: undefined, threads });
   }
 
-  /** The next event of the registry; every batch taken in from now on is judged by it. */
+  /** Adds the next event of the registry; every batch taken in from now on is judged by it. */
   learn(keyEvent: Uint8Array): void {
     this.#keyEvents.push(keyEvent);
   }
 
-  /** Reads a batch to frames on a pool thread. Rejects with ServiceFault `overloaded`. */
+  /**
+   * Reads a batch to frames on a pool thread.
+   * @throws ServiceFault `overloaded` when too many tasks wait.
+   */
   async takeIn(task: IntakeTask): Promise<Exclude<IntakeReply, { knows: number }>> {
-    let keysFrom = this.#keysTold;
+    let keysFrom = this.#keysSent;
     for (;;) {
       const keyCount = this.#keyEvents.length;
       const work = { task, keyCount, keysFrom, keyEvents: this.#keyEvents.slice(keysFrom) };
       const reply = await this.#run<IntakeWork, IntakeReply>(work, []);
       if (!("knows" in reply)) {
-        // One thread has them now; the others will say what they miss.
-        this.#keysTold = Math.max(this.#keysTold, keyCount);
+        // One thread has them now; the others report the ones they miss.
+        this.#keysSent = Math.max(this.#keysSent, keyCount);
         return reply;
       }
       keysFrom = reply.knows;
@@ -78,7 +83,10 @@ export class SignaturePool {
     }
   }
 
-  /** Whether the signature is valid. Rejects with ServiceFault `overloaded`. */
+  /**
+   * Whether the signature is valid.
+   * @throws ServiceFault `overloaded` when too many wait.
+   */
   verify(key: Uint8Array, signature: Uint8Array, message: Uint8Array): Promise<boolean> {
     if (this.#waiting.length >= WAITING_MAX) {
       const fault = new ServiceFault("overloaded", "too many signatures are waiting");

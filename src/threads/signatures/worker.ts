@@ -1,12 +1,11 @@
-// Entry of a pool thread that verifies reporters' signatures, alone or with the batch that carries
-// them: a batch comes in as bytes and goes back as journal frames.
+// Worker entry that verifies reporters' signatures, alone or with the batch that carries them: a
+// batch comes in as bytes and goes back as journal frames.
 import { randomFillSync } from "node:crypto";
 import {
   BatchReader,
   type IntakeTask,
   type ReadBatch,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { OutcomeIds } from "../../bureau/outcomes/ids.ts";
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { FieldError } from "../../contract/messages.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
@@ -15,9 +14,10 @@ import { FRAME_KINDS } from "../../journal/format.ts";
 import { encodeEvidence, identified } from "../../journal/proof.ts";
 import { FrameBatch } from "../../ledger/frame-batch.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { type SignatureTask, verifyBatch } from "./batch.ts";
 
-/** A batch, and what happened to the reporters' keys since the pool last told. */
+/** A batch, and the key events since the pool last sent some. */
 export interface IntakeWork {
   readonly task: IntakeTask;
   /** Key events up to here must be known; `keyEvents` are those from `keysFrom` on. */
@@ -39,22 +39,21 @@ export interface IntakeFrames {
   /** Records in the frames: the evidence, if there is any, then the rows that are no faults. */
   readonly count: number;
   readonly evidenceId: string;
-  /** Per row: the id of what is to be recorded, or why nothing is. */
+  /** Per row: the id of the record to be written, or the fault of the row. */
   readonly rows: readonly (string | FaultData)[];
   /** Per row: 1 when its reporter signed. */
   readonly isSigned: Uint8Array;
 }
 
-/** `knows`: the thread has taken so many key events; it must be told those that follow. */
+/** `knows`: number of key events that the thread has folded; the pool must send the later ones. */
 export type IntakeReply = IntakeFrames | { fault: FaultData } | { knows: number };
 
-/** Below the threads that answer and sync, above the store's. */
-const NICENESS = 5;
+/** Nice value: below the threads that answer and sync, above the store's. */
+const NICE_VALUE = 5;
 
-lowerThreadPriority(NICENESS);
+lowerThreadPriority(NICE_VALUE);
 const isValid = openEd25519();
-const fillRandom = (bytes: Uint8Array) => void randomFillSync(bytes);
-const reader = new BatchReader(new OutcomeIds(fillRandom), (key, signature, message) =>
+const reader = new BatchReader(new UuidV7Generator(randomFillSync), (key, signature, message) =>
   Promise.resolve(isValid(key, signature, message)),
 );
 
@@ -82,7 +81,7 @@ function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
   const whole = evidence === undefined ? undefined : identified(evidence);
   if (whole !== undefined) batch.addEvent(FRAME_KINDS.evidence, encodeEvidence(whole));
   const isSigned = new Uint8Array(rows.length);
-  const told = rows.map((row, index) => {
+  const answered = rows.map((row, index) => {
     if (row instanceof ServiceFault) return dataOf(row);
     if (whole !== undefined) {
       const { kid, jti, evidenceId } = whole;
@@ -97,7 +96,7 @@ function framesOf({ rows, evidence }: ReadBatch): IntakeFrames {
   const { bytes, count } = batch.take();
   const frames = new Uint8Array(bytes.buffer as ArrayBuffer, 0, bytes.byteLength);
   const evidenceId = whole?.evidenceId ?? "";
-  return moved({ frames, count, evidenceId, rows: told, isSigned }, [frames.buffer]);
+  return moved({ frames, count, evidenceId, rows: answered, isSigned }, [frames.buffer]);
 }
 
 function dataOf({ code, detail, errors }: ServiceFault): FaultData {

@@ -1,5 +1,5 @@
-// Entry of a thread that indexes texts of the journal after a start, one after the other, below all
-// that answers. Ends with the last text, or with the one that it is at when told to stop.
+// Worker entry that indexes texts of the journal after a start, one after the other, at a priority
+// below all threads that answer. Ends with the last text, or on request with the text in progress.
 import { workerData } from "node:worker_threads";
 import { recordReader } from "./records.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
@@ -11,7 +11,7 @@ export interface IndexingWorkerData {
   vaultMemory: VaultMemory;
 }
 
-/** Texts that have no index, and why the first of them has none. */
+/** Number of texts without an index, and the reason for the first of them. */
 export interface Unindexed {
   count: number;
   detail: string;
@@ -25,14 +25,14 @@ export default function work(): Unindexed {
   const unindexed: Unindexed = { count: 0, detail: "" };
   const indexer = BacklogIndexer.open(vaultMemory, recordReader(vaultMemory));
   if (indexer === undefined) return unindexed;
-  const pin = new EpochGuard(vaultMemory.pins);
+  const guard = new EpochGuard(vaultMemory.epochs);
   const { texts } = indexer;
   for (let range = texts.take(); range !== undefined; range = texts.take()) {
     for (let number = range.from; number < range.to && !texts.isStopped; number++) {
-      // Held for one text, so that what is replaced meanwhile can be used again.
-      pin.enter();
+      // Held for one text, so that memory replaced meanwhile can be used again.
+      guard.enter();
       const error = indexer.make(number, true);
-      pin.leave();
+      guard.leave();
       if (error === undefined) continue;
       unindexed.count++;
       unindexed.detail ||= error.message;

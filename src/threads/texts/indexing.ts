@@ -1,5 +1,6 @@
-// After a start: the indexes of all registered texts, made on threads of their own that end with
-// the work. Until then whoever needs one makes it on the spot, so that nothing waits for them.
+// Indexing after a start: makes the indexes of all registered texts on threads of their own that
+// end with the work. Until then a request that needs one makes it on the spot, so that no request
+// waits for them.
 import { availableParallelism } from "node:os";
 import { openPool } from "../../platform/pool.ts";
 import type { IndexingWorkerData, Unindexed } from "./indexing-worker.ts";
@@ -8,14 +9,14 @@ import { IndexBacklog } from "../../vault/grounding/index-backlog.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
 const WORKER = new URL("./indexing-worker.ts", import.meta.url).href;
-/** They yield to all others; beyond some the disk is what they wait for. */
+/** They yield to all others; beyond this number the disk is the bottleneck. */
 const THREADS_MAX = 8;
 /** Texts that are worth a thread: starting one takes as long as a few hundred of them. */
 const TEXTS_PER_THREAD = 500;
 
 /**
  * Starts the threads, if there is anything to do. Call once the port is open.
- * @returns what ends them before their time, each with the text that it is at.
+ * @returns a function that ends them before their time, each with the text in progress.
  */
 export function startIndexing(vaultMemory: VaultMemory, log: Log): () => Promise<void> {
   const texts = new IndexBacklog(vaultMemory.indexBacklog, vaultMemory.grounding);

@@ -1,5 +1,6 @@
-// A thread for texts too large to be assessed or indexed in place, started by the first of them:
-// that one may miss its deadline, and a bureau that never sees such texts never pays for it.
+// Pool of one thread for texts too large to be assessed or indexed in place, started by the first
+// of them: that one may miss its deadline, and a bureau that never sees such texts never pays for
+// it.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { VerifyContext } from "../../contract/messages.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";

@@ -1,4 +1,4 @@
-// How the vault's threads read single records of the journal: for texts that a start has left to be
+// Reads single records of the journal for the vault's threads: texts that a start has left to be
 // indexed later.
 import { nodeFiles } from "../../journal/files.ts";
 import { FRAME_BYTES, frameLength } from "../../journal/format.ts";
@@ -13,7 +13,10 @@ export function payloadAt(bytes: Buffer, at: number): Uint8Array {
   return bytes.subarray(start, start + frameLength(bytes, at));
 }
 
-/** Reads payloads in the journal that fills `memory`. Throws JournalDamaged. */
+/**
+ * Reads payloads in the journal that fills `memory`.
+ * @throws JournalDamaged when a record is missing or does not verify.
+ */
 export function recordReader({ journal }: VaultMemory): ReadRecord {
   return (place) => {
     let payload: Uint8Array = new Uint8Array();
@@ -24,7 +27,7 @@ export function recordReader({ journal }: VaultMemory): ReadRecord {
   };
 }
 
-/** An assessor for this thread that indexes what it needs and nobody has indexed yet. */
+/** Opens an assessor for this thread; it indexes a text that it needs and that has no index yet. */
 export function openAssessor(
   memory: VaultMemory,
   clock: () => number,

@@ -1,5 +1,5 @@
-// Entry of the thread for large texts: the same assessor and index builder over the same shared
-// vault, with room for whatever a request may hold.
+// Worker entry for large texts: the same assessor and index builder over the same shared vault,
+// with scratch memory for the largest request.
 import { workerData } from "node:worker_threads";
 import type { VerifyContext } from "../../contract/messages.ts";
 import { openAssessor } from "./records.ts";

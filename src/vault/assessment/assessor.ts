@@ -1,6 +1,6 @@
-// What the vault says of one request's content and citations (provenance.md 4 and 5). Exact
-// findings come first and may be hard failures; the grounding score can only raise doubt. Runs in
-// the callback of the reply: no waiting, bounded work, one finding out.
+// Assessment of one request's content and citations (provenance 4 and 5). Exact findings come
+// first and may be hard failures; the grounding score can only raise doubt. Runs in the callback of
+// the reply: no waiting, bounded work, one finding out.
 import { hash } from "node:crypto";
 
 import type { VerifyContext } from "../../contract/messages.ts";
@@ -35,14 +35,14 @@ import { TenantThresholds } from "../calibration/thresholds.ts";
 import type { VaultMemory } from "../memory.ts";
 
 /**
- * Units of text times documents with text that are scored on the spot: 1 to 2 ms at the 12 to 24 ns
- * per unit that bench:grounding measures. What is larger is reported as not assessed.
+ * Most work that is scored in place, in units of text times documents with text: 1 to 2 ms at the
+ * 12 to 24 ns per unit that bench:grounding measures. Larger texts are reported as not assessed.
  */
 export const INLINE_WORK_MAX = 65_536;
-/** The same for a thread of a batch, which keeps nobody else waiting. */
+/** The same for a thread of a batch, where no other request waits. */
 export const BATCH_WORK_MAX = 1_048_576;
 
-/** Assesses in one thread; takes a grounding scratch of its own. */
+/** Assessor of one thread; takes a grounding scratch of its own. */
 export class VaultAssessor {
   readonly #catalogue: Catalogue;
   readonly #tainted: TaintedTexts;
@@ -51,11 +51,13 @@ export class VaultAssessor {
   readonly #thresholds: TenantThresholds;
   readonly #clock: () => number;
   readonly #citations: CitationMemory;
-  readonly #pin: EpochGuard;
+  readonly #guard: EpochGuard;
   readonly #workMax: number;
-  readonly #late: BacklogIndexer | undefined;
+  readonly #backlog: BacklogIndexer | undefined;
 
-  /** `readRecord`: where texts are read that are not indexed yet; without, others make them. */
+  /**
+   * @param readRecord reads texts that are not indexed yet; without it other threads index them.
+   */
   constructor(
     memory: VaultMemory,
     clock: () => number,
@@ -67,13 +69,13 @@ export class VaultAssessor {
     this.#scorer = new TextScorer(new GroundingReader(memory.grounding), this.#numbers.citation);
     this.#thresholds = new TenantThresholds(memory.thresholds);
     this.#citations = new CitationMemory(memory.citations);
-    this.#pin = new EpochGuard(memory.pins);
+    this.#guard = new EpochGuard(memory.epochs);
     this.#clock = clock;
     this.#workMax = workMax;
-    this.#late = BacklogIndexer.open(memory, readRecord);
+    this.#backlog = BacklogIndexer.open(memory, readRecord);
   }
 
-  /** One finding for what the request says of its content and sources, as `tenant` may see it. */
+  /** One finding for the content and the sources of a request, as visible to `tenant`. */
   assess(context: VerifyContext, tenant: string): Finding {
     const { content, content_hash, cited_sources } = context;
     if (content === undefined && content_hash === undefined && cited_sources === undefined) {
@@ -89,35 +91,35 @@ export class VaultAssessor {
       const unknown = this.#ofEmptyVault(cited_sources);
       if (unknown !== undefined) return unknown;
     }
-    this.#pin.enter();
+    this.#guard.enter();
     try {
       return this.#assessPinned(context, tenant, own ?? content_hash?.slice(7));
     } finally {
-      this.#pin.leave();
+      this.#guard.leave();
     }
   }
 
-  /** The score and kind of a text, for labels; undefined when there is nothing to compare. */
+  /** Risk and kind of a text, for labels; undefined when there is nothing to compare. */
   measure(context: VerifyContext, tenant: string): Measured | undefined {
     const { cited_sources = [] } = context;
-    this.#pin.enter();
+    this.#guard.enter();
     try {
       const cited = cited_sources.map((id) => this.#cite(id, tenant));
       const scored = this.#score(context, cited, this.#textsOf(cited));
       return scored && { kind: scored.kind, risk: scored.reading.risk };
     } finally {
-      this.#pin.leave();
+      this.#guard.leave();
     }
   }
 
   /**
-   * The short way for a bureau that registers nothing: sources whose names are beyond doubt are
-   * unknown, and nothing else can be said. Undefined when one is not: then the long way.
+   * Fast path while nothing is registered: sources with valid names are unknown, and no other
+   * finding is possible. Undefined when a name is not valid: the full path then decides.
    */
   #ofEmptyVault(ids: readonly string[]): Finding | undefined {
     const sources: { id: string; status: Status }[] = [];
     for (const id of ids) {
-      if (checkIdentifier(id, this.#clock).standing !== "valid") return undefined;
+      if (checkIdentifier(id, this.#clock).validity !== "valid") return undefined;
       sources.push({ id, status: "SOURCE_UNKNOWN" });
     }
     return unknownFinding(sources, false);
@@ -149,12 +151,12 @@ export class VaultAssessor {
   #cite(id: string, tenant: string): Cited {
     const number = this.#catalogue.find(tenant, id);
     if (number === NOT_FOUND) {
-      const { standing } = checkIdentifier(id, this.#clock);
-      return { id, status: UNREGISTERED[standing], number, document: -1 };
+      const { validity } = checkIdentifier(id, this.#clock);
+      return { id, status: UNREGISTERED[validity], number, document: -1 };
     }
     // Before the state: a source that is revoked loses its state first, its text second.
     const document = this.#catalogue.documentOf(number);
-    // What someone registered exists, whatever its name looks like.
+    // A registered source exists, whatever its name looks like.
     const state = this.#catalogue.stateOf(number);
     if (state === "active") return { id, status: "SOURCE_VERIFIED", number, document };
     return { id, status: GONE[state], number: NOT_FOUND, document: -1 };
@@ -172,7 +174,7 @@ export class VaultAssessor {
   #score(context: VerifyContext, cited: readonly Cited[], texts: readonly CitedText[]) {
     const { content, question } = context;
     if (content === undefined || texts.length === 0) return undefined;
-    this.#late?.makeAll(texts);
+    this.#backlog?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
     const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
     const ids = cited.map(idOf);
@@ -190,13 +192,13 @@ export class VaultAssessor {
     const { content } = context;
     const numbers = cited.map(({ number }) => number);
     const texts = content === undefined ? [] : this.#textsOf(cited);
-    const late = this.#late?.workFor(texts) ?? 0;
-    const work = (content?.length ?? 0) * texts.length + late;
+    const deferred = this.#backlog?.workFor(texts) ?? 0;
+    const work = (content?.length ?? 0) * texts.length + deferred;
     const scored = work > this.#workMax ? undefined : this.#score(context, cited, texts);
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
-    // In a bureau that registers nothing, an unknown source says nothing of the caller.
+    // While nothing is registered, an unknown source is no sign against the caller.
     if (isUnknown) return allUnknown(cited, this.#catalogue.size > 0);
     const seen = this.#seenBefore(tenant, digest, cited);
     const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
@@ -212,7 +214,7 @@ export class VaultAssessor {
       : finding;
   }
 
-  /** The tenant's own thresholds where its labels allow them, else the shipped ones. */
+  /** The tenant's own thresholds where it has enough labels, else the shipped ones. */
   #tausOf(tenant: string, kind: TextKind) {
     return this.#thresholds.of(tenant, kind) ?? this.#numbers.kinds[kind];
   }
@@ -237,7 +239,7 @@ const GONE = {
   recorded_false: "SOURCE_RECORDED_FALSE",
 } as const;
 
-/** Findings that leave room for a remark. */
+/** Findings that a remark may still follow. */
 const UNDOUBTED: ReadonlySet<string> = new Set(["", "GROUNDING_NOT_EVALUATED"]);
 
 const idOf = ({ id }: Cited) => id;

@@ -1,20 +1,24 @@
-// Replay of content under other sources (provenance.md 4, H6): which sources a content digest came
-// with last, per tenant, and since when. One table for all threads, of a fixed size, that forgets:
-// a miss proves nothing, a hit is exact enough to ask for a second look. Threads may write the same
-// entry at once; its check word then turns it into a miss.
+// Memory of cited sources by content digest, per tenant, to detect replay of content under other
+// sources (provenance 4, H6). One table for all threads, of a fixed size, that forgets: a miss
+// proves nothing, a hit is exact enough to ask for a second look. Threads may write the same entry
+// at once; its check word then turns it into a miss.
 import { digestWord, keyOf, keyWords, tenantWord } from "../sources/catalogue-keys.ts";
 
 const ENTRIES = 1 << 16;
-/** Content, its sources, seconds since 1970 it came with them first, check of these three. */
+/**
+ * Words: content, its sources, seconds since 1970 of its first sight with them, checksum of these.
+ */
 const ENTRY_WORDS = 4;
 const GOLDEN = 0x9e3779b1;
 
-/** One mebibyte, however much is asked and by how many threads. */
+/** One mebibyte, whatever the number of requests and threads. */
 export function createCitationMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(ENTRIES * ENTRY_WORDS * 4);
 }
 
-/** What is known of a content: whether it last came with other sources, and since when with any. */
+/**
+ * Earlier sight of a content: whether its last sources were other ones, and since when it is known.
+ */
 export interface SeenBefore {
   readonly isChanged: boolean;
   /** Seconds since 1970; undefined at the first sight. */

@@ -1,6 +1,6 @@
-// Texts too large to be scored in the reply's own callback: the exact findings at once, the score
-// from another thread if it comes in time. What misses the deadline is reported as not assessed,
-// never guessed.
+// Assessor that defers texts too large for the reply's own callback: the exact findings at once,
+// the score from another thread if it comes in time. A score after the deadline is reported as not
+// assessed, never guessed.
 import type { VerifyContext } from "../../contract/messages.ts";
 import type { VaultAssessor } from "./assessor.ts";
 import type { Finding } from "./findings.ts";
@@ -8,7 +8,7 @@ import type { Finding } from "./findings.ts";
 /** The same assessment on another thread. Rejects when it cannot be made. */
 export type LaterAssessment = (context: VerifyContext, tenant: string) => Promise<Finding>;
 
-/** Half of the 100 ms that a gateway waits (SPEC §8.1). */
+/** Half of the 100 ms after which a gateway gives up (SPEC §8.1). */
 export const LATER_DEADLINE_MS = 50;
 
 export class DeferringAssessor {
@@ -22,7 +22,7 @@ export class DeferringAssessor {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** A promise only for a text that was too large to be scored in place. */
+  /** Assesses; returns a promise only for a text that is too large to be scored in place. */
   assess(context: VerifyContext, tenant: string): Finding | Promise<Finding> {
     const finding = this.#inline.assess(context, tenant);
     const isTooLarge =
@@ -38,7 +38,7 @@ export class DeferringAssessor {
     try {
       return await Promise.race([later, late]);
     } catch {
-      // A full pool or a thread that died: as good as late.
+      // A full pool or a crashed thread counts as late.
       return otherwise;
     } finally {
       clearTimeout(timer);

@@ -1,17 +1,16 @@
-// What an assessment ends in: the shape that the bureau's provenance port asks for, and the
-// findings that are always the same.
+// Findings of an assessment: the shape for the bureau's provenance port, and the constant findings.
 import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/messages.ts";
 
 export interface Finding {
   readonly data: VerifyResponse["provenance_data"];
-  /** For `reason_codes`; empty when nothing stands against the content. */
+  /** Code for `reason_codes`; empty when there is no objection to the content. */
   readonly reasonCode: string;
   /** Broken evidence: the code that becomes `log_reason`, or empty. */
   readonly hardFailureCode: string;
-  /** A doubt that asks for CHALLENGE at L2 and L3: its name for the policy, or empty. */
+  /** Name for the policy of a doubt that asks for CHALLENGE at L2 and L3, or empty. */
   readonly softFailureCode: string;
-  /** 0 to 1: how far the score is to be lowered for unsupported content. */
+  /** Amount by which unsupported content lowers the score, 0 to 1. */
   readonly penalty: number;
 }
 
@@ -79,7 +78,7 @@ export const FINDINGS = {
     "The content cites no sources, so there was nothing to verify it against.",
     "open",
   ),
-  // An integrity failure says who altered what, not that a model made it up.
+  // An integrity failure shows that content was altered, not that a model invented it.
   hashMismatch: constant("HASH_MISMATCH", "The content does not match its content_hash.", "hard"),
   contentFalse: constant(
     "CONTENT_RECORDED_FALSE",
@@ -88,7 +87,7 @@ export const FINDINGS = {
     true,
   ),
   contentRetracted: constant("CONTENT_RETRACTED", "This content was retracted.", "hard"),
-  // A correction differs from the error by a word: nearness alone accuses nobody.
+  // A correction differs from the error by a word: nearness alone proves nothing.
   contentNearFalse: constant(
     "CONTENT_NEAR_RECORDED_FALSE",
     "This content is nearly the same as content recorded as false or retracted.",
@@ -97,12 +96,12 @@ export const FINDINGS = {
 } as const;
 
 /**
- * Not one source is known. In a bureau that registers nothing that says nothing of the caller; once
- * the vault is in use it does.
+ * No cited source is known. While nothing is registered that is no sign against the caller; once
+ * the vault is in use it is.
  */
 const noneRegistered = (count: number): string =>
   `None of the ${count} cited sources is registered as evidence.`;
-/** By count: the commonest sentence of a bureau that registers nothing is not written each time. */
+/** By count, made once: the commonest sentence of an empty vault is not built for each reply. */
 const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
 
 export function unknownFinding(

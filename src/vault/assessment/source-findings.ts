@@ -1,4 +1,4 @@
-// Findings that depend on the cited sources and on what the text scored against them.
+// Findings from the cited sources and from the text's score against them.
 import { ONE } from "../../../assembly/grounding/layout.ts";
 import { finding, quote, unknownFinding } from "./findings.ts";
 import type { Finding } from "./findings.ts";
@@ -17,7 +17,7 @@ const SOURCE_REASONS: Readonly<Record<Status, string>> = {
   SOURCE_MALFORMED: "The cited source $ cannot exist: its identifier is not valid.",
 };
 
-/** The worst of the cited sources decides. */
+/** Finding of the worst cited source. */
 export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
   const isHard = isHardMismatch(worst);
   const isMalformed = worst.status === "SOURCE_MALFORMED";
@@ -61,7 +61,7 @@ export function citationsChanged(
   });
 }
 
-/** Where a text of one kind is doubted, and where it is called hallucinated. */
+/** Thresholds of one kind of text: from the first it is doubted, from the second hallucinated. */
 export interface Taus {
   readonly tau_lo: number;
   readonly tau_hi: number;
@@ -91,7 +91,7 @@ export function unsupported(
   });
 }
 
-/** Nothing stands against the sources; what was said of the text is told as far as it goes. */
+/** No objection to the sources; the finding on the text is reported as far as it goes. */
 export function verified(
   cited: readonly Cited[],
   content: string | undefined,

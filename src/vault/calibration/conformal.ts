@@ -1,7 +1,7 @@
-// Split conformal thresholds (provenance.md 5): the scores of clean texts that played no part in
-// the fit say where a false alarm begins.
+// Split conformal thresholds (provenance 5): the scores of clean texts that played no part in
+// the fit bound the rate of false alarms.
 
-/** A threshold and what it rests on. */
+/** A threshold and the bound it guarantees. */
 export interface Threshold {
   /** A risk at or above it is flagged; in 1/1024. */
   readonly at: number;
@@ -9,7 +9,7 @@ export interface Threshold {
   readonly alpha: number;
 }
 
-/** Clean texts that a share of false alarms needs: below, no finite threshold can promise it. */
+/** Number of clean texts that `alpha` needs: with fewer no finite threshold can promise it. */
 export function cleanNeeded(alpha: number): number {
   return Math.ceil(1 / alpha - 1e-9) - 1;
 }

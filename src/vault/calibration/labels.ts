@@ -1,6 +1,5 @@
-// Texts that a tenant's people labelled: a score, a kind and a label of each, from which split
-// conformal makes thresholds of the tenant's own. Kept in the journal beside the sources; the text
-// itself is not.
+// Labelled texts of a tenant: score, kind and label of each, from which split conformal makes
+// thresholds of the tenant's own. Stored in the journal beside the sources, without the text.
 import { createHash } from "node:crypto";
 
 import type {
@@ -16,16 +15,16 @@ import { TEXT_KINDS } from "./text-kinds.ts";
 import type { TextKind } from "./text-kinds.ts";
 import type { TenantThresholds } from "./thresholds.ts";
 
-/** Supported texts that may draw a doubt, and that may be called hallucinated. */
+/** Rate of supported texts that may draw a doubt. */
 const ALPHA_DOUBT = 0.05;
-/** The finest that the labels allow. */
+/** Rates that may be called hallucinated; the finest that the labels allow applies. */
 const ALPHAS_HALLUCINATED = [0.001, 0.003, 0.01] as const;
 /** Both thresholds are replaced together, so the finer of the coarsest pair decides. */
 export const LABELS_MIN = cleanNeeded(0.01);
 /** Labels of one tenant and kind that count: the newest. */
 export const LABELS_MAX = 10_000;
 
-/** What the score made of a labelled text; undefined when there was nothing to compare. */
+/** Score of a labelled text; undefined when there was nothing to compare. */
 export interface Measured {
   readonly kind: TextKind;
   /** In 1/1024. */
@@ -47,7 +46,7 @@ interface Kept {
   supported: boolean;
 }
 
-/** The event of these labels; what could not be measured is left out. */
+/** The event of these labels; texts without a score are left out. */
 export function labelEventOf(
   items: readonly TextLabel[],
   measured: readonly (Measured | undefined)[],
@@ -62,7 +61,7 @@ export function labelEventOf(
   return { ...by, labels };
 }
 
-/** A text and what it cites: labelled twice, the later label counts. */
+/** Digest of a text and its citations: of two labels of the same text the later one counts. */
 function digestOf({ content, cited_sources, question }: TextLabel): string {
   const parts = JSON.stringify([content, question ?? "", cited_sources.toSorted()]);
   return createHash("sha256").update(parts).digest("hex").slice(0, 24);
@@ -83,7 +82,7 @@ export function labelledItems(measured: readonly (Measured | undefined)[]): Labe
 export class LabelBook {
   readonly #numbers: GroundingNumbers;
   readonly #thresholds: TenantThresholds;
-  /** Name of the numbers that scores were made by. */
+  /** Name of the numbers behind the scores. */
   readonly model: string;
   readonly #tenants = new Map<string, Map<TextKind, Map<string, Kept>>>();
 
@@ -93,7 +92,7 @@ export class LabelBook {
     this.#thresholds = thresholds;
   }
 
-  /** Applies an event; labels of another model no longer mean anything. */
+  /** Applies an event; ignores labels of another model, whose scores do not compare. */
   apply({ tenant, model, labels }: LabelEvent): void {
     if (model !== this.model) return;
     for (const { digest, kind, risk, supported } of labels) {
@@ -105,9 +104,12 @@ export class LabelBook {
     for (const kind of new Set(labels.map((label) => label.kind))) this.#calibrate(tenant, kind);
   }
 
-  /** How each kind is judged for this tenant. */
+  /** Thresholds of each kind for this tenant. */
   list(tenant: string): ThresholdList {
-    return { model: this.model, thresholds: TEXT_KINDS.map((kind) => this.#told(tenant, kind)) };
+    return {
+      model: this.model,
+      thresholds: TEXT_KINDS.map((kind) => this.#thresholdOf(tenant, kind)),
+    };
   }
 
   #keptOf(tenant: string, kind: TextKind): Map<string, Kept> {
@@ -129,7 +131,7 @@ export class LabelBook {
     this.#thresholds.set(tenant, kind, taus);
   }
 
-  #told(tenant: string, kind: TextKind): KindThreshold {
+  #thresholdOf(tenant: string, kind: TextKind): KindThreshold {
     const total = this.#tenants.get(tenant)?.get(kind)?.size ?? 0;
     const clean = this.#cleanOf(tenant, kind);
     const own = this.#thresholds.of(tenant, kind);

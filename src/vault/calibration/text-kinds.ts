@@ -1,4 +1,4 @@
-// Kinds of text, each judged by thresholds of its own: what an honest answer scores against its
+// Kinds of text, each with thresholds of its own: the score of an honest answer against its
 // evidence differs far more between kinds than any one threshold allows for.
 import type { VerifyContext } from "../../contract/messages.ts";
 
@@ -12,7 +12,7 @@ export type TextKind = (typeof TEXT_KINDS)[number];
 /** A parameter of the media type names the kind: `text/plain; kind=dialogue`. */
 const NAMED = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
 
-/** The kind of a text: as its media type names it, else by what it is compared with. */
+/** The kind of a text: as its media type names it, else inferred from its sources and question. */
 export function textKindOf(
   { content_type, question }: Pick<VerifyContext, "content_type" | "question">,
   isStructured: boolean,

@@ -1,5 +1,5 @@
-// Makes the indexes that a start has left for later, on any thread: reads the text from the
-// journal, builds, and puts the index in its place. The caller is pinned for as long as it builds.
+// Builds the indexes that a start deferred, on any thread: reads the text from the journal, builds,
+// and publishes the index. The caller holds its epoch guard for as long as it builds.
 import { decodeEvent } from "../sources/events.ts";
 import { flattenDocument } from "./flatten.ts";
 import { IndexBuilder } from "./grounding.ts";
@@ -7,7 +7,10 @@ import { IndexBacklog } from "./index-backlog.ts";
 import type { TextPlace } from "./index-backlog.ts";
 import type { VaultMemory } from "../memory.ts";
 
-/** The payload of the record at a place. Throws when it does not verify. */
+/**
+ * Payload of the record at a place.
+ * @throws Error when it does not verify.
+ */
 export type ReadRecord = (place: TextPlace) => Uint8Array;
 
 export class BacklogIndexer {
@@ -16,8 +19,8 @@ export class BacklogIndexer {
   readonly #builder: IndexBuilder | undefined;
 
   /**
-   * An indexer of this thread, or undefined when there is nothing to make: it never becomes more.
-   * Without `read` it tells what is missing and makes nothing.
+   * An indexer of this thread, or undefined when the backlog is empty: it never grows later.
+   * Without `read` it only counts the missing work.
    */
   static open(memory: VaultMemory, read?: ReadRecord): BacklogIndexer | undefined {
     const texts = new IndexBacklog(memory.indexBacklog, memory.grounding);
@@ -39,17 +42,17 @@ export class BacklogIndexer {
     return this.#read === undefined && work > 0 ? Number.POSITIVE_INFINITY : work;
   }
 
-  /** Makes what is missing of these documents. */
+  /** Builds the missing indexes of these documents. */
   makeAll(documents: readonly { readonly document: number }[]): void {
     if (this.texts.left === 0) return;
     for (const { document } of documents) this.make(document);
   }
 
   /**
-   * Makes one index if it is listed. What cannot be read or does not fit stays without: verified,
-   * never scored. Throws nothing.
-   * @param isLast struck from the list whatever comes of it: nobody tries again.
-   * @returns what went wrong, undefined when nothing did.
+   * Builds one index if it is in the backlog. A text that cannot be read or does not fit stays
+   * without an index: verified, never scored. Does not throw.
+   * @param isLast removes it from the backlog in any case: there is no further attempt.
+   * @returns the error, undefined on success.
    */
   make(document: number, isLast = false): Error | undefined {
     const { texts } = this;
@@ -71,7 +74,7 @@ export class BacklogIndexer {
     const flat = flattenDocument(text, kind);
     const made = builder.build(flat.text, flat.leaves);
     if (this.texts.publish(document, made)) return;
-    // The other's is as good. A list that another thread is at just now is asked for again.
+    // The other thread's index is as good. A free list in use by another thread is tried again.
     while (!builder.discard(made));
   }
 }

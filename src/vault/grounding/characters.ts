@@ -1,6 +1,6 @@
-// What each UTF-16 unit counts as in grounding: a separator, nothing at all, a digit, or a letter
-// without case and accents. Look-alikes of other scripts become the Latin letter they imitate, so a
-// disguised word is the word. Computed once from Unicode data; the scan only looks up.
+// Classes of UTF-16 units in grounding: a separator, ignored, a digit, or a letter without case and
+// accents. Look-alikes of other scripts become the Latin letter they imitate, so a disguised word
+// is the word. Computed once from Unicode data; the scan only looks up.
 import {
   FOLD_COUNT,
   FOLD_IGNORED,
@@ -29,7 +29,7 @@ export function fillCharacters(
   capitals: Uint8Array,
   lookalikes: ReadonlyMap<string, string>,
 ): void {
-  // Digits of a script stand in runs of ten, so a digit's value is its place in its run.
+  // Digits of a script come in runs of ten, so a digit's value is its place in its run.
   let digitsBefore = 0;
   const digitValues = new Map<string, number>();
   for (let unit = 0; unit < FOLD_PAIRS; unit++) {

@@ -1,6 +1,6 @@
 // Citation markers in a text: which sentence cites which of the named sources. `[2]`, `[1, 3]` and
-// `[1-3]` count the sources of the request; `[id]` and `(Smith, 2020)` name them. What names no
-// source of the request is no marker: its words and numbers stay part of the text.
+// `[1-3]` count the sources of the request; `[id]` and `(Smith, 2020)` name them. A bracket that
+// names no source of the request is no marker: its words and numbers stay part of the text.
 
 export interface Marker {
   /** Units of the text, the end behind the last. */
@@ -10,7 +10,7 @@ export interface Marker {
   readonly sources: readonly number[];
 }
 
-/** More of one kind are not looked at: they stay part of the text. */
+/** Limit of markers of one kind: the rest stays part of the text. */
 const MARKERS_MAX = 512;
 const NUMBERS = /\[\^?\d{1,3}(?:\s{0,2}[,;–-]\s{0,2}\^?\d{1,3}){0,15}\]/g;
 const AUTHORS = /\(([^()[\]]{6,160})\)/g;
@@ -121,13 +121,13 @@ export interface Span {
   readonly end: number;
 }
 
-/** Between a sentence's last word and its marker stand a stop and other markers, no more. */
+/** Only a full stop and other markers may come between a sentence's last word and its marker. */
 const GAP_MAX = 200;
 
 /**
- * Which sentence each marker belongs to: the one it stands in, or just behind, or, at the very
- * beginning, before. Sentences in order; `blanked` is the text without its markers. A marker behind
- * words that no sentence holds has none.
+ * The sentence of each marker: the one around it, the one just before it, or, at the very
+ * beginning, the one after it. Sentences in order; `blanked` is the text without its markers. A
+ * marker behind words that belong to no sentence has none.
  */
 export function sentencesCiting(
   blanked: string,

@@ -1,6 +1,6 @@
-// Registered documents as text to index: JSON is flattened into one line per leaf, HTML loses its
-// tags, the rest stays. Leaves that are false or null are kept out of the text and listed apart,
-// since a response that asserts one contradicts the document.
+// Flattening of registered documents into text to index: JSON becomes one line per leaf, HTML loses
+// its tags, the rest stays. Leaves that are false or null are left out of the text and listed
+// apart, since a response that asserts one contradicts the document.
 import { isObject } from "../../contract/parse/field-rules.ts";
 
 /** Text to index, and lines `!key words` (false) or `?key words` (null) for contradictions. */
@@ -22,7 +22,7 @@ export function isJsonKind(mediaType: string): boolean {
   return /[/+]json\b/.test(mediaType);
 }
 
-/** Flattens by media type; `application/json` that does not parse is taken as plain text. */
+/** Flattens by media type; `application/json` that does not parse counts as plain text. */
 export function flattenDocument(text: string, mediaType: string): FlatDocument {
   if (isJsonKind(mediaType)) {
     try {

@@ -1,6 +1,6 @@
-// Grounding as the rest of the vault sees it: builders that index documents, the writer that
-// publishes them, readers that score a text against some of them. Text goes into the thread's
-// scratch as UTF-16, numbers come out.
+// Grounding for the rest of the vault: builders that index documents, the writer that publishes
+// them, readers that score a text against some of them. Text goes into the thread's scratch as
+// UTF-16, numbers come out.
 import {
   DOCUMENTS_CITED_MAX,
   DOCUMENTS_MAX,
@@ -41,9 +41,9 @@ import {
 } from "./tables.ts";
 import type { GroundingNumbers } from "./tables.ts";
 
-/** What a score says; reused by the next call. Risks and shares are in 1/1024. */
+/** Result of a score; reused by the next call. Risks and shares are in 1/1024. */
 export interface GroundingReading {
-  /** Sentences scored; 0 when the text says nothing that could be checked. */
+  /** Sentences scored; 0 when the text holds nothing that can be checked. */
   sentenceCount: number;
   risk: number;
   worst: number;
@@ -118,8 +118,9 @@ export class GroundingReader {
   }
 
   /**
-   * Scores `text` against documents by number, at most 64. `topShare` is that of the kind of
-   * evidence. Undefined when none of the documents has an index.
+   * Scores `text` against documents by number, at most 64; `topShare` is that of the kind of
+   * evidence.
+   * @returns undefined when none of the documents has an index.
    */
   score(
     text: string,
@@ -165,13 +166,13 @@ export class GroundingReader {
     return this.#scratch.rows.subarray(at * ROW_WORDS, (at + 1) * ROW_WORDS);
   }
 
-  /** How many sentence rows the last score kept. */
+  /** Number of sentence rows of the last score. */
   static rowsKept(reading: GroundingReading): number {
     return Math.min(reading.sentenceCount, SENTENCE_ROWS_MAX);
   }
 }
 
-/** Builds indexes on any thread; nobody sees one until the writer publishes it. */
+/** Builds indexes on any thread; an index is invisible until the writer publishes it. */
 export class IndexBuilder {
   readonly #scratch: Scratch;
 
@@ -180,7 +181,10 @@ export class IndexBuilder {
     this.#scratch = new Scratch(memory, exports);
   }
 
-  /** Address of the index of a text, cut at 524,288 units. RangeError when memory is full. */
+  /**
+   * Address of the index of a text, cut at 524,288 units.
+   * @throws RangeError when memory is full.
+   */
   build(text: string, leaves = ""): number {
     const leafUnits = Math.min(leaves.length, TEXT_UNITS_MAX / 4);
     const kept = Math.min(text.length, TEXT_UNITS_MAX - leafUnits);
@@ -192,7 +196,7 @@ export class IndexBuilder {
     return document;
   }
 
-  /** Gives back an index that was never published; false to be asked again. */
+  /** Frees an index that was never published; false to be called again. */
   discard(document: number): boolean {
     return this.#scratch.exports.freeDocument(document) !== 0;
   }
@@ -208,7 +212,10 @@ export class GroundingWriter {
   readonly #freeNumbers: number[] = [];
   #numbers = 0;
 
-  /** Fills the tables with the shipped numbers. Throws when the memory has a writer. */
+  /**
+   * Fills the tables with the shipped numbers.
+   * @throws Error when the memory already has a writer.
+   */
   constructor(memory: WebAssembly.Memory) {
     this.#memory = memory;
     this.#exports = instantiateGrounding(memory);
@@ -221,18 +228,23 @@ export class GroundingWriter {
     this.#directory = new Uint32Array(memory.buffer, GROUNDING_DIRECTORY, DOCUMENTS_MAX);
   }
 
-  /** Bytes that indexes ever took from the heap; what was given back is used again first. */
+  /** Bytes that indexes ever took from the heap; freed indexes are reused first. */
   get indexBytes(): number {
     return Atomics.load(this.#header, NUMBERS_BLOCK_BYTES >> 2);
   }
 
-  /** Installs weights and idf; `undefined` keeps what the files ship. Not while others score. */
+  /**
+   * Installs weights and idf; `undefined` leaves the shipped ones. Not while another thread scores.
+   */
   install(numbers?: GroundingNumbers, weights?: Iterable<readonly [number, number]>): void {
     installNumbers(this.#memory, numbers ?? readNumbers());
     installWeights(this.#exports, weights ?? readWeights());
   }
 
-  /** Builds an index in place: its address, for `publish`. RangeError when memory is full. */
+  /**
+   * Builds an index in place; returns its address, for `publish`.
+   * @throws RangeError when memory is full.
+   */
   build(text: string, leaves = ""): number {
     return this.#builder.build(text, leaves);
   }
@@ -242,26 +254,32 @@ export class GroundingWriter {
     return this.publish(this.build(text, leaves));
   }
 
-  /** Makes a built index visible; returns its number. Throws RangeError when there is none left. */
+  /**
+   * Makes a built index visible; returns its number.
+   * @throws RangeError when there is none left.
+   */
   publish(document: number): number {
     const number = this.reserve();
     this.#exports.publishDocument(number, document);
     return number;
   }
 
-  /** A number that names no index yet. Throws RangeError when there is none left. */
+  /**
+   * Reserves a number without an index; returns it.
+   * @throws RangeError when there is none left.
+   */
   reserve(): number {
     const number = this.#freeNumbers.pop() ?? this.#numbers++;
     if (number >= DOCUMENTS_MAX) throw new RangeError("the directory of indexes is full");
     return number;
   }
 
-  /** Gives back an index that was never published; false to be asked again. */
+  /** Frees an index that was never published; false to be called again. */
   discard(document: number): boolean {
     return this.#builder.discard(document);
   }
 
-  /** Gives back an index that nobody names and no reader can hold; false to be asked again. */
+  /** Frees an index that no slot names and no reader can hold; false to be called again. */
   release(number: number): boolean {
     const document = this.#directory[number]!;
     if (document !== 0 && !this.discard(document)) return false;

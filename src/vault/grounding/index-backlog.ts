@@ -1,17 +1,17 @@
-// Texts whose index is not made yet after a start: where they stand in the journal, by the number
-// of their index. A start names them and goes on; threads of a pool make one index after the other,
-// and whoever needs one before makes it on the spot. Nobody waits, no answer is other than later.
+// Backlog of source texts to index after startup: their places in the journal, by the number of
+// their index. Indexing runs in the background on threads of a pool; a request that needs a missing
+// index builds it in place, so results never depend on progress.
 //
-// INVARIANT: an index is in its place before its text is struck from the list (one
-// compare-and-swap each, so that of two builders one wins). Who builds is pinned (pins.ts): the
-// writer strikes a text once nobody can know its source, and uses the number again once no builder
-// is left from before.
+// INVARIANT: an index is published before its text is removed from the backlog (one
+// compare-and-swap each, so that of two builders one wins). A builder holds its epoch guard
+// (epochs.ts): the writer removes a text once no reader can know its source, and reuses the number
+// once no builder is left from before.
 import { DOCUMENTS_MAX, GROUNDING_DIRECTORY } from "../../../assembly/grounding/layout.ts";
 
 /*
- * Header: | texts left | next number to make | end of the numbers | stopped |, u32 each.
- * Of each number: | segment f64 | offset f64 |, and in a table of its own | bytes u32 |: those of
- * the journal's record, 0 where nothing is to be made.
+ * Header: | texts left | next number to make | end of the numbers | stopped |, u32 each. Of each
+ * number: | segment f64 | offset f64 |, and in a table of its own | bytes u32 |: those of the
+ * journal's record, 0 where there is nothing to make.
  */
 const LEFT_AT = 0;
 const NEXT_AT = 1;
@@ -21,7 +21,7 @@ const HEADER_BYTES = 64;
 /** Numbers that a thread takes at once: neighbours in the journal. */
 const STEP = 32;
 
-/** Where a record of the journal stands: its segment, its byte offset in that. */
+/** Place of a record in the journal: its segment, and its byte offset in it. */
 export interface TextPlace {
   readonly segment: number;
   readonly offset: number;
@@ -32,7 +32,7 @@ export function createBacklogMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer(HEADER_BYTES + DOCUMENTS_MAX * 20);
 }
 
-/** The list as every thread sees it. */
+/** View of the backlog, on any thread. */
 export class IndexBacklog {
   readonly #header: Uint32Array;
   readonly #places: Float64Array;
@@ -51,7 +51,7 @@ export class IndexBacklog {
     return Atomics.load(this.#header, LEFT_AT);
   }
 
-  /** Writer, at start: the text of index `number` is made ready later. */
+  /** Writer, at start: defers the index `number` of a text. */
   add(number: number, { segment, offset }: TextPlace, bytes: number): void {
     this.#places[number * 2] = segment;
     this.#places[number * 2 + 1] = offset;
@@ -60,7 +60,10 @@ export class IndexBacklog {
     this.#header[END_AT] = Math.max(this.#header[END_AT]!, number + 1);
   }
 
-  /** Writer, when a source is gone, and whoever has made its index: it is listed no more. */
+  /**
+   * Removes an index from the backlog: the builder after publishing, the writer once its source is
+   * gone.
+   */
   strike(number: number): void {
     const bytes = Atomics.load(this.#bytes, number);
     if (bytes === 0) return;
@@ -68,7 +71,7 @@ export class IndexBacklog {
     if (isMine) Atomics.sub(this.#header, LEFT_AT, 1);
   }
 
-  /** Bytes of the record that has to be read for this index; 0 for none. */
+  /** Bytes of the record to read for this index; 0 for none. */
   bytesOf(number: number): number {
     return Atomics.load(this.#bytes, number);
   }
@@ -77,7 +80,7 @@ export class IndexBacklog {
     return { segment: this.#places[number * 2]!, offset: this.#places[number * 2 + 1]! };
   }
 
-  /** Puts an index in its place unless one is there; the loser throws its own away. */
+  /** Publishes an index unless there is one; the loser frees its own. */
   publish(number: number, document: number): boolean {
     return Atomics.compareExchange(this.#directory, number, 0, document) === 0;
   }
@@ -86,7 +89,10 @@ export class IndexBacklog {
     return Atomics.load(this.#directory, number) !== 0;
   }
 
-  /** The next numbers for a thread that makes them all; undefined at the end, and once stopped. */
+  /**
+   * The next numbers for a thread that works off the backlog; undefined at the end, and once
+   * stopped.
+   */
   take(): { from: number; to: number } | undefined {
     if (Atomics.load(this.#header, STOPPED_AT) !== 0) return undefined;
     const from = Atomics.add(this.#header, NEXT_AT, STEP);
@@ -94,7 +100,7 @@ export class IndexBacklog {
     return from >= end ? undefined : { from, to: Math.min(from + STEP, end) };
   }
 
-  /** Ends the threads that make them, each with the text that it is at. */
+  /** Stops the threads that work off the backlog, each after its current text. */
   stop(): void {
     Atomics.store(this.#header, STOPPED_AT, 1);
   }

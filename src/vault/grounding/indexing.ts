@@ -1,4 +1,4 @@
-// A text made ready to be looked up: flattened and indexed, or, where it taints, its signature. The
+// Preparation of a text for look-up: flattened and indexed, or, where it taints, its signature. The
 // same on every thread; nothing is visible before the writer publishes it.
 import type { EvidenceState } from "../../contract/sources.ts";
 import { isTaint } from "../sources/catalogue.ts";
@@ -9,12 +9,12 @@ import type { TextPlace } from "./index-backlog.ts";
 import { signatureOf } from "./minhash.ts";
 
 /**
- * Units of one request's texts that are indexed in place: a third of a millisecond at the 21 ns a
- * unit that bench:grounding measures. What is larger is made ready on another thread.
+ * Most units of one request's texts that are indexed in place: a third of a millisecond at the 21
+ * ns a unit that bench:grounding measures. Larger texts are prepared on another thread.
  */
 export const INDEX_INLINE_UNITS_MAX = 16_384;
 
-/** Units of one task elsewhere: an assessment with a deadline waits behind no more than this. */
+/** Most units of one task elsewhere: the longest wait of an assessment with a deadline. */
 export const TASK_UNITS_MAX = 65_536;
 
 /** Items in order, in parts of about TASK_UNITS_MAX units. */
@@ -43,19 +43,21 @@ export interface TextToIndex {
 }
 
 export interface ReadyText {
-  /** Address of an index that nobody sees yet; 0 for none. */
+  /** Address of an unpublished index; 0 for none. */
   readonly document: number;
   readonly isStructured: boolean;
-  /** Where the record of a text stands whose index is made later; `document` is 0 then. */
-  readonly late?: { readonly place: TextPlace; readonly bytes: number };
+  /** Record of a text whose index is built later; `document` is 0 then. */
+  readonly deferred?: { readonly place: TextPlace; readonly bytes: number };
   /** Of a text that taints; undefined too where it is too short for one. */
   readonly signature: Uint32Array | undefined;
 }
 
-/** Makes texts ready on another thread. Rejects when it cannot be done. */
+/** Prepares texts on another thread. Rejects when it cannot be done. */
 export type IndexLater = (texts: readonly TextToIndex[]) => Promise<ReadyText[]>;
 
-/** `build` returns an index's address and throws RangeError when memory is full. */
+/**
+ * Prepares one text; `build` returns an index's address and throws RangeError when memory is full.
+ */
 export function makeReady(
   { text, kind, state }: TextToIndex,
   build: (text: string, leaves: string) => number,
@@ -69,15 +71,15 @@ export function makeReady(
     const document = build(flat.text, flat.leaves);
     return { document, isStructured, signature: undefined };
   } catch (error) {
-    // A text that no longer fits is registered without an index: verified, never scored.
+    // A text that does not fit is registered without an index: verified, never scored.
     if (!(error instanceof RangeError)) throw error;
     return { document: 0, isStructured, signature: undefined };
   }
 }
 
 /**
- * A recorded source whose text is left where it is, to be indexed later. Undefined for what has to
- * be read now: a text that taints, one whose structure shows only when it is read, none at all.
+ * A recorded source whose text stays in the journal, to be indexed later. Undefined when the text
+ * must be read now: it taints, its structure shows only on reading, or there is none.
  */
 export function leaveForLater(
   payload: Uint8Array,
@@ -85,6 +87,6 @@ export function leaveForLater(
 ): { event: SourceEvent; ready: ReadyText } | undefined {
   const event = decodeWithoutText(payload);
   if (event?.state !== "active" || isJsonKind(event.kind)) return undefined;
-  const late = { place, bytes: payload.byteLength };
-  return { event, ready: { document: 0, isStructured: false, signature: undefined, late } };
+  const deferred = { place, bytes: payload.byteLength };
+  return { event, ready: { document: 0, isStructured: false, signature: undefined, deferred } };
 }

@@ -1,4 +1,4 @@
-// Near-duplicates of texts recorded as false or retracted (provenance.md 4, H5): MinHash of
+// MinHash search for near-duplicates of texts recorded as false or retracted (provenance 4, H5):
 // 5-word shingles, 16 bands of 8 rows to find candidates, confirmed at an estimated Jaccard of 0.8.
 // In shared memory, written by one thread: signatures, and a table from band hashes to them.
 import { hashWord } from "./tables.ts";
@@ -18,7 +18,7 @@ const STRIDE = HASHES + 1;
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** The shared part: hand it to other threads as it is. */
+/** Shared part: pass it to other threads unchanged. */
 export interface MinHashMemory {
   /** Count, then STRIDE words per signature. */
   signatures: SharedArrayBuffer;
@@ -63,7 +63,7 @@ export function similarity(left: Uint32Array, right: Uint32Array): number {
   return equal / HASHES;
 }
 
-/** The set of tainted texts. One thread adds, any thread asks. */
+/** Set of tainted texts. One thread adds, any thread queries. */
 export class TaintedTexts {
   readonly #count: Uint32Array;
   readonly #signatures: Uint32Array;
@@ -91,7 +91,9 @@ export class TaintedTexts {
     return true;
   }
 
-  /** Whether a text is a near-duplicate of one that concerns `owner`. Free while there is none. */
+  /**
+   * Whether a text is a near-duplicate of one that concerns `owner`. Free while the set is empty.
+   */
   holds(text: string, owner: number): boolean {
     const count = this.size;
     if (count === 0) return false;

@@ -1,5 +1,5 @@
-// The grounding module and its memory: one shared memory per process, one instance per thread. Kept
-// apart from the engine's memory, so that texts can never crowd out the agent table.
+// Grounding module and its memory: one shared memory per process, one instance per thread. Separate
+// from the engine's memory, so that texts can never crowd out the agent table.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -7,7 +7,7 @@ const INITIAL_PAGES = 128;
 /** 65,536 pages: 4 GiB, declared cheaply and grown as scratches and indexes are made. */
 const MAXIMUM_PAGES = 65_536;
 
-/** What the module exports; test/grounding/abi.test.ts holds it to this list. */
+/** Exports of the module; test/grounding/abi.test.ts compares them with this list. */
 export interface GroundingExports {
   initialise(): number;
   addWord(hash: number, flags: number, digits: number, whole: number): void;
@@ -32,7 +32,10 @@ export function createGroundingMemory(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum: MAXIMUM_PAGES, shared: true });
 }
 
-/** Compiles and instantiates the module over `memory`. Throws when the build is missing. */
+/**
+ * Compiles and instantiates the module over `memory`.
+ * @throws Error when the build is missing.
+ */
 export function instantiateGrounding(memory: WebAssembly.Memory): GroundingExports {
   const module = new WebAssembly.Module(readFileSync(MODULE_PATH));
   const instance = new WebAssembly.Instance(module, { env: { memory } });

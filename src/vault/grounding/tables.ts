@@ -1,5 +1,5 @@
-// The fitted numbers and word lists of `data/grounding`, and how they get into the module's tables.
-// Must be complete before the first document is indexed: stems of an index depend on them.
+// Fitted numbers and word lists of `data/grounding`, and their way into the module's tables. Must
+// be complete before the first document is indexed: stems of an index depend on them.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
@@ -28,7 +28,10 @@ export interface GroundingNumbers {
   bias: number;
   idf_unseen: number;
   kinds: Record<TextKind, KindNumbers>;
-  /** Best window of a citing sentence in the cited document: below it, a reason; a hard failure. */
+  /**
+   * Best window of a citing sentence in the cited document: below `soft` a reason, below `hard` a
+   * hard failure.
+   */
   citation: { soft: number; hard: number };
   /** Per task of the labelled rows, the best F1: for evaluation only, never for a verdict. */
   f1_at: Record<string, number>;
@@ -37,10 +40,11 @@ export interface GroundingNumbers {
 export interface KindNumbers {
   /** Share of the two worst sentences in the risk, the rest being the mean of all. */
   top_share: number;
-  /** Where the penalty begins; where the text alone is called hallucinated. */
+  /** Risk from which the penalty begins. */
   tau_lo: number;
+  /** Risk from which the text alone is called hallucinated. */
   tau_hi: number;
-  /** Clean sources that the thresholds were calibrated on, one text of each. */
+  /** Clean sources of the calibration of the thresholds, one text of each. */
   sources: number;
   /** Bounds on the share of clean texts at or above each threshold; 0 for a default. */
   alpha_lo: number;
@@ -75,7 +79,7 @@ export function readWeights(): [stem: number, weight: number][] {
   );
 }
 
-/** A short name of what makes scores comparable: weights, bias, stems' weights, word lists. */
+/** Short name of everything on which scores depend: weights, bias, stems' weights, word lists. */
 export function numbersModel(): string {
   const { weights, bias, idf_unseen, kinds } = readNumbers();
   const shares = Object.values(kinds).map(({ top_share }) => top_share);

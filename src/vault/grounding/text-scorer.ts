@@ -1,6 +1,7 @@
 // Scores one text against the documents it cites: the whole text for support, and each citation for
-// whether its document speaks of it at all. A sentence that carries a marker (`[2]`) is held to the
-// documents it names; a document that no marker names is held to the best sentence of the text.
+// whether its document covers it at all. A sentence with a marker (`[2]`) is compared with the
+// documents it names; a document that no marker names is compared with the best sentence of the
+// text.
 import { ONE, ROW_END, ROW_NUMBER, ROW_START } from "../../../assembly/grounding/layout.ts";
 import { NOT_FOUND } from "../sources/catalogue.ts";
 import { GroundingReader } from "./grounding.ts";
@@ -31,8 +32,9 @@ export class TextScorer {
   }
 
   /**
-   * Scores the content and marks citations whose document does not speak of it. `ids` are all cited
-   * sources in the order of the request. Undefined when the text says nothing to check.
+   * Scores the content and marks citations whose document does not cover it. `ids` are all cited
+   * sources in the order of the request.
+   * @returns undefined when the text holds nothing to check.
    */
   score(
     content: string,
@@ -87,7 +89,7 @@ export class TextScorer {
       const top = Math.max(...windows);
       for (const [place, { cited }] of named.entries()) {
         best.set(cited, Math.max(best.get(cited) ?? -1, windows[place]!));
-        // One sentence among many is only a doubt: so many tries, so many chances to be wrong.
+        // One sentence among many is only a doubt: many comparisons, many chances of error.
         if (top < 0 || top >= this.#limits.hard || cited.sentence !== undefined) continue;
         cited.status = "CITATION_MISMATCH";
         cited.sentence = number;

@@ -1,18 +1,18 @@
-// Names of sources and tenants as words for the catalogue's tables, and digests as words.
+// Hash keys of the catalogue: names of sources and tenants as words, and digests as words.
 import { hash } from "node:crypto";
 
-/** Words of a key: half a SHA-256, so that no id can be made to pass for another. */
+/** Words of a key: half a SHA-256, so that no id can be forged to match another. */
 export const KEY_WORDS = 4;
 
 /**
- * Keys of ids asked for lately, each in the one place that its id may take: a digest costs more
- * than all the rest of a look-up, and a map that forgets would cost more than the digest.
+ * Keys of recent ids, each in the one place that its id may take: a digest costs more than the rest
+ * of a look-up, and a map with eviction would cost more than the digest.
  */
 const PLACES = 8192;
 const ids: (string | undefined)[] = Array.from({ length: PLACES }, () => undefined);
 export const keyWords = new Uint32Array(PLACES * KEY_WORDS);
 
-/** Where in `keyWords` the key of a source id stands, until the next call. */
+/** Offset in `keyWords` of the key of a source id, valid until the next call. */
 export function keyOf(sourceId: string): number {
   const place = placeOf(sourceId);
   const at = place * KEY_WORDS;
@@ -35,7 +35,7 @@ function placeOf(id: string): number {
 const OWNERS_MAX = 8192;
 const owners = new Map<string, readonly [number, number]>([["", [0, 0]]]);
 
-/** A tenant in two words; both are zero for everyone's. */
+/** A tenant in two words; both are zero for the public tenant. */
 export function ownerOf(tenant: string): readonly [number, number] {
   const known = owners.get(tenant);
   if (known !== undefined) return known;
@@ -50,7 +50,7 @@ export function ownerOf(tenant: string): readonly [number, number] {
   return owner;
 }
 
-/** A tenant in one word, for what only raises doubt: 0 is everyone's. */
+/** A tenant in one word, for checks that only raise doubt: 0 is public. */
 export function tenantWord(tenant: string): number {
   return tenant === "" ? 0 : ownerOf(tenant)[0] || 1;
 }

@@ -1,11 +1,12 @@
-// The vault's index in shared memory: what a verify needs of a source, found by (tenant, id) or by
-// tainted content in a few hundred nanoseconds, on any thread. Shared rather than copied into each
-// thread: a registration that was acknowledged is seen by every HTTP and pool thread at once, and
+// Index of the vault in shared memory: the facts that a verify needs of a source, found by (tenant,
+// id) or by tainted content in a few hundred nanoseconds, on any thread. Shared rather than copied
+// into each thread: every HTTP and pool thread sees an acknowledged registration at once, and
 // nothing has to be replayed into a thread that starts late. One writer.
 //
 // INVARIANT (publication): an entry is complete before a slot names it. State and document are the
 // only words that change while it is named, each by one atomic store. An entry that no slot names
-// any more is used again only once no reader is pinned (pins.ts), so readers look up pinned.
+// any more is reused only once no reader holds a guard (epochs.ts), so look-ups happen under a
+// guard.
 import { EVIDENCE_STATES } from "../../contract/sources.ts";
 import type { EvidenceState } from "../../contract/sources.ts";
 import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
@@ -33,10 +34,10 @@ const FLAGS_AT = 14;
 const TENANT_AT = 15;
 const SECONDS_AT = 17;
 const FLAG_STRUCTURED = 1;
-/** Its content is listed: the entry is never used again. */
+/** Its content is listed: the entry is never reused. */
 const FLAG_LISTED = 2;
 
-/** Sources that one bureau keeps; their memory is touched only as they are used. */
+/** Most sources of one bureau; their memory is touched only as they are used. */
 export const SOURCES_MAX = 262_144;
 const SLOTS = SOURCES_MAX * 2;
 const SLOT_MASK = SLOTS - 1;
@@ -47,12 +48,12 @@ const COUNT_AT = 0;
 const LISTED_AT = 1;
 const HEADER_BYTES = 64;
 
-/** The shared part: hand it to other threads as it is. */
+/** Shared part: pass it to other threads unchanged. */
 export interface CatalogueMemory {
   /** Counts, then entries. */
   entries: SharedArrayBuffer;
   bySource: SharedArrayBuffer;
-  /** Content that is or was retracted or recorded as false: all that anyone asks for. */
+  /** Content that is or was retracted or recorded as false; no other content is looked up. */
   byContent: SharedArrayBuffer;
 }
 
@@ -64,7 +65,7 @@ export function createCatalogueMemory(): CatalogueMemory {
   };
 }
 
-/** What is stored of a source. */
+/** Stored facts of a source. */
 export interface CatalogueEntry {
   /** Empty for a public source. */
   tenant: string;
@@ -89,7 +90,7 @@ export class Catalogue {
   readonly #entries: Uint32Array;
   readonly #bySource: Uint32Array;
   readonly #byContent: Uint32Array;
-  /** Writer: entries that may be used again. */
+  /** Writer: entries for reuse. */
   readonly #free: number[] = [];
 
   constructor(memory: CatalogueMemory) {
@@ -99,7 +100,7 @@ export class Catalogue {
     this.#byContent = new Uint32Array(memory.byContent);
   }
 
-  /** Entries ever used: zero in a bureau that registers nothing. */
+  /** Entries ever used: zero while nothing was ever registered. */
   get size(): number {
     return Atomics.load(this.#header, COUNT_AT);
   }
@@ -133,7 +134,7 @@ export class Catalogue {
     return number;
   }
 
-  /** The source as this tenant sees it: its own first, else the public one. -1 when unknown. */
+  /** The source as visible to this tenant: its own first, else the public one. -1 when unknown. */
   find(tenant: string, sourceId: string): number {
     if (this.size === 0) return NOT_FOUND;
     const key = keyOf(sourceId);
@@ -185,7 +186,7 @@ export class Catalogue {
     return (this.#entries[number * ENTRY_WORDS + FLAGS_AT]! & FLAG_STRUCTURED) !== 0;
   }
 
-  /** When this version was registered, in seconds since 1970. */
+  /** Registration time of this version, in seconds since 1970. */
   registeredAt(number: number): number {
     return this.#entries[number * ENTRY_WORDS + SECONDS_AT]!;
   }
@@ -197,12 +198,12 @@ export class Catalogue {
     if (isTaint(state)) this.#listContent(number);
   }
 
-  /** Writer: no text supports anything any more. Returns the index that it named, -1 for none. */
+  /** Writer: detaches the text of a source. Returns the number of its index, -1 for none. */
   dropDocument(number: number): number {
     return Atomics.exchange(this.#entries, number * ENTRY_WORDS + DOCUMENT_AT, 0) - 1;
   }
 
-  /** Writer: an entry that no slot names and no reader can hold is used again. */
+  /** Writer: releases an entry that no slot names and no reader can hold. */
   free(number: number): void {
     const flags = this.#entries[number * ENTRY_WORDS + FLAGS_AT]!;
     if ((flags & FLAG_LISTED) === 0) this.#free.push(number);

@@ -1,9 +1,9 @@
-// When what a reader may still be looking at can be used again. A reader pins the epoch for the
-// length of one assessment; what was taken out of sight in an epoch is free once nobody holds that
-// epoch or an earlier one. Two atomic stores per assessment, no locks.
+// Epoch-based reclamation for the vault's shared memory. A reader announces the epoch for the
+// length of one assessment; memory unlinked in an epoch is free once no reader holds that epoch or
+// an earlier one. Two atomic stores per assessment, no locks.
 //
-// INVARIANT: a reader pins before it looks anything up, the writer takes out of sight before it
-// asks. All of it is sequentially consistent, so one of the two sees the other.
+// INVARIANT: a reader announces its epoch before its first look-up, the writer unlinks before it
+// reads the epochs. All of it is sequentially consistent, so one of the two sees the other.
 
 /** Threads that may assess in one process; each takes one cache line. */
 const READERS_MAX = 1024;
@@ -17,12 +17,12 @@ export function createEpochMemory(): SharedArrayBuffer {
   return memory;
 }
 
-/** One reader's pin: made once per thread. */
+/** One reader's guard: made once per thread. */
 export class EpochGuard {
   readonly #words: Uint32Array;
   readonly #at: number;
 
-  /** Throws RangeError when 1,024 readers are there already. */
+  /** @throws RangeError when there are 1,024 readers already. */
   constructor(memory: SharedArrayBuffer) {
     this.#words = new Uint32Array(memory);
     const number = Atomics.add(this.#words, COUNT_AT, 1);
@@ -44,7 +44,7 @@ interface Retired {
   release: () => boolean;
 }
 
-/** The writer's side: what waits until no reader can see it. */
+/** The writer's side: releases that wait until no reader can see their memory. */
 export class Retirement {
   readonly #words: Uint32Array;
   #waiting: Retired[] = [];
@@ -58,8 +58,8 @@ export class Retirement {
   }
 
   /**
-   * `release` runs once no reader can hold what was just taken out of sight, at the earliest now;
-   * it answers false to be asked again later.
+   * Adds a release for memory just unlinked. It runs once no reader can hold that memory, at the
+   * earliest now; it returns false to be called again later.
    */
   add(release: () => boolean): void {
     const epoch = Atomics.add(this.#words, EPOCH_AT, 1) + 1;
@@ -67,12 +67,12 @@ export class Retirement {
     this.sweep();
   }
 
-  /** Releases what has become free. */
+  /** Runs the releases that are due. */
   sweep(): void {
     if (this.#waiting.length === 0) return;
     const oldest = this.#oldestPin();
     const waiting = this.#waiting;
-    // A release may add what has to wait in its turn.
+    // A release may add another that has to wait in its turn.
     this.#waiting = [];
     const left = waiting.filter(({ epoch, release }) => oldest < epoch || !release());
     this.#waiting = [...left, ...this.#waiting];

@@ -1,13 +1,13 @@
-// What the journal keeps of the vault (frames of kind `evidence`): one JSON object per event, a
+// Journal format of the vault's events (frames of kind `evidence`): one JSON object per event, a
 // source's text included, so that a replay rebuilds records, chain, indexes and thresholds.
-// Canonical bytes of a record leave the text out: the digest stands for it.
+// Canonical bytes of a record leave the text out: the digest replaces it.
 import { hash } from "node:crypto";
 
 import { EVIDENCE_STATES, VISIBILITIES } from "../../contract/sources.ts";
 import type { EvidenceState, Visibility } from "../../contract/sources.ts";
 import type { LabelEvent } from "../calibration/labels.ts";
 
-/** One event: a source as it is from now on. A change of state repeats the record without text. */
+/** One event: the new state of a source. A change of state repeats the record without text. */
 export interface SourceEvent {
   source_id: string;
   /** 64 hex digits. */
@@ -25,7 +25,7 @@ export interface SourceEvent {
 }
 
 const VERSION = 1;
-/** First byte of a payload of kind `evidence`: what it is. 1 is a signed batch of outcomes. */
+/** First byte of a payload of kind `evidence`: its type. 1 is a signed batch of outcomes. */
 const TYPE_SOURCE = 2;
 const TYPE_LABELS = 3;
 
@@ -53,7 +53,7 @@ export function isVaultEvent(payload: Uint8Array): boolean {
   return isSourceEvent(payload) || payload[0] === TYPE_LABELS;
 }
 
-/** The labels of a frame's payload; undefined when it is something else. */
+/** The labels of a frame's payload; undefined for any other payload. */
 export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
   if (payload[0] !== TYPE_LABELS) return undefined;
   const event = JSON.parse(Buffer.from(payload.subarray(1)).toString("utf8")) as LabelEvent & {
@@ -63,7 +63,10 @@ export function decodeLabels(payload: Uint8Array): LabelEvent | undefined {
   return event;
 }
 
-/** The event of a frame's payload. Throws when the version or a value set is not known. */
+/**
+ * The event of a frame's payload.
+ * @throws Error when the version or a value is unknown.
+ */
 export function decodeEvent(payload: Uint8Array): SourceEvent {
   const text = Buffer.from(payload.subarray(1)).toString("utf8");
   const event = JSON.parse(text) as SourceEvent & { v: number };
@@ -78,12 +81,12 @@ function isKnown({ v, state, visibility }: SourceEvent & { v: number }): boolean
 const TEXT_KEY = Buffer.from(',"text":"');
 
 /**
- * The event of a payload with a text, but for that: an empty one stands in its place. Undefined
- * where the whole has to be read.
+ * The event of a payload with its text replaced by an empty one. Undefined when the whole has to be
+ * read.
  */
 export function decodeWithoutText(payload: Uint8Array): SourceEvent | undefined {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  // A quote within a string is escaped: these bytes stand where the member begins, nowhere else.
+  // A quote within a string is escaped: these bytes occur only at the beginning of the member.
   const at = bytes.indexOf(TEXT_KEY);
   if (bytes[0] !== TYPE_SOURCE || at < 0) return undefined;
   const event = JSON.parse(`${bytes.toString("utf8", 1, at)}}`) as SourceEvent & { v: number };

@@ -1,12 +1,15 @@
-// A Merkle tree over the vault's records as in RFC 6962 §2.1: leaves are hashed behind 0x00, nodes
-// behind 0x01, so that no node can pass for a leaf. Appends keep all levels, so that the root and
+// Merkle tree over the vault's records as in RFC 6962 §2.1: leaves are hashed behind 0x00, nodes
+// behind 0x01, so that no node can pass for a leaf. Appends store all levels, so that the root and
 // a proof cost the depth of the tree and nothing is hashed twice.
 import { hash } from "node:crypto";
 
 const LEAF = Buffer.of(0);
 const NODE = Buffer.of(1);
 
-/** In one call: a start hashes every record thrice, and a hash object costs more than its bytes. */
+/**
+ * In one call: a start hashes every record three times, and a hash object costs more than its
+ * bytes.
+ */
 function sha256(...parts: Uint8Array[]): Buffer {
   return hash("sha256", Buffer.concat(parts), "buffer");
 }
@@ -32,13 +35,13 @@ export class MerkleTree {
     }
   }
 
-  /** The tree head; of an empty tree the hash of nothing. */
+  /** The tree head; for an empty tree the hash of the empty string. */
   root(): Buffer {
     if (this.size === 0) return sha256();
     return this.#rootOf(0, this.size);
   }
 
-  /** The siblings that lead from leaf `index` to the root, nearest first. */
+  /** The sibling hashes from leaf `index` to the root, nearest first. */
   path(index: number): Buffer[] {
     return this.#pathOf(index, 0, this.size);
   }
@@ -65,7 +68,7 @@ function splitOf(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }
 
-/** Whether a path leads from a leaf to a root: what a holder of a proof computes. */
+/** Whether a path leads from a leaf to a root: the check by the holder of a proof. */
 export function isIncluded(
   leaf: Uint8Array,
   index: number,

@@ -1,12 +1,12 @@
-// Identifiers of published works that a source id may be (provenance.md 4, H3): which scheme it
-// claims, and whether it can exist at all. Check digits and shapes only; nothing is looked up.
+// Identifiers of published works as source ids (provenance 4, H3): the scheme an id claims, and
+// whether it can exist at all. Check digits and shapes only; nothing is looked up.
 
 /** `valid`: could exist. `malformed`: cannot. `doubtful`: unusual; registries hold exceptions. */
-export type IdentifierStanding = "valid" | "malformed" | "doubtful";
+export type IdentifierValidity = "valid" | "malformed" | "doubtful";
 
 export interface IdentifierFinding {
   scheme: "isbn" | "issn" | "orcid" | "doi" | "arxiv" | "url" | "hash" | "other";
-  standing: IdentifierStanding;
+  validity: IdentifierValidity;
 }
 
 /** Crossref's pattern; it misses one to three in a hundred real DOIs, so a miss is no proof. */
@@ -22,15 +22,15 @@ const DIGEST_LENGTHS = new Map([
   ["sha512", 128],
 ]);
 
-/** Of most ids of a vault's own; shared, like every finding not to be written to. */
-const OTHER: IdentifierFinding = { scheme: "other", standing: "valid" };
+/** Finding of most ids of a vault's own. Shared, so read only, like every finding. */
+const OTHER: IdentifierFinding = { scheme: "other", validity: "valid" };
 const SCHEMES = "isbn issn orcid doi arxiv http https md5 sha1 sha256 sha384 sha512".split(" ");
 /** Schemes by their length. */
 const SCHEMES_BY_LENGTH = Array.from({ length: 7 }, (_, length) =>
   SCHEMES.filter((scheme) => scheme.length === length),
 );
 
-/** Whether one of the schemes stands before the colon, in whatever case. */
+/** Whether one of the schemes precedes the colon, in any case. */
 function mayHaveScheme(id: string, colon: number): boolean {
   for (const scheme of SCHEMES_BY_LENGTH[colon] ?? []) {
     let at = 0;
@@ -42,9 +42,9 @@ function mayHaveScheme(id: string, colon: number): boolean {
 }
 
 /**
- * What a source id says of itself. An id without a known scheme is `other` and valid: vaults name
- * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month; it
- * is asked for those alone.
+ * Checks the form of a source id. An id without a known scheme is `other` and valid: vaults name
+ * their documents as they like. `now` (epoch ms) bounds arXiv numbers, which carry their month, and
+ * is called for those alone.
  */
 export function checkIdentifier(id: string, now: () => number): IdentifierFinding {
   const colon = id.indexOf(":");
@@ -53,27 +53,27 @@ export function checkIdentifier(id: string, now: () => number): IdentifierFindin
   const rest = id.slice(colon + 1);
   switch (scheme) {
     case "isbn":
-      return { scheme, standing: standingOf(isIsbn(rest)) };
+      return { scheme, validity: validityOf(isIsbn(rest)) };
     case "issn":
-      return { scheme, standing: standingOf(isIssn(rest)) };
+      return { scheme, validity: validityOf(isIssn(rest)) };
     case "orcid":
-      return { scheme, standing: standingOf(isOrcid(rest)) };
+      return { scheme, validity: validityOf(isOrcid(rest)) };
     case "doi":
-      return { scheme, standing: DOI.test(rest) ? "valid" : "doubtful" };
+      return { scheme, validity: DOI.test(rest) ? "valid" : "doubtful" };
     case "arxiv":
-      return { scheme, standing: standingOf(isArxiv(rest, now())) };
+      return { scheme, validity: validityOf(isArxiv(rest, now())) };
     case "http":
     case "https":
       return checkUrl(id, now);
     default: {
       const digits = DIGEST_LENGTHS.get(scheme);
-      if (digits === undefined) return { scheme: "other", standing: "valid" };
-      return { scheme: "hash", standing: standingOf(isHex(rest, digits)) };
+      if (digits === undefined) return { scheme: "other", validity: "valid" };
+      return { scheme: "hash", validity: validityOf(isHex(rest, digits)) };
     }
   }
 }
 
-function standingOf(isValid: boolean): IdentifierStanding {
+function validityOf(isValid: boolean): IdentifierValidity {
   return isValid ? "valid" : "malformed";
 }
 
@@ -115,16 +115,16 @@ export function isArxiv(text: string, nowMs: number): boolean {
 
 /** WHATWG URL with http(s) and a public host; a DOI or arXiv link is checked as its target. */
 function checkUrl(text: string, now: () => number): IdentifierFinding {
-  if (!URL.canParse(text)) return { scheme: "url", standing: "malformed" };
+  if (!URL.canParse(text)) return { scheme: "url", validity: "malformed" };
   const url = new URL(text);
-  // Sources inside an enterprise are real too; outside it, nobody can check them.
-  if (!isPublicHost(url.hostname)) return { scheme: "url", standing: "doubtful" };
+  // Sources inside an enterprise are real too; from outside, they cannot be checked.
+  if (!isPublicHost(url.hostname)) return { scheme: "url", validity: "doubtful" };
   const host = url.hostname.replace(/^(?:www|dx)\./, "");
   if (host === "doi.org") return checkIdentifier(`doi:${decoded(url.pathname.slice(1))}`, now);
   const paper = /^\/(?:abs|pdf)\/(.+?)(?:\.pdf)?$/.exec(url.pathname);
   if (host === "arxiv.org" && paper !== null) return checkIdentifier(`arxiv:${paper[1]}`, now);
   if (host === "orcid.org") return checkIdentifier(`orcid:${url.pathname.slice(1)}`, now);
-  return { scheme: "url", standing: "valid" };
+  return { scheme: "url", validity: "valid" };
 }
 
 function decoded(text: string): string {
@@ -135,7 +135,10 @@ function decoded(text: string): string {
   }
 }
 
-/** A host that anyone can reach: no bare names, no loopback, private, link-local or test ranges. */
+/**
+ * Whether a host is publicly reachable: no bare names, no loopback, private, link-local or test
+ * ranges.
+ */
 export function isPublicHost(host: string): boolean {
   if (host.startsWith("[")) return /^\[[23][\da-f]{3}:/.test(host) && !host.startsWith("[2001:db8");
   if (/^\d+(?:\.\d+){3}$/.test(host)) return isPublicAddress(host.split(".").map(Number));

@@ -1,5 +1,5 @@
-// Records as the vault makes, holds and tells them: the newest of every source, with its place in
-// the chain. Their text is not among what is kept here.
+// Records of sources: made from requests, held as the newest version of each with its place in the
+// chain, and returned in answers. Held without their text.
 import { createHash } from "node:crypto";
 
 import type { EvidenceItem, EvidenceRecord, EvidenceRegistrar } from "../../contract/sources.ts";
@@ -19,14 +19,14 @@ export interface Held extends Omit<SourceEvent, "text"> {
 
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
-/** Name of a source for whoever may cite it. */
+/** Key of a source among those of its tenant, or of the public ones. */
 export const nameOf = (tenant: string, visibility: string, id: string) =>
   `${visibility === "public" ? "" : tenant}\n${id}`;
 
 /**
  * The event that registers an item at `now` (epoch ms). `at` is its place in a batch, -1 alone.
- * Throws ServiceFault `insufficient_scope` for a public source by anyone but an administrator and
- * `invalid_request` when digest and text disagree.
+ * @throws ServiceFault `insufficient_scope` for a public source without `admin`, `invalid_request`
+ *   when digest and text disagree.
  */
 export function eventOf(
   item: EvidenceItem,
@@ -65,7 +65,7 @@ export function isSameContent(before: Held, event: SourceEvent): boolean {
   return before.sha256 === event.sha256 && before.kind === event.kind;
 }
 
-/** Whether an event says what the record says already. */
+/** Whether an event repeats the record. */
 export function isRepeat(before: Held, event: SourceEvent): boolean {
   return (
     isSameContent(before, event) &&
@@ -82,7 +82,7 @@ export function keepsText(before: Held | undefined, event: SourceEvent): boolean
   return before.state === "active" && event.state === "active";
 }
 
-/** The record as it goes out. */
+/** The record as sent in answers. */
 export function recordOf(held: Held): EvidenceRecord {
   const { source_id, sha256, size, kind, title, tenant, visibility, state, registrar } = held;
   return {

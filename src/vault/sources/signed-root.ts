@@ -1,10 +1,10 @@
-// The tree head as the bureau signs it: a compact JWS (RFC 7515, Ed25519) that anybody can check
-// with the bureau's public key, long after the bureau is gone. Signed once per head and hour.
+// Signed tree head of the vault: a compact JWS (RFC 7515, Ed25519) that anyone can check with the
+// bureau's public key, long after the bureau is gone. Signed once per head and hour.
 import { createHash } from "node:crypto";
 
 import type { SignedRoot } from "../../contract/sources.ts";
 
-/** The bureau's key, as far as the vault needs it. */
+/** Signing key of the bureau, as far as the vault needs it. */
 export interface RootSigner {
   /** Raw 32 bytes. */
   readonly publicKey: Uint8Array;
@@ -18,9 +18,12 @@ export interface RootHead {
   readonly chain_hash: string;
 }
 
-/** `typ` of a signed root: nothing else that the bureau signs can pass for one. */
+/** `typ` of a signed root: no other signature of the bureau can pass for one. */
 const ROOT_TYPE = "vault-root+jws";
-/** A head is signed again after this long, so that an old one can be told from a live one. */
+/**
+ * Age in seconds at which a head is signed again, so that an old one is distinguishable from a live
+ * one.
+ */
 const SEAL_SECONDS = 3600;
 
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");

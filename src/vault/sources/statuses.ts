@@ -1,6 +1,6 @@
-// What a cited source is found to be, from harmless to grave.
+// Statuses of a cited source, from harmless to grave.
 import { NOT_FOUND } from "./catalogue.ts";
-import type { IdentifierStanding } from "./publication-ids.ts";
+import type { IdentifierValidity } from "./publication-ids.ts";
 
 /** The order is the order of reasons. */
 const STATUSES = [
@@ -18,28 +18,28 @@ export type Status = (typeof STATUSES)[number];
 export interface Cited {
   id: string;
   status: Status;
-  /** In the catalogue; -1 when it is not there or does not count. */
+  /** Its entry in the catalogue; -1 when it is unknown or does not count. */
   number: number;
   /** Number of its index, -1 without text. */
   document: number;
-  /** The sentence, from 0, that cites it by a marker and that it does not speak of. */
+  /** Number from 0 of the sentence that cites it by a marker and that it does not cover. */
   sentence?: number;
 }
 
-/** Status of a source that nobody registered, by what its identifier says of itself. */
-export const UNREGISTERED: Readonly<Record<IdentifierStanding, Status>> = {
+/** Status of an unregistered source, by the form of its identifier. */
+export const UNREGISTERED: Readonly<Record<IdentifierValidity, Status>> = {
   valid: "SOURCE_UNKNOWN",
   doubtful: "SOURCE_DOUBTFUL",
   malformed: "SOURCE_MALFORMED",
 };
 export const UNKNOWN: ReadonlySet<Status> = new Set(["SOURCE_UNKNOWN", "SOURCE_DOUBTFUL"]);
 
-/** Statuses that outweigh whatever the text says. */
+/** Whether a status outweighs any finding on the text. */
 export function isGrave(status: Status): boolean {
   return STATUSES.indexOf(status) >= STATUSES.indexOf("CITATION_MISMATCH");
 }
 
-/** Whether a mismatch is beyond doubt: then the source does not count. */
+/** Whether a mismatch is certain: the source then does not count. */
 export function isHardMismatch({ status, number }: Cited): boolean {
   return status === "CITATION_MISMATCH" && number === NOT_FOUND;
 }

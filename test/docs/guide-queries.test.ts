@@ -1,6 +1,5 @@
-// Every SQL block of README.md, run as it stands there against the sample history and a few
-// decisions on it.
-import * as fs from "node:fs";
+// Every SQL block of the guide and of README.md, run as it stands there against the sample history
+// and a few decisions on it.
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
@@ -10,18 +9,15 @@ import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
-import { openTable, principalOf } from "./_decisions.ts";
-import { LIMITS, openJournal } from "./_fixtures.ts";
+import { openTable, principalOf } from "../store/_decisions.ts";
+import { LIMITS, openJournal } from "../store/_fixtures.ts";
+import { type Fence, exampleBody, fencesOf, GUIDES, placeOf } from "./_fences.ts";
 
-const README = readFileFromRoot("README.md");
 const SAMPLE = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import.meta.url));
 
-function readFileFromRoot(name: string): string {
-  return fs.readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
-}
-
-/** One statement per block; blocks of other languages are none of ours. */
-const blocks = [...README.matchAll(/^```sql\n([^]*?)^```/gm)].map(([, sql]) => sql as string);
+/** One statement per block. */
+const isQuery = ({ language, notRun }: Fence) => language === "sql" && notRun === undefined;
+const blocks = ["README.md", ...GUIDES].flatMap(fencesOf).filter(isQuery);
 
 let store: OpenStore;
 
@@ -55,19 +51,42 @@ beforeAll(async () => {
     const request = { agent_id: agent, action: "order.place", tool_level: level, context: {} };
     await bureau.verify(request, { requestId: `request-${index}`, principal: principalOf("acme") });
   }
+  const refusal = { reason: "missing_scope", address: "192.0.2.1", route: "usage", count: 3 };
+  await store.note("audit_events", {
+    recorded_at: Date.now(),
+    event: "access.denied",
+    tenant: "acme",
+    actor: "key-1",
+    detail: refusal,
+  });
+  await store.note("kaizen_runs", {
+    recorded_at: Date.now(),
+    run_id: "k-1",
+    started_at: Date.now() - 1000,
+    finished_at: Date.now(),
+    started_by: "schedule",
+    status: "kept",
+    promoted: false,
+    reason: "insufficient evidence",
+    config_from: "c-1",
+    config_to: null,
+    outcome_count: rows.length,
+    gates: [],
+    record: {},
+  });
 });
 
 afterAll(() => store.close());
 
-test("README has no SQL that does not run", async () => {
-  for (const sql of blocks) {
-    const { columns, rows } = await store.query(sql, LIMITS).catch((error: unknown) => {
-      throw new Error(`README.md: ${sql}\n${String(error)}`, { cause: error });
-    });
-    expect(columns.length, sql).toBeGreaterThan(0);
-    expect(rows.length, sql).toBeGreaterThan(0);
-  }
-});
+test.each(blocks.map((fence) => ({ ...fence, place: placeOf(fence) })))(
+  "gives rows: $place",
+  async ({ text, example }) => {
+    if (example !== undefined) expect(text).toBe(exampleBody(example));
+    const { columns, rows } = await store.query(text, LIMITS);
+    expect(columns.length).toBeGreaterThan(0);
+    expect(rows.length).toBeGreaterThan(0);
+  },
+);
 
 test("every view says what it is", async () => {
   const { rows } = await store.query(

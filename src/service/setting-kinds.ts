@@ -1,0 +1,81 @@
+// Kinds of values that a setting can take: how each is read from text, and the words for it in
+// `--help`, in the reference page and in the message that refuses anything else.
+
+/** One kind of value. */
+export interface SettingKind<Value> {
+  /** Completes "takes ..." and "is not ...". */
+  readonly takes: string;
+  /** @throws RangeError with a sentence that says what is wrong with the text. */
+  readonly read: (text: string) => Value;
+}
+
+function kindOf<Value>(
+  takes: string,
+  valueOf: (text: string) => Value | undefined,
+): SettingKind<Value> {
+  const read = (given: string) => {
+    const value = valueOf(given);
+    if (value === undefined) throw new RangeError(`\`${given}\` is not ${takes}`);
+    return value;
+  };
+  return { takes, read };
+}
+
+/** Any text at all; `takes` says what it is good for. */
+export function anyText(takes: string): SettingKind<string> {
+  return kindOf(takes, (given) => given);
+}
+
+/** Text that `isValid` accepts. */
+export function validText(takes: string, isValid: (text: string) => boolean): SettingKind<string> {
+  return kindOf(takes, (given) => (isValid(given) ? given : undefined));
+}
+
+/** Text that is never repeated, not even where it is refused. */
+export function secret(takes: string, pattern: RegExp): SettingKind<string> {
+  const read = (given: string) => {
+    if (!pattern.test(given)) throw new RangeError(`the value is not ${takes}`);
+    return given;
+  };
+  return { takes, read };
+}
+
+/** Decimal digits alone, bounds included. */
+export function wholeNumber(min: number, max: number): SettingKind<number> {
+  return kindOf(`a whole number from ${min} to ${max}`, (given) =>
+    /^\d{1,15}$/.test(given) ? within(Number(given), min, max) : undefined,
+  );
+}
+
+/** The same, with up to six decimals. */
+export function decimalNumber(min: number, max: number): SettingKind<number> {
+  return kindOf(`a number from ${min} to ${max}`, (given) =>
+    /^\d{1,15}(\.\d{1,6})?$/.test(given) ? within(Number(given), min, max) : undefined,
+  );
+}
+
+function within(value: number, min: number, max: number): number | undefined {
+  return value >= min && value <= max ? value : undefined;
+}
+
+/** One of a few words. */
+export function choice<Word extends string>(words: readonly Word[]): SettingKind<Word> {
+  const quoted = words.map((word) => `\`${word}\``).join(", ");
+  return kindOf(`one of ${quoted}`, (given) => words.find((word) => word === given));
+}
+
+/** On or off. */
+export const onOff: SettingKind<boolean> = kindOf("`on` or `off` (or `1`, `0`)", (given) => {
+  if (given === "on" || given === "1") return true;
+  return given === "off" || given === "0" ? false : undefined;
+});
+
+/** `2000`, or with another burst than the rate itself `2000/4000`. */
+export const ratePerSecond: SettingKind<{ perSecond: number; burst: number }> = kindOf(
+  "a rate per second (`2000`, or with a burst of its own `2000/4000`)",
+  (given) => {
+    const [perSecond = 0, burst = perSecond] = given.split("/").map(Number);
+    const isRate = /^\d{1,7}(\/\d{1,7})?$/.test(given) && perSecond > 0 && burst > 0;
+    return isRate ? { perSecond, burst } : undefined;
+  },
+);

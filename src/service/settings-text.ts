@@ -1,0 +1,66 @@
+// The table of settings as text: for `--help`, and as the reference page of the configuration, which
+// `npm run docs:reference` writes to docs/reference/.
+import { type Setting, SETTINGS } from "./settings.ts";
+
+const ALL: readonly Setting[] = Object.values(SETTINGS);
+/** Columns of the variables in `--help`: the longest name and a gap. */
+const NAME_WIDTH = 32;
+
+/** Its sentence, then its variables and its default, as `--help` shows a flag. */
+export function describeSetting(setting: Setting): string {
+  const facts = setting.variables.length === 0 ? [] : [setting.variables.join(", ")];
+  const value = defaultOf(setting);
+  if (value !== "") facts.push(`default ${value}`);
+  return facts.length === 0 ? setting.sentence : `${setting.sentence} (${facts.join("; ")})`;
+}
+
+/** One line for each setting of `serve` that has a variable and no flag. */
+export function describeVariables(): string[] {
+  return ALL.filter(({ flag }) => flag === undefined).map((setting) => {
+    const value = defaultOf(setting);
+    const end = value === "" ? "" : ` (default ${value})`;
+    return `  ${setting.variables.join(", ").padEnd(NAME_WIDTH)}${setting.sentence}${end}`;
+  });
+}
+
+/** The whole text of docs/reference/configuration.md. */
+export function configurationPage(): string {
+  const ofServe = ALL.filter(({ readBy }) => readBy !== "commands");
+  const ofCommands = ALL.filter(({ readBy }) => readBy !== undefined);
+  return `# Configuration
+
+<!-- Written by \`npm run docs:reference\` from src/service/settings.ts. -->
+
+A flag wins over the environment, the environment over the default. An empty variable counts as
+unset; where several are named, the first one that is set counts. A value that a setting does not
+take ends the command with exit code 2 and a sentence that names the flag or the variable.
+\`trustrank serve --help\` shows the same settings.
+
+## The server
+
+${tableOf(ofServe)}
+
+## Other commands
+
+Commands work on the files of the data directory, or through the server that holds it.
+
+${tableOf(ofCommands)}
+`;
+}
+
+function tableOf(settings: readonly Setting[]): string {
+  const rows = settings.map((setting) => [
+    setting.flag === undefined ? "" : `\`${setting.flag}\``,
+    setting.variables.map((variable) => `\`${variable}\``).join(", "),
+    setting.kind.takes,
+    defaultOf(setting),
+    setting.sentence,
+  ]);
+  const head = ["flag", "environment", "takes", "default", "meaning"];
+  return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
+
+/** Empty for a setting without a default. */
+function defaultOf(setting: Setting): string {
+  return setting.defaultText ?? (setting.default === undefined ? "" : String(setting.default));
+}

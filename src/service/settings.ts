@@ -1,0 +1,251 @@
+// Table of every setting: its flag, its environment variables, the values it takes, its default
+// and one sentence. `serve` reads it for its flags, its help and its checks, and the reference page
+// is written from it, so that none of them can say something else.
+import { parseSeedRules } from "../kaizen/credibility/seeds.ts";
+import type { SeedRules } from "../kaizen/credibility/seeds.ts";
+import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
+import { isServiceId } from "../ledger/service-id.ts";
+import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
+import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
+import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
+import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/pool.ts";
+import {
+  choice,
+  decimalNumber,
+  onOff,
+  ratePerSecond,
+  secret,
+  type SettingKind,
+  anyText,
+  validText,
+  wholeNumber,
+} from "./setting-kinds.ts";
+
+export const MEBIBYTE = 1024 * 1024;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting that cannot be meant; the entry answers with the usage exit code. */
+export class InvalidSetting extends Error {}
+
+export interface Setting {
+  /** As commander takes it; the value's name is the setting's own. */
+  readonly flag?: string;
+  /** The first one that is set counts. */
+  readonly variables: readonly string[];
+  readonly kind: SettingKind<unknown>;
+  readonly default: string | number | boolean | undefined;
+  /** Where the default is no plain value. */
+  readonly defaultText?: string;
+  readonly sentence: string;
+  /** Commands other than `serve` read it, too or alone. */
+  readonly readBy?: "serve and commands" | "commands";
+}
+
+const seedRules: SettingKind<SeedRules> = {
+  takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
+  read: parseSeedRules,
+};
+
+const DAYS = wholeNumber(1, 99_999);
+
+export const SETTINGS = {
+  port: {
+    flag: "--port <port>",
+    variables: ["TRUSTRANK_PORT", "PORT"],
+    kind: wholeNumber(0, 65_535),
+    default: 8080,
+    sentence: "port to listen on; 0 takes any free one",
+  },
+  host: {
+    flag: "--host <host>",
+    variables: ["TRUSTRANK_HOST"],
+    kind: anyText("an address"),
+    default: "127.0.0.1",
+    sentence: "address to listen on; a proxy that ends TLS belongs in front of public traffic",
+  },
+  dataDir: {
+    flag: "--data-dir <dir>",
+    variables: ["TRUSTRANK_DATA_DIR"],
+    kind: anyText("a directory"),
+    default: "data/local",
+    sentence: "data directory: journal, keys and store, of one process at a time",
+    readBy: "serve and commands",
+  },
+  httpThreads: {
+    flag: "--http-threads <count>",
+    variables: ["TRUSTRANK_HTTP_THREADS"],
+    kind: wholeNumber(1, HTTP_THREADS_MAX),
+    default: 1,
+    sentence: "threads that serve HTTP on the one port",
+  },
+  scoring: {
+    flag: "--scoring <mode>",
+    variables: ["SCORING"],
+    kind: choice(SCORING_MODES),
+    default: "auto" as const,
+    sentence:
+      "where large batches are scored: inline, on a pool, or each where it is cheaper (auto)",
+  },
+  sample: {
+    flag: "--no-sample",
+    variables: [],
+    kind: anyText("no value"),
+    default: undefined,
+    sentence: "do not load the sample history into an empty data directory",
+  },
+  adminKey: {
+    variables: ["TRUSTRANK_ADMIN_KEY"],
+    kind: secret("32 or more visible ASCII characters", /^[\x21-\x7e]{32,}$/),
+    default: undefined,
+    defaultText: "made at the first start and shown once",
+    sentence: "admin key of your own; kept as a hash, never printed",
+  },
+  serviceId: {
+    variables: ["TRUSTRANK_SERVICE_ID"],
+    kind: validText("visible ASCII of at most 256 characters", isServiceId),
+    default: undefined,
+    defaultText: "made at the first start",
+    sentence: "name of this deployment, the audience of signed outcomes",
+  },
+  requireSignature: {
+    variables: ["OUTCOMES_REQUIRE_SIGNATURE"],
+    kind: onOff,
+    default: false,
+    defaultText: "off",
+    sentence: "refuse outcomes without a reporter's signature",
+  },
+  snapshotOutcomes: {
+    variables: ["TRUSTRANK_SNAPSHOT_OUTCOMES"],
+    kind: wholeNumber(1, 999_999_999_999),
+    default: SNAPSHOT_OUTCOMES,
+    sentence: "outcomes between two snapshots of the agent table",
+  },
+  diskReserveMb: {
+    variables: ["TRUSTRANK_DISK_RESERVE_MB"],
+    kind: wholeNumber(0, 9_999_999),
+    default: DISK_RESERVE_BYTES / MEBIBYTE,
+    sentence:
+      "MiB of ballast beside the journal, and of free space below which outcomes are refused " +
+      "with 503; 0 for neither",
+    readBy: "serve and commands",
+  },
+  scrubHours: {
+    variables: ["TRUSTRANK_SCRUB_HOURS"],
+    kind: decimalNumber(0, 500),
+    default: 24,
+    sentence: "hours between two looks at all sealed segments of the journal; 0: only at starts",
+  },
+  rateScore: {
+    variables: ["TRUSTRANK_RATE_SCORE"],
+    kind: ratePerSecond,
+    default: undefined,
+    defaultText: "unlimited",
+    sentence: "paid reads per second and key",
+  },
+  rateOutcomes: {
+    variables: ["TRUSTRANK_RATE_OUTCOMES"],
+    kind: ratePerSecond,
+    default: undefined,
+    defaultText: "unlimited",
+    sentence: "reported outcomes per second and key",
+  },
+  decisionsPerSecond: {
+    variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
+    kind: wholeNumber(0, 9_999_999),
+    default: LET_THROUGH_PER_SECOND,
+    sentence: "answers that let through, logged per second; denials always are",
+  },
+  decisionsKeptDays: {
+    variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],
+    kind: DAYS,
+    default: DECISIONS_KEPT_DAYS,
+    sentence: "days that rows of the decision log are kept; daily counts stay",
+  },
+  outcomesKeptDays: {
+    variables: ["TRUSTRANK_OUTCOMES_KEPT_DAYS"],
+    kind: DAYS,
+    default: OUTCOMES_KEPT_DAYS,
+    sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
+  },
+  kaizen: {
+    variables: ["TRUSTRANK_KAIZEN"],
+    kind: onOff,
+    default: true,
+    defaultText: "on",
+    sentence: "re-fit the weights every week; by command it is always possible",
+  },
+  seeds: {
+    variables: ["TRUSTRANK_SEEDS"],
+    kind: seedRules,
+    default: undefined,
+    sentence: "reporters that you vouch for; without any, no credibility is computed",
+    readBy: "serve and commands",
+  },
+  credibility: {
+    variables: ["TRUSTRANK_CREDIBILITY"],
+    kind: onOff,
+    default: undefined,
+    defaultText: "on",
+    sentence: "weigh reporters by their credibility; off: each counts fully from the next start on",
+    readBy: "serve and commands",
+  },
+  testAgents: {
+    variables: ["TRUSTRANK_TEST_AGENTS"],
+    kind: onOff,
+    default: undefined,
+    defaultText: "on, in production off",
+    sentence: "answer for the reserved agents `agent://test/...`",
+  },
+  nodeEnv: {
+    variables: ["NODE_ENV"],
+    kind: anyText("a word"),
+    default: undefined,
+    sentence: "`production` switches the test agents off",
+  },
+  url: {
+    flag: "--url <url>",
+    variables: ["TRUSTRANK_URL"],
+    kind: anyText("a URL"),
+    default: undefined,
+    defaultText: "the server that holds the data directory",
+    sentence: "server that a command talks to",
+    readBy: "commands",
+  },
+  key: {
+    flag: "--key <key>",
+    variables: ["TRUSTRANK_KEY", "TRUSTRANK_ADMIN_KEY"],
+    kind: anyText("an API key"),
+    default: undefined,
+    sentence: "API key for the server",
+    readBy: "commands",
+  },
+} satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+type ValueOf<Name extends SettingName> =
+  | ReturnType<(typeof SETTINGS)[Name]["kind"]["read"]>
+  | (typeof SETTINGS)[Name]["default"];
+
+/**
+ * The value of a setting: the flag's, else that of the first variable that is set (an empty one is
+ * not), else the default. @throws InvalidSetting naming the flag or the variable that is wrong.
+ */
+export function readSetting<Name extends SettingName>(
+  name: Name,
+  flag: string | undefined,
+  environment: Environment,
+): ValueOf<Name> {
+  const setting: Setting = SETTINGS[name];
+  const variable = setting.variables.find((each) => (environment[each] ?? "") !== "");
+  const given = flag ?? (variable === undefined ? undefined : environment[variable]);
+  if (given === undefined) return SETTINGS[name].default;
+  try {
+    return setting.kind.read(given) as ValueOf<Name>;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const origin = flag === undefined ? variable : setting.flag?.replace(/ .*/, "");
+    throw new InvalidSetting(`${origin}: ${error.message}`);
+  }
+}

@@ -1,0 +1,54 @@
+// Parts of docs/ that are made from tables of the code. `npm run docs:reference` writes them; the
+// test of the reference pages compares.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ROUTES } from "../../src/http/routes/table.ts";
+import type { Access } from "../../src/http/route-description.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const BEGIN = "<!-- made by npm run docs:reference -->\n";
+const END = "<!-- end -->";
+
+/** A page with one made part between its marks. */
+export interface GeneratedPage {
+  /** From the root of the tree. */
+  readonly path: string;
+  readonly made: () => string;
+}
+
+export const GENERATED: readonly GeneratedPage[] = [
+  { path: "docs/reference/api.md", made: routesTable },
+];
+
+/** Text of a page of the tree. */
+export function readPage(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** The page as it should be. Throws when the marks are missing. */
+export function withMadePart({ path, made }: GeneratedPage): string {
+  const page = readPage(path);
+  const begin = page.indexOf(BEGIN);
+  const end = page.indexOf(END);
+  if (begin < 0 || end < begin) throw new Error(`${path} has no place for its made part`);
+  return `${page.slice(0, begin + BEGIN.length)}\n${made()}\n${page.slice(end)}`;
+}
+
+const ACCESS_NAMES: Readonly<Partial<Record<Access, string>>> = { none: "none", key: "any key" };
+
+/** One row per path and answer; methods that do the same share one. */
+function routesTable(): string {
+  const rows = new Map<string, { methods: string[]; cells: string }>();
+  for (const { method, path, access, summary } of ROUTES) {
+    const scope = ACCESS_NAMES[access] ?? `\`${access}\``;
+    const cells = `\`${path}\` | ${scope} | ${summary}`;
+    const row = rows.get(cells) ?? { methods: [], cells };
+    row.methods.push(method);
+    rows.set(cells, row);
+  }
+  const lines = [...rows.values()].map(
+    ({ methods, cells }) => `| ${methods.join(", ")} | ${cells} |`,
+  );
+  return ["| method | path | scope | what it does |", "|---|---|---|---|", ...lines, ""].join("\n");
+}

@@ -1,0 +1,57 @@
+// The shell blocks of the guide, run as they stand there, in the order of each page, against the
+// real service with the sample history: every one ends well and prints something.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type SampleService, startSampleService } from "../examples/_sample-service.ts";
+import { type Fence, fencesOf, GUIDES, placeOf, readPage } from "./_fences.ts";
+
+const isShell = ({ language, notRun }: Fence) => language === "sh" && notRun === undefined;
+const blocks = GUIDES.flatMap(fencesOf).filter(isShell);
+const cases = blocks.map((fence) => ({ ...fence, place: placeOf(fence) }));
+
+/** As docs/guide/credibility.md names them. */
+const [, SEEDS = ""] =
+  /TRUSTRANK_SEEDS='([^']+)'/.exec(readPage("docs/guide/credibility.md")) ?? [];
+
+/** What a command must have said besides ending well. */
+const EXPECTED: readonly (readonly [command: string, answer: RegExp])[] = [
+  ["profile=nginx", /^HTTP\/1\.1 403 [^]*^X-Trust-Effective: deny/m],
+  ["/access/v1/evaluation", /"decision":true/],
+  ["kaizen credibility", /seeds; .* reporters believed/],
+  ["kaizen run --dry-run", /dry_run: [^]*G1 +sample +FAIL/],
+  ["evidence add", /^1 sources registered$/],
+  ["Invoice 17 asks", /"source_verified":true/],
+  ["evidence label", /^1 of 1 labels counted$/m],
+  ["worst-agents.sql", /quickcash\/loan-broker/],
+  ["keys create", /tr_live_/],
+  ["agents/agent%3A%2F%2Fhooli", /"standing":\{"in_force":true/],
+];
+
+describe("the guide's commands", () => {
+  let service: SampleService;
+  beforeAll(async () => {
+    service = await startSampleService({ TRUSTRANK_SEEDS: SEEDS });
+  });
+  afterAll(() => service.stop());
+
+  it("are there, and its seeds are", () => {
+    expect(SEEDS).toContain("agent://");
+    expect(cases.length).toBeGreaterThan(10);
+    for (const [command] of EXPECTED) {
+      expect(cases.some(({ text }) => text.includes(command))).toBe(true);
+    }
+  });
+
+  it.each(cases)("runs: $place", async ({ text }) => {
+    const printed = await service.run("bash", ["-euo", "pipefail", "-c", text]);
+    expect(printed).not.toBe("");
+    for (const [command, answer] of EXPECTED) {
+      if (text.includes(command)) expect(printed).toMatch(answer);
+    }
+  });
+
+  it("leaves no block untested without a reason", () => {
+    const known = new Set(["ts", "sql", "sh", "text"]);
+    const others = GUIDES.flatMap(fencesOf).filter(({ language }) => !known.has(language));
+    expect(others.map(placeOf)).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+// Pages about a running service against one that runs: its metrics and the files that it keeps.
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endAll, startCommand } from "../cli/process.ts";
+import { readPage } from "./_generated.ts";
+import { namesUnder, plain, rowsUnder } from "./_tables.ts";
+
+const KEY = "reference-pages-admin-key-0123456789abcdefgh";
+const root = mkdtempSync(join(tmpdir(), "trustrank-docs-"));
+const dataDir = join(root, "data");
+let url = "";
+let text = "";
+let files: string[] = [];
+
+/** Absent until the disk was looked at, or a whole scrub was made. */
+const LATER = new Set(["trustrank_disk_free_bytes", "trustrank_journal_verified_seconds"]);
+
+async function ask(path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+  const post = { method: "POST", headers, body: JSON.stringify(body) };
+  return fetch(`${url}${path}`, body === undefined ? { headers } : post);
+}
+
+beforeAll(async () => {
+  const own = { TRUSTRANK_ADMIN_KEY: KEY, TRUSTRANK_DISK_RESERVE_MB: "1" };
+  const command = ["serve", "--port", "0", "--json", "--no-sample", "--data-dir", dataDir];
+  const started = startCommand(command, own);
+  ({ url } = JSON.parse(await started.firstLine) as { url: string });
+  await ask("/v1/check", { subject: "agent://a/b", stakes: 1 });
+  await ask("/v1/keys", { tenant: "acme", scopes: ["score:read"] });
+  const parties = { subject: "agent://a/b", reporter: "agent://a/c" };
+  await ask("/v1/outcomes", { ...parties, outcome: 1, stakes: 1, grade: "escrow" });
+  await ask("/v1/kaizen/run", {});
+  text = await (await ask("/metrics")).text();
+  files = readdirSync(dataDir, { recursive: true, withFileTypes: true, encoding: "utf8" }).map(
+    (entry) => {
+      const path = join(entry.parentPath, entry.name).slice(dataDir.length + 1);
+      return entry.isDirectory() ? `${path}/` : path;
+    },
+  );
+}, 60_000);
+
+afterAll(async () => {
+  await endAll();
+  rmSync(root, { recursive: true, force: true });
+});
+
+test("every metric stands on its page, with its type and labels, and no other", () => {
+  const page = readPage("docs/reference/metrics.md");
+  const stated = rowsUnder(page, "## Metrics").map(
+    ([name, type, labels]) => [plain(name!), type!, labels!.replaceAll("`", "")] as const,
+  );
+  const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
+    ([, name, type]) => `${name} ${type}`,
+  );
+  const known = stated.map(([name, type]) => `${name} ${type}`);
+  expect(types.filter((line) => !known.includes(line))).toEqual([]);
+  const missing = known.filter((line) => !types.includes(line));
+  expect(missing.filter((line) => !LATER.has(line.split(" ")[0]!))).toEqual([]);
+  for (const [name, , labels] of stated) {
+    const sample = new RegExp(`^${name}(?:\\{(.*)\\})? `, "m").exec(text);
+    if (sample === null) continue;
+    const found = [...(sample[1] ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label);
+    expect(found.join(", "), name).toBe(labels);
+  }
+});
+
+test("every file of the data directory stands on its page", () => {
+  const paths = namesUnder(readPage("docs/reference/data-directory.md"), "# The data directory");
+  const patterns = paths.map(
+    (path) => new RegExp(`^${path.replaceAll(".", "\\.").replaceAll("<n>", "[0-9a-f]+")}$`),
+  );
+  const isListed = (file: string) => patterns.some((pattern) => pattern.test(file));
+  expect(files.filter((file) => !isListed(file) && !file.endsWith(".tmp"))).toEqual([]);
+  const rare = /quarantine|broken|snap-|\.spool|watches\/k|\.wal$|state\.json/;
+  const isFound = (index: number) => files.some((file) => patterns[index]!.test(file));
+  expect(paths.filter((path, index) => !rare.test(path) && !isFound(index))).toEqual([]);
+});

@@ -1,0 +1,104 @@
+// The queries of examples/analyst, asked of a real service with the sample history, a day of
+// decisions on it and their outcomes: each gives rows, by the route and by the command.
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { ROOT, type SampleService, startSampleService } from "./_sample-service.ts";
+
+const FOLDER = "examples/analyst";
+const AGENTS = ["agent://acme/ledger-sync", "agent://globex/price-scout"];
+const DECISIONS = 20;
+
+const names = (await readdir(path.join(ROOT, FOLDER))).filter((name) => name.endsWith(".sql"));
+const textOf = (name: string) => readFile(path.join(ROOT, FOLDER, name), "utf8");
+
+interface Rows {
+  columns: { name: string }[];
+  rows: unknown[][];
+}
+
+let service: SampleService;
+const query = (sql: string) => service.post<Rows>("/v1/query", { sql, format: "json" });
+const countOf = async (sql: string) => Number((await query(sql)).rows[0]![0]);
+
+beforeAll(async () => {
+  service = await startSampleService();
+  for (let i = 0; i < DECISIONS; i += 1) {
+    const subject = AGENTS[i % AGENTS.length]!;
+    const { request_id } = await service.post<{ request_id: string }>("/v1/trust/verify", {
+      agent_id: subject,
+      action: "order.place",
+      tool_level: i % 4 < 2 ? "L1" : "L2",
+      context: {},
+    });
+    const reporter = "agent://acme/buyer";
+    const grade = "counterparty";
+    const outcome = subject === AGENTS[0] ? 1 : 0;
+    await service.post("/v1/outcomes", {
+      subject,
+      reporter,
+      outcome,
+      stakes: 10,
+      grade,
+      request_id,
+    });
+  }
+  const refused = await fetch(`${service.baseUrl}/v1/usage`, {
+    headers: { Authorization: "Bearer not-a-key" },
+  });
+  if (refused.status !== 401) throw new Error(`a wrong key got ${refused.status}`);
+  // Decisions and refusals get to the store a moment after their answers.
+  const settled = async () => {
+    expect(await countOf("SELECT count(*) FROM decisions")).toBe(DECISIONS);
+    expect(await countOf("SELECT count(*) FROM audit_events WHERE event = 'access.denied'")).toBe(
+      1,
+    );
+  };
+  await vi.waitFor(settled, { timeout: 30_000, interval: 200 });
+});
+afterAll(() => service.stop());
+
+it("has the queries that its README lists", async () => {
+  const readme = await readFile(path.join(ROOT, "examples/README.md"), "utf8");
+  const listed = [...readme.matchAll(/`analyst\/([\w-]+\.sql)`/g)].map(([, name]) => name);
+  expect(new Set(listed)).toEqual(new Set(names));
+});
+
+it.each(names)("%s gives rows, and says how it is run", async (name) => {
+  const sql = await textOf(name);
+  expect(sql).toMatch(/^\/\* [A-Z]/);
+  expect(sql).toContain(`query "$(cat ${FOLDER}/${name})"`);
+  const { columns, rows } = await query(sql);
+  expect(columns.length).toBeGreaterThan(1);
+  expect(rows.length).toBeGreaterThan(0);
+});
+
+const column = async (name: string, of: string) => {
+  const { columns, rows } = await query(await textOf(name));
+  return rows.map((row) => row[columns.findIndex((each) => each.name === of)]);
+};
+
+it("finds what the sample history hides", async () => {
+  expect((await column("rising-failures.sql", "subject"))[0]).toBe("agent://globex/price-scout");
+  expect((await column("worst-agents.sql", "subject"))[0]).toBe("agent://quickcash/loan-broker");
+  expect((await column("money-lost.sql", "subject"))[0]).toBe("agent://quickcash/loan-broker");
+  const contradicting = await column("reporter-agreement.sql", "reporter");
+  expect(contradicting.slice(0, 4)).toContain("agent://umbrella/intern-02");
+  expect((await column("harsh-reporters.sql", "failure_rate"))[0]).toBeGreaterThan(0.3);
+});
+
+it("joins decisions with how it went", async () => {
+  const counts = (await column("calibration.sql", "outcomes")).map(Number);
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(DECISIONS);
+  const observed = await column("calibration.sql", "observed");
+  expect([observed.at(0), observed.at(-1)]).toEqual([0, 1]);
+  expect(await column("losses-by-verdict.sql", "verdict")).toContain("QUARANTINE");
+});
+
+it("runs by the command that the heads name", async () => {
+  const command = `npm run -s trustrank -- query --json "$(cat ${FOLDER}/money-lost.sql)"`;
+  const rows: unknown = JSON.parse(await service.run("bash", ["-c", command]));
+  expect(rows).toEqual(
+    expect.arrayContaining([expect.objectContaining({ failures: expect.anything() })]),
+  );
+});
