@@ -1,5 +1,5 @@
-// Who a record comes from: few reporters and rings are named where they are what a decision lacks,
-// and nobody else is.
+// Concentration of reporters: few reporters and rings are named where a decision lacks breadth, and
+// other records are not.
 import { expect, test } from "vitest";
 import { FLAG_FRAUD, FLAG_KEY_REVOKED, LEG_FLAGS } from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";

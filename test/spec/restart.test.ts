@@ -1,4 +1,4 @@
-// What an operator relies on: after kill -9 the service answers as before, and SIGTERM under load
+// Promises to an operator: after kill -9 the service answers as before, and SIGTERM under load
 // answers everything it accepted, syncs, closes and exits 0 within ten seconds.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// How things are written: request ids, negotiated formats, hand-written JSON.
+// Representations: request ids, negotiated formats, hand-written JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../../src/contract/messages.ts";

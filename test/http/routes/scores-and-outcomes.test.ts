@@ -1,4 +1,4 @@
-// What the routes of scores and outcomes answer when all is well, over both adapters.
+// Routes of scores and outcomes when all is well, over both adapters.
 import { describe, expect, it } from "vitest";
 import { call, problemIn } from "../_client.ts";
 import { describeServers, UUID_V7 } from "../_servers.ts";

@@ -1,4 +1,4 @@
-// What a verify learns of content and citations: exact findings first, doubt from the text second,
+// Assessment of content and citations in a verify: exact findings first, doubt from the text second,
 // and nothing that the tenant may not read.
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
