@@ -122,7 +122,7 @@ export class VaultAssessor {
       if (checkIdentifier(id, this.#clock).validity !== "valid") return undefined;
       sources.push({ id, status: "SOURCE_UNKNOWN" });
     }
-    return unknownFinding(sources, false);
+    return unknownFinding(sources);
   }
 
   #assessPinned(context: VerifyContext, tenant: string, digest: string | undefined): Finding {
@@ -198,8 +198,7 @@ export class VaultAssessor {
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
-    // While nothing is registered, an unknown source is no sign against the caller.
-    if (isUnknown) return allUnknown(cited, this.#catalogue.size > 0);
+    if (isUnknown) return allUnknown(cited);
     const seen = this.#seenBefore(tenant, digest, cited);
     const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
     if (seen.isChanged) return citationsChanged(cited, worst, newer);

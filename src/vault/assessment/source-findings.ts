@@ -3,7 +3,7 @@ import { ONE } from "../../../assembly/grounding/layout.ts";
 import { finding, quote, unknownFinding } from "./findings.ts";
 import type { Finding } from "./findings.ts";
 import type { GroundingReading } from "../grounding/grounding.ts";
-import { isHardMismatch, linesOf } from "../sources/statuses.ts";
+import { isHardMismatch, linesOf, UNKNOWN } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
 
 const SOURCE_REASONS: Readonly<Record<Status, string>> = {
@@ -30,14 +30,16 @@ export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
     code: worst.status,
     reason: reason.replace("$", () => quote(worst.id)),
     isHard: isMalformed || isHard || worst.status === "SOURCE_RECORDED_FALSE",
-    isDoubtful: true,
-    isHallucinated: isMalformed || isHard,
+    // Unregistered is unknown, not false; a policy may ask for registered sources at a level.
+    isDoubtful: !UNKNOWN.has(worst.status),
+    // An identifier that cannot exist may be a slip of the pen: broken, yet no proof of invention.
+    isHallucinated: isHard,
     sources: linesOf(cited),
   });
 }
 
-export function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
-  return unknownFinding(linesOf(cited), isVaultInUse);
+export function allUnknown(cited: readonly Cited[]): Finding {
+  return unknownFinding(linesOf(cited));
 }
 
 /** H6: the same content under other sources; worse when one of them is younger than the content. */
