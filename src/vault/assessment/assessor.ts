@@ -27,7 +27,7 @@ import {
 } from "./source-findings.ts";
 import { isGrave, UNKNOWN, UNREGISTERED, worstOf } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
-import { textKindOf } from "../calibration/text-kinds.ts";
+import { countsQuestion, textKindOf } from "../calibration/text-kinds.ts";
 import type { TextKind } from "../calibration/text-kinds.ts";
 import { TextScorer } from "../grounding/text-scorer.ts";
 import type { CitedText } from "../grounding/text-scorer.ts";
@@ -176,9 +176,10 @@ export class VaultAssessor {
     if (content === undefined || texts.length === 0) return undefined;
     this.#backlog?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
-    const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
-    const ids = cited.map(idOf);
-    const reading = this.#scorer.score(content, question ?? "", texts, ids, top_share);
+    const given = textKindOf(context, isStructured, false);
+    const asked = countsQuestion(given) ? (question ?? "") : "";
+    const { top_share } = this.#numbers.kinds[given];
+    const reading = this.#scorer.score(content, asked, texts, cited.map(idOf), top_share);
     if (reading === undefined) return undefined;
     return { reading, kind: textKindOf(context, isStructured, reading.sentenceCount === 1) };
   }
