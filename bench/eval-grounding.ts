@@ -33,12 +33,12 @@ function crossValidate(
   rows: readonly LabelledRow[],
   partOf: (row: LabelledRow) => number | string,
 ): Judged[] {
-  return [...new Set(rows.map(partOf))].toSorted().flatMap((part) => {
-    const held = rows.filter((row) => partOf(row) === part);
+  return [...new Set(rows.map((row) => String(partOf(row))))].toSorted().flatMap((part) => {
+    const held = rows.filter((row) => String(partOf(row)) === part);
     process.stderr.write(`part ${part}: fitting without ${held.length} rows\n`);
     const { numbers } = fitOn(
       bench,
-      rows.filter((row) => partOf(row) !== part),
+      rows.filter((row) => String(partOf(row)) !== part),
     );
     return judge(withThresholds(scoreRows(bench, numbers, held), numbers), numbers.f1_at);
   });

@@ -60,7 +60,7 @@ const level = fc.constantFrom(...TOOL_LEVELS);
 const penalty = fc.double({ min: 0, max: 1, noNaN: true });
 
 describe("a certain finding", () => {
-  it.each(CERTAIN)("%s weighs at least as much as any doubt", (code) => {
+  it.each(CERTAIN)("%s weighs no less than a doubt", (code) => {
     fc.assert(
       fc.property(agent, level, fc.constantFrom(...DOUBTFUL), penalty, (...parts) => {
         const [agentId, toolLevel, doubt, doubtPenalty] = parts;

@@ -1,12 +1,9 @@
 // Slow, obvious grounding scorer: maps and sets, one document at a time. The WASM module must give
 // the same integers. Fractions are in 1/1024, weights of words in 1/16.
 import { LEAF_STEMS_MAX, LEAVES_MAX, POSTINGS_MAX } from "../../assembly/grounding/layout.ts";
-import {
-  FACTS_MAX,
-  STATEMENT_SHARE_MIN,
-  STATEMENT_STEMS_MIN,
-} from "../../assembly/grounding/layout.ts";
+import { FACTS_MAX } from "../../assembly/grounding/layout.ts";
 import { SALT_PAIR, SALT_PREFIX, SALT_WHOLE } from "../../assembly/grounding/layout.ts";
+import { contradictions, distinctOf, hasOtherNumber, isOnlyRefusal } from "./grounding-claims.ts";
 import { tokensOf } from "./grounding-tokens.ts";
 import type { Token } from "./grounding-tokens.ts";
 
@@ -117,15 +114,9 @@ interface Citations {
   contained: number[];
 }
 
-/** A refusal that says nothing besides: no fact, no second half. */
-const isOnlyRefusal = (tokens: Token[]) =>
-  isRefusal(tokens) && !tokens.some((token) => token.isNumber || token.isName || token.isContrast);
-
-const isRefusal = (tokens: Token[]) =>
-  tokens.some((token) => token.isNegation) && tokens.some((token) => token.isRefusal);
-
 export class ReferenceScorer {
   readonly numbers: ReferenceNumbers;
+  readonly #weightOf = (stem: number) => this.numbers.idf.get(stem) ?? this.numbers.idfUnseen;
 
   constructor(numbers: ReferenceNumbers) {
     this.numbers = numbers;
@@ -231,35 +222,13 @@ export class ReferenceScorer {
       facts: numbers.length + names.length,
       absent: own.filter((token) => !any((each) => each.holdsStem(token))).length,
       tokens: own.length,
-      isContradicted: numbers.length > 0 && any((each) => this.#hasOther(own, each, known)),
+      isContradicted:
+        numbers.length > 0 &&
+        any((each) => hasOtherNumber(distinctOf(own, known), each, this.#weightOf)),
       sentence,
       start,
       end,
     };
-  }
-
-  /** Whether the document's sentence that makes the same statement has another number. */
-  #hasOther(own: Token[], document: ReferenceEvidence, known: Set<number>): boolean {
-    const distinct = distinctOf(own, known);
-    const words = distinct.filter((token) => !token.isNumber);
-    const weightOf = (stem: number) => this.numbers.idf.get(stem) ?? this.numbers.idfUnseen;
-    const total = words.reduce((sum, { stem }) => sum + weightOf(stem), 0);
-    const sums = new Map<number, number>();
-    let best = { sum: 0, place: -1 };
-    for (const { stem } of words) {
-      for (const place of document.sentences.get(stem) ?? []) {
-        const sum = (sums.get(place) ?? 0) + weightOf(stem);
-        sums.set(place, sum);
-        if (sum > best.sum) best = { sum, place };
-      }
-    }
-    if (words.length < STATEMENT_STEMS_MIN || best.place < 0) return false;
-    if (best.sum * ONE < total * STATEMENT_SHARE_MIN) return false;
-    const all = document.numbered.filter((place) => place === best.place).length;
-    const shared = distinct.filter(
-      (token) => token.isNumber && document.sentences.get(token.stem)?.includes(best.place),
-    );
-    return all > shared.length;
   }
 
   /** Of the weight of distinct stems: found in the best two neighbours, and anywhere. */
@@ -269,9 +238,8 @@ export class ReferenceScorer {
     known: Set<number>,
     citations: Citations,
   ): { supported: number; found: number } {
-    const weightOf = (stem: number) => this.numbers.idf.get(stem) ?? this.numbers.idfUnseen;
     const sum = (tokens: Token[]) =>
-      tokens.reduce((total, token) => total + weightOf(token.stem), 0);
+      tokens.reduce((total, token) => total + this.#weightOf(token.stem), 0);
     const all = distinctOf(own, known);
     const total = sum(all);
     if (total === 0) return { supported: ONE, found: ONE };
@@ -285,7 +253,7 @@ export class ReferenceScorer {
           touched.add(place).add(place - 1);
         }
         for (const place of touched) {
-          windows.set(place, (windows.get(place) ?? 0) + weightOf(token.stem));
+          windows.set(place, (windows.get(place) ?? 0) + this.#weightOf(token.stem));
         }
       }
       const window = Math.max(0, ...windows.values());
@@ -298,37 +266,4 @@ export class ReferenceScorer {
     const found = sum(all.filter((token) => documents.some((each) => each.holdsWord(token))));
     return { supported: share(best), found: share(found) };
   }
-}
-
-/** Content words and numbers that the question does not hold, each stem once. */
-function distinctOf(own: Token[], known: Set<number>): Token[] {
-  const distinct = new Map<number, Token>();
-  for (const token of own) {
-    if ((!token.isContent && !token.isNumber) || known.has(token.stem)) continue;
-    if (distinct.size < STEMS_MAX && !distinct.has(token.stem)) distinct.set(token.stem, token);
-  }
-  return [...distinct.values()];
-}
-
-/** Leaves that a clause asserts although the document says false or nothing, or denies. */
-function contradictions(own: Token[], documents: ReferenceEvidence[]): number {
-  let found = 0;
-  for (const clause of clausesOf(own)) {
-    const stems = new Set(clause.map((token) => token.stem));
-    const isNegated = clause.some((token) => token.isNegation);
-    for (const leaf of documents.flatMap((each) => each.leaves)) {
-      if (isNegated && (leaf.kind === "!" || isRefusal(clause))) continue;
-      if ([...leaf.stems].every((stem) => stems.has(stem))) found += 1;
-    }
-  }
-  return found;
-}
-
-function clausesOf(own: Token[]): Token[][] {
-  const clauses: Token[][] = [[]];
-  for (const token of own) {
-    if (token.isContrast) clauses.push([]);
-    clauses.at(-1)!.push(token);
-  }
-  return clauses;
 }
