@@ -40,6 +40,8 @@ export interface DecisionEntry {
   /** The party that looks, in a handshake; else empty. */
   viewer: string;
   action: string;
+  /** Age of the agent's session in seconds, as verify was given it; -1 where it was not. */
+  sessionSeconds: number;
   stakes: number;
   failureProbability: number;
   failureOptimistic: number;
@@ -83,6 +85,8 @@ export interface LoggedLeg {
   subject: string;
   viewer: string | null;
   action: string | null;
+  /** Whole seconds; null where verify was not given it. */
+  session_duration_sec: number | null;
   tool_level: ToolLevel | null;
   stakes: number;
   /** What was decided; `effective`: what that came to; `enforced`: false in shadow mode. */

@@ -59,6 +59,11 @@ const loggedLeg = {
   config_version: text,
   evaluated_at: time,
 } satisfies Record<string, Schema>;
+/** Null where verify was not given it. */
+const sessionOfLeg = { session_duration_sec: { type: ["integer", "null"] } } satisfies Record<
+  string,
+  Schema
+>;
 
 export const DECISION_SCHEMAS: Record<string, Schema> = {
   ProvenanceRecord: object(
@@ -78,7 +83,7 @@ export const DECISION_SCHEMAS: Record<string, Schema> = {
   DecisionList: object({ decisions: list(object(loggedLeg)) }),
   DecisionRecord: object({
     request_id: text,
-    legs: list(object({ ...loggedLeg, inputs: list(number) })),
+    legs: list(object({ ...loggedLeg, inputs: list(number) }, sessionOfLeg)),
   }),
   ReplayRequest: { ...object({}, { config: requestId }), additionalProperties: false },
   DecisionReplay: object({
