@@ -202,11 +202,15 @@ export class VaultAssessor {
     if (isUnknown) return allUnknown(cited);
     const seen = this.#seenBefore(tenant, digest, cited);
     const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
-    if (seen.isChanged) return citationsChanged(cited, worst, newer);
     const taus = scored && this.#tausOf(tenant, scored.kind);
-    if (scored !== undefined && scored.reading.risk >= taus!.tau_lo) {
-      return unsupported(cited, worst, content!, scored.reading, taus!);
-    }
+    const doubted =
+      scored !== undefined && scored.reading.risk >= taus!.tau_lo
+        ? unsupported(cited, worst, content!, scored.reading, taus!)
+        : undefined;
+    // Evidence goes before the doubt that the same text was sent with other sources.
+    if (doubted?.data.is_hallucinated) return doubted;
+    if (seen.isChanged) return citationsChanged(cited, worst, newer);
+    if (doubted !== undefined) return doubted;
     if (worst.status !== "SOURCE_VERIFIED") return sourceFinding(cited, worst);
     const finding = verified(cited, content, work > this.#workMax, scored?.reading);
     return newer !== undefined && UNDOUBTED.has(finding.reasonCode)
