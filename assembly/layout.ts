@@ -2,7 +2,6 @@
 // the same constants from this file, so it holds untyped integer `export const` and nothing else.
 //
 // Linear memory, one for all threads (WebAssembly.Memory, shared):
-//
 //        0 +--------------------------+ static data of the module (constant)
 //    65536 +--------------------------+ header: one writer, atomics
 //    69632 +--------------------------+ chunk directory: u32 address of each chunk of rows
@@ -172,14 +171,10 @@ export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
 /** Words 40 to 43 hold the points of the reasons while they are ranked. */
 export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-/** Outputs again: 1 where outcomes have resolved too little of the prior variance. */
-export const LEG_THIN = 45;
-/** 1 where the probability itself, stakes apart, reaches the border of denial. */
-export const LEG_DENIED = 46;
-/** Largest stakes that connect without verification; 0 for none, Infinity for any. */
-export const LEG_STAKES_CLEAR = 47;
-/** From here on a leg result is what it was scored from. */
-export const LEG_INPUTS = 16;
+export const LEG_THIN = 45; //         output: 1 where outcomes have resolved too little
+export const LEG_DENIED = 46; //       output: 1 where the probability is above the border of denial
+export const LEG_STAKES_CLEAR = 47; // output: largest stakes that connect; 0 none, Infinity any
+export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to the end
 export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;
 
@@ -243,8 +238,8 @@ export const WORD_MARGIN = 39;
 export const WORD_TIER_A = 40;
 export const WORD_TIER_B = 41;
 export const WORD_TIER_C = 42;
-export const WORD_THIN_BELOW = 43; //     share of the prior variance that outcomes must resolve
-export const WORD_THIN_OUTCOMES = 44; //  and how many there must be
+export const WORD_THIN_BELOW = 43; //    share of the prior variance that outcomes must resolve
+export const WORD_THIN_OUTCOMES = 44; // and how many there must be
 export const WORD_REGIME_MOMENTUM = 45;
 export const WORD_SHOCK_RESIDUAL = 46;
 export const WORD_SHOCK_DAYS = 47;

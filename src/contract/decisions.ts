@@ -37,6 +37,8 @@ export interface DecisionEntry {
   /** The party that looks, in a handshake; else empty. */
   viewer: string;
   action: string;
+  /** Age of the agent's session in seconds, as verify was given it; -1 where it was not. */
+  sessionSeconds: number;
   stakes: number;
   failureProbability: number;
   failureOptimistic: number;

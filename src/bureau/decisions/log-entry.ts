@@ -52,6 +52,7 @@ export function emptyEntry(): DecisionEntry {
     subject: "",
     viewer: "",
     action: "",
+    sessionSeconds: -1,
     stakes: 0,
     failureProbability: 0,
     failureOptimistic: 0,
@@ -119,6 +120,7 @@ export function logVerify(
   entry.subject = request.agent_id;
   entry.viewer = "";
   entry.action = request.action;
+  entry.sessionSeconds = request.context.session_duration_sec ?? -1;
   entry.stakes = request.stakes ?? 0;
   entry.scoreMinimum = call.principal.minimumScores[request.tool_level];
   entry.logReason = ruling.logReason;
@@ -164,6 +166,7 @@ export function logLeg(
   entry.subject = leg.subject;
   entry.viewer = leg.viewer;
   entry.action = "";
+  entry.sessionSeconds = -1;
   entry.stakes = leg.stakes;
   entry.scoreMinimum = 0;
   entry.logReason = "";

@@ -15,6 +15,8 @@ const leg = t.object({
   ...t.all(t.text, "tenant", "key_id", "subject"),
   viewer: t.textOrNull,
   action: t.textOrNull,
+  /** Whole seconds; null where verify was not given it. */
+  session_duration_sec: t.integerOrNull,
   tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
   stakes: t.number,
   verdict: t.orNull(t.oneOf(VERDICTS)),

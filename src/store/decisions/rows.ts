@@ -83,11 +83,15 @@ const TEXTS = [
   "reason_codes",
 ];
 
+/** Last, and empty in rows that an older schema left: -1 where no duration was given. */
+const SESSION = "session_seconds";
+
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEXES.map((name) => [name, "UTINYINT"] as const),
   ...NUMBERS.map((name) => [name, "DOUBLE"] as const),
   ...NAMED_INPUTS.map((name) => [name, "DOUBLE"] as const),
   ...TEXTS.map((name) => [name, "VARCHAR"] as const),
+  [SESSION, "DOUBLE"],
 ];
 
 /** The view's columns: expression, name, comment for analysts. */
@@ -101,6 +105,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   ["subject", "subject", "the agent judged"],
   ["nullif(viewer, '')", "viewer", "the other party of a handshake, else null"],
   ["nullif(action, '')", "action", "what verify was asked about, else null"],
+  [
+    `if(${SESSION} < 0, NULL, ${SESSION})`,
+    "session_duration_sec",
+    "age of the agent's session as verify was given it, else null",
+  ],
   [word(TOOL_LEVELS, "tool_level_index"), "tool_level", "L0 to L3, verify only"],
   ["stakes", "stakes", "value at risk, in the tenant's unit"],
   [word(VERDICTS, "verdict_index"), "verdict", "what the policy said, verify only"],
@@ -147,7 +156,9 @@ export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_tak
 
 /** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
 export function decisionTables(): string[] {
-  const columns = TABLE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`).join(", ");
+  const columns = TABLE_COLUMNS.map(([name, type]) =>
+    name === SESSION ? `${name} ${type}` : `${name} ${type} NOT NULL`,
+  ).join(", ");
   return [
     `CREATE TABLE decision_rows (${columns})`,
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
@@ -193,9 +204,9 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
 
 /** Appends records read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
-  const { indexes, numbers, texts } = columns;
+  const { indexes, numbers, texts, sessions } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
-  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts];
+  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts, sessions];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
 }

@@ -20,6 +20,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     subject: "agent://shop/seller",
     viewer: null,
     action: "order.place",
+    session_duration_sec: 30,
     tool_level: "L3",
     stakes: 5,
     verdict: "QUARANTINE",

@@ -100,6 +100,33 @@ test("every answer is there with what it said and what it was judged from", asyn
   expect(reserved).toMatchObject({ is_test: true, decision: "refuse", effective: "deny" });
 });
 
+test("the session's duration and the action are logged, and can be asked for in SQL", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  for (const [id, seconds] of [
+    ["none", undefined],
+    ["zero", 0],
+    ["hour", 3600],
+    ["years", 1_000_000_000],
+  ] as const) {
+    const context = seconds === undefined ? {} : { session_duration_sec: seconds };
+    await bureau.verify({ ...verifyOf("agent://shop/bad", "L3"), context }, callOf(id));
+  }
+  await bureau.check({ subject: "agent://shop/good", stakes: 9 }, callOf("check"));
+  const sql = "SELECT request_id, action, session_duration_sec FROM decisions ORDER BY ALL";
+  await store.decisions({ tenant: "acme", limit: 1 });
+  expect((await store.query(sql, LIMITS)).rows).toEqual([
+    ["check", null, null],
+    ["hour", "order.place", 3600],
+    ["none", "order.place", null],
+    ["years", "order.place", 0xffffff],
+    ["zero", "order.place", 0],
+  ]);
+  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  expect(legs.find((leg) => leg.request_id === "hour")!.session_duration_sec).toBe(3600);
+});
+
 test("judged again it is the same to the bit; under another config the difference", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
