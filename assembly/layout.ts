@@ -279,23 +279,19 @@ export const REASON_FRAUD_FLAG = 11;
 export const REASON_KEY_REVOKED = 12;
 export const REASON_BASE_RATE = 13;
 export const REASON_COUNT = 14;
-
 export const DECISION_CONNECT = 0;
 export const DECISION_VERIFY = 1;
 export const DECISION_ESCALATE = 2;
 export const DECISION_REFUSE = 3;
-
 export const TIER_A = 0;
 export const TIER_B = 1;
 export const TIER_C = 2;
 export const TIER_D = 3;
 export const TIER_REVIEW = 4;
-
 export const REGIME_NONE = -1;
 export const REGIME_STABLE = 0;
 export const REGIME_DRIFTING = 1;
 export const REGIME_SHOCK = 2;
-
 export const STATUS_OK = 0;
 export const STATUS_FULL = 1;
 export const STATUS_INVALID = 2;
