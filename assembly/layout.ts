@@ -1,6 +1,5 @@
 // Memory layout shared by both compilers: the AssemblyScript module and the TypeScript seam read
 // the same constants from this file, so it holds untyped integer `export const` and nothing else.
-//
 // Linear memory, one for all threads (WebAssembly.Memory, shared):
 //
 //        0 +--------------------------+ static data of the module (constant)
@@ -170,16 +169,11 @@ export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
 export const LEG_OUTCOMES = 37; //         outcomes ever counted about the subject
 export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
-/** Words 40 to 43 hold the points of the reasons while they are ranked. */
-export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-/** Outputs again: 1 where outcomes have resolved too little of the prior variance. */
-export const LEG_THIN = 45;
-/** 1 where the probability itself, stakes apart, reaches the border of denial. */
-export const LEG_DENIED = 46;
-/** Largest stakes that connect without verification; 0 for none, Infinity for any. */
-export const LEG_STAKES_CLEAR = 47;
-/** From here on a leg result is what it was scored from. */
-export const LEG_INPUTS = 16;
+export const LEG_SHOCK_DAYS = 44; //       days, -1 without one; 40 to 43: points while ranking
+export const LEG_THIN = 45; //             1 where outcomes resolved too little of the prior variance
+export const LEG_DENIED = 46; //           1 where p, stakes apart, reaches the border of denial
+export const LEG_STAKES_CLEAR = 47; //     largest that connect; 0 for none, Infinity for any
+export const LEG_INPUTS = 16; // first word of what a leg is scored from, and one past the last
 export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;
 
