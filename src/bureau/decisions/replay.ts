@@ -8,7 +8,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import { decidePolicy } from "./policy.ts";
+import { decidePolicy, THIN_FLAGGED, THIN_TOLERATED } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;
@@ -82,7 +82,10 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
     Math.round(reading.scoreInternal) >= leg.minimum_score,
     leg.hard_failure ?? "",
   );
-  return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
+  // The flag of a thin record was spent by an earlier request of its day: that is as logged, too.
+  const isSpent = ruling === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
+  const { verdictIndex, logReason } = isSpent ? THIN_TOLERATED : ruling;
+  return { verdict: VERDICTS[verdictIndex]!, log_reason: logReason };
 }
 
 function codesOf(reading: Reading, stakes: number): string[] {

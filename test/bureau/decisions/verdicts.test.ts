@@ -1,4 +1,4 @@
-// verify, check, handshake and explain over the real engine and the sample history.
+// verify, check and handshake over the real engine and the sample history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -222,41 +222,5 @@ describe("handshake", () => {
     const response = handshake("agent://nowhere/a", "agent://nowhere/b", 50);
     expect(response.a_to_b.reasons).toEqual(response.b_to_a.reasons);
     expect(response.reasons).toEqual(response.a_to_b.reasons);
-  });
-});
-
-describe("explain", () => {
-  it("agrees with check at every stakes it names", () => {
-    for (const agentId of [GOOD, TURNED_BAD, FRAUD, NEWCOMER, UNKNOWN]) {
-      const explanation = bureau.explain(agentId, call);
-      expect(explanation.decisions.map((each) => each.stakes)).toEqual([1, 10, 100, 1000, 10_000]);
-      for (const { stakes, decision, max_stakes } of explanation.decisions) {
-        const checked = check(agentId, stakes);
-        expect({ decision, max_stakes }).toEqual({
-          decision: checked.decision,
-          max_stakes: checked.max_stakes,
-        });
-      }
-      expect(explanation.internal_score).toBe(
-        verify(agentId, "L0").trust_evaluation.internal_score,
-      );
-      expect(explanation.improvements).toHaveLength(explanation.reason_codes.length);
-    }
-  });
-
-  it("shows the evidence, and says what would help", () => {
-    const explanation = bureau.explain(TURNED_BAD, call);
-    expect(explanation).toMatchObject({ known: true, tier: "D" });
-    expect(explanation.evidence.outcomes).toBe(240);
-    expect(explanation.evidence.last_outcome_at).toMatch(/^2025-12-31T/);
-    expect(explanation.reason_codes).toContain("FAILURE_HISTORY");
-    expect(explanation.features.length).toBeGreaterThan(0);
-  });
-
-  it("explains an unknown agent as the newcomer it is scored as", () => {
-    const explanation = bureau.explain(UNKNOWN, call);
-    expect(explanation).toMatchObject({ known: false, reason_codes: ["THIN_FILE"] });
-    expect(explanation).not.toHaveProperty("regime");
-    expect(explanation.evidence).toMatchObject({ outcomes: 0, first_seen_at: null });
   });
 });

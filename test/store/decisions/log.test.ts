@@ -132,12 +132,15 @@ test("judged again it is the same to the bit; under another config the differenc
   const store = await openWith([ring]);
   const { bureau, writer } = openTable(new DecisionRing(ring, { waitMs: 0 }));
   await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
+  // Flagged the first time of the day, tolerated after it: what was logged is what is judged.
+  await bureau.verify(verifyOf("agent://nobody/knows", "L1"), callOf("t-1"));
+  await bureau.verify(verifyOf("agent://nobody/knows", "L1"), callOf("t-2"));
   await bureau.check({ subject: "agent://nobody/knows", stakes: 800 }, callOf("c"));
   const parties = { initiator: "agent://shop/bad", counterparty: "agent://shop/good", stakes: 5 };
   await bureau.handshake(parties, callOf("h"));
   const stricter = { ...defaultConfig(), name: "stricter", caution: 3, loss: 20 };
   writer.installConfig(stricter);
-  for (const requestId of ["v", "c", "h"]) {
+  for (const requestId of ["v", "t-1", "t-2", "c", "h"]) {
     const legs = await store.decisions({ tenant: undefined, requestId, limit: 10 });
     const recorded = legs[0]!.config_version;
     const same = bureau.replay(legs, recorded);
