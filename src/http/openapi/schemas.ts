@@ -13,7 +13,17 @@ import * as sources from "../../contract/schemas/sources.ts";
 
 type Json = Record<string, unknown>;
 
-const FAMILIES = [authzen, decisions, kaizen, outcomes, policy, reporters, scores, service, sources];
+const FAMILIES = [
+  authzen,
+  decisions,
+  kaizen,
+  outcomes,
+  policy,
+  reporters,
+  scores,
+  service,
+  sources,
+];
 
 /** Every schema that has a name. */
 export const SCHEMAS: Readonly<Record<string, Json>> = Object.fromEntries(
