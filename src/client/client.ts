@@ -173,12 +173,13 @@ export class TrustRankClient {
   /**
    * Like `check`, for verdicts that let the call through. `escalate` is returned: a person may
    * still approve.
-   * @throws TrustGateError with the verdict when it is `refuse` (SPEC §4.7); TrustRankError on an
-   *   outage.
+   * @throws TrustGateError with the verdict when it is an enforced `refuse` (SPEC §4.7);
+   *   TrustRankError on an outage.
    */
   async require(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const verdict = await this.check(agentId, options);
-    if (verdict.decision === "refuse") throw refusal(agentId, verdict);
+    if (verdict.decision === "refuse" && verdict.enforced !== false)
+      throw refusal(agentId, verdict);
     return verdict;
   }
 

@@ -137,6 +137,7 @@ async function decide(
   options: ApprovalOptions,
 ): Promise<ToolDecision> {
   const reason = verdict.reasons.join("; ") || verdict.decision;
+  if (verdict.enforced === false) return { action: "run", reason, verdict };
   switch (verdict.decision) {
     case "connect":
       return { action: "run", reason, verdict };

@@ -183,7 +183,8 @@ const encoder = new TextEncoder();
 function bytesMaxOf(entry: DecisionEntry): number {
   let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
   units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
-  units += entry.configVersion.length + entry.principal.tenant.length;
+  units += entry.configVersion.length + entry.policyVersion.length;
+  units += entry.principal.tenant.length;
   units += entry.principal.keyId.length;
   const { reasonCodes } = entry;
   for (let index = 0; index < reasonCodes.length; index += 1) {
@@ -209,6 +210,7 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
   to += lengths[slot + 7] = writeText(bytes, to, entry.hardFailureCode);
   to += lengths[slot + 8] = writeText(bytes, to, entry.configVersion);
   to += lengths[slot + 9] = writeCodes(bytes, to, entry.reasonCodes);
+  to += lengths[slot + 10] = writeText(bytes, to, entry.policyVersion);
   return (to - at + 7) & ~7;
 }
 
@@ -226,7 +228,7 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
     (entry.isFlagged ? FLAG_FLAGGED : 0) |
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |
-    (entry.principal.isShadow ? 0 : FLAG_ENFORCED);
+    (entry.isEnforced ? FLAG_ENFORCED : 0);
 }
 
 function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): void {
