@@ -24,6 +24,7 @@ import {
 import { type ProvenanceInput, provenanceRecord } from "./reporting/provenance.ts";
 import {
   type BatchItem,
+  isShadow,
   readCheck,
   readHandshake,
   readReceipt,
@@ -178,8 +179,7 @@ export class TrustRankClient {
    */
   async require(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const verdict = await this.check(agentId, options);
-    if (verdict.decision === "refuse" && verdict.enforced !== false)
-      throw refusal(agentId, verdict);
+    if (verdict.decision === "refuse" && !isShadow(verdict)) throw refusal(agentId, verdict);
     return verdict;
   }
 

@@ -137,9 +137,14 @@ export function isOpen(verdict: Pick<Leg, "decision">): boolean {
   return DECISIONS.indexOf(verdict.decision) <= OPEN_MAX;
 }
 
+/** Whether a verdict is answered in shadow mode; one that does not say so is enforced. */
+export function isShadow({ enforced = true }: { readonly enforced?: boolean }): boolean {
+  return !enforced;
+}
+
 /** Whether a check holds nothing back: it opens the connection, or is answered in shadow mode. */
 export function isLetThrough(verdict: Pick<CheckResponse, "decision" | "enforced">): boolean {
-  return isOpen(verdict) || verdict.enforced === false;
+  return isOpen(verdict) || isShadow(verdict);
 }
 
 /** Index into DECISIONS. */
