@@ -26,6 +26,8 @@ export interface DecisionEntry {
   tierIndex: number;
   /** -1 without history. */
   regimeIndex: number;
+  /** False in shadow mode, of the key or the policy: answered, not to be applied. */
+  isEnforced: boolean;
   /** Whether the answer lets the caller go on, before shadow mode. */
   isLetThrough: boolean;
   /** Marked for a person to look at (SPEC §8.2). */
@@ -53,6 +55,8 @@ export interface DecisionEntry {
   hardFailureCode: string;
   reasonCodes: readonly string[];
   configVersion: string;
+  /** The policy in force for the asking tenant. */
+  policyVersion: string;
   evaluatedAtMs: number;
   /** What the engine judged from (`EngineReader.legInputs`). */
   inputs: Float64Array;

@@ -45,6 +45,7 @@ export function emptyEntry(): DecisionEntry {
     legDecisionIndex: 0,
     tierIndex: 0,
     regimeIndex: -1,
+    isEnforced: true,
     isLetThrough: false,
     isFlagged: false,
     isKnown: false,
@@ -65,6 +66,7 @@ export function emptyEntry(): DecisionEntry {
     hardFailureCode: "",
     reasonCodes: [],
     configVersion: "",
+    policyVersion: "",
     evaluatedAtMs: 0,
     inputs: new Float64Array(0),
   };
@@ -114,6 +116,7 @@ export function logVerify(
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
+  entry.isEnforced = response.enforced;
   entry.isLetThrough = isLetThrough;
   // A quarantined request waits for a person as much as a flagged one (SPEC §8.2).
   entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
@@ -127,6 +130,7 @@ export function logVerify(
   entry.hardFailureCode = hardFailureCode;
   entry.reasonCodes = response.reason_codes;
   entry.configVersion = response.config_version;
+  entry.policyVersion = response.policy_version;
   entry.inputs = services.engine.legInputs(0);
   services.decisions.record(entry);
 }
@@ -142,6 +146,8 @@ export interface AnsweredLeg {
   /** Of the combined answer, not of this leg. */
   readonly decisionIndex: number;
   readonly configVersion: string;
+  readonly policyVersion: string;
+  readonly isEnforced: boolean;
   readonly isReserved: boolean;
 }
 
@@ -160,6 +166,7 @@ export function logLeg(
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
+  entry.isEnforced = leg.isEnforced;
   entry.isLetThrough = isLetThrough;
   // SPEC §8.2: an escalated connection waits for a person's decision.
   entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
@@ -173,6 +180,7 @@ export function logLeg(
   entry.hardFailureCode = "";
   entry.reasonCodes = leg.reasonCodes;
   entry.configVersion = leg.configVersion;
+  entry.policyVersion = leg.policyVersion;
   entry.inputs = services.engine.legInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
   services.decisions.record(entry);
 }

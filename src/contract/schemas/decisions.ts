@@ -41,6 +41,8 @@ const leg = t.object({
   hard_failure: t.textOrNull,
   reason_codes: t.texts,
   config_version: t.text,
+  /** Null for decisions of older versions. */
+  policy_version: t.textOrNull,
   evaluated_at: t.time,
 });
 export type LoggedLeg = t.MessageOf<typeof leg>;

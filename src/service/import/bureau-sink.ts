@@ -5,7 +5,7 @@ import { MINIMUM_SCORES_DEFAULT } from "../../http/access/keyring.ts";
 import type { ImportSink } from "./pipeline.ts";
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
-const OPERATOR: CallContext = {
+export const OPERATOR: CallContext = {
   requestId: "import",
   principal: {
     keyId: "operator",

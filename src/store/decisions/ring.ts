@@ -186,7 +186,8 @@ const encoder = new TextEncoder();
 function bytesMaxOf(entry: DecisionEntry): number {
   let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
   units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
-  units += entry.configVersion.length + entry.principal.tenant.length;
+  units += entry.configVersion.length + entry.policyVersion.length;
+  units += entry.principal.tenant.length;
   units += entry.principal.keyId.length;
   const { reasonCodes } = entry;
   for (let index = 0; index < reasonCodes.length; index += 1) {
@@ -213,6 +214,7 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
   to += lengths[slot + 7] = writeText(bytes, to, entry.hardFailureCode);
   to += lengths[slot + 8] = writeText(bytes, to, entry.configVersion);
   to += lengths[slot + 9] = writeCodes(bytes, to, entry.reasonCodes);
+  to += lengths[slot + 10] = writeText(bytes, to, entry.policyVersion);
   return (to - at + 7) & ~7;
 }
 
@@ -231,7 +233,7 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |
     (entry.sessionSeconds >= 0 ? FLAG_SESSION : 0) |
-    (entry.principal.isShadow ? 0 : FLAG_ENFORCED);
+    (entry.isEnforced ? FLAG_ENFORCED : 0);
 }
 
 function writeSession(bytes: Uint8Array, at: number, seconds: number): void {

@@ -194,9 +194,9 @@ describe("hand-written verdicts", () => {
         expires_at: stamped.expires_at,
       }));
     const check = fc
-      .tuple(leg, stamp, number, fc.boolean())
-      .map(([first, second, stakes, allowed]) =>
-        Object.assign({}, first, second, { stakes, allowed }),
+      .tuple(leg, stamp, number, fc.boolean(), fc.boolean())
+      .map(([first, second, stakes, allowed, enforced]) =>
+        Object.assign({}, first, second, { stakes, allowed, enforced }),
       );
     const handshake = fc
       .tuple(text, number, leg, leg, stamp, fc.boolean(), fc.array(text))
@@ -211,6 +211,7 @@ describe("hand-written verdicts", () => {
             decision: aToB.decision,
             connected,
             reasons,
+            enforced: !connected,
           },
           stamped,
         ),

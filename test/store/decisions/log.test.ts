@@ -7,6 +7,9 @@ import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { PolicyBook } from "../../../src/bureau/policies/policy-book.ts";
+import { activePolicy } from "../../../src/bureau/decisions/active-policy.ts";
+import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
 import { type OpenStore, startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
@@ -80,6 +83,7 @@ test("every answer is there with what it said and what it was judged from", asyn
     enforced: true,
     reason_codes: verdict.reason_codes,
     config_version: verdict.config_version,
+    policy_version: verdict.policy_version,
     known: true,
   });
   // The three fields stay three: a shadow key is let through by a verdict that says no.
@@ -157,6 +161,41 @@ test("judged again it is the same to the bit; under another config the differenc
     expect(other.differences.map((each) => each.member)).toContain("effective_score");
     expect(() => bureau.replay(legs, "c-0000000000000000")).toThrow("not_found");
   }
+});
+
+test("judged again by the policy of its time, whatever is in force now", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const book = new PolicyBook();
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), NOW_MS, book);
+  const set = (levels: object) => {
+    const policy = parsePolicy({ levels, allow_inverted: true });
+    const { version } = activePolicy(policy);
+    const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
+    book.apply({ event: "policy.set", policy, version, ...by });
+  };
+  const levels = { L2: { shadow: true }, L3: { shadow: true, minimum_score: 850 } };
+  set(levels);
+  await bureau.verify(verifyOf("agent://shop/good", "L3"), callOf("v"));
+  await bureau.check({ subject: "agent://shop/bad", stakes: 900 }, callOf("c"));
+  set({ L3: { enforce: false } });
+  const legs = await store.decisions({ tenant: "acme", requestId: "v", limit: 1 });
+  expect(legs[0]).toMatchObject({
+    verdict: "CHALLENGE",
+    log_reason: "BELOW_TENANT_MINIMUM",
+    enforced: false,
+    effective: "allow",
+  });
+  expect(legs[0]!.policy_version).not.toBe(book.of("acme").version);
+  const { config_version: config } = legs[0]!;
+  expect(bureau.replay(legs, config)).toMatchObject({ identical: true, differences: [] });
+  const [check] = await store.decisions({ tenant: "acme", requestId: "c", limit: 1 });
+  expect(check).toMatchObject({ enforced: false, policy_version: legs[0]!.policy_version });
+  const older = legs.map((leg) => ({ ...leg, policy_version: null }));
+  const now = bureau.replay(older, config).differences.map(({ member }) => member);
+  expect(now, "a decision that names none, by the policy of now").toContain("verdict");
+  const unheld = legs.map((leg) => ({ ...leg, policy_version: "p-0000000000000000" }));
+  expect(() => bureau.replay(unheld, config)).toThrow("not_found");
 });
 
 test("what is in the ring at the end is in the store after a restart", async () => {
@@ -251,6 +290,14 @@ test("a rebuild from the journal takes decisions and events along", async () => 
   const review = { tenant: "acme", request_id: "request-1", note: null, key_id: "key-acme" };
   await first.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
   await first.close();
+  // As an older schema left them: without the column.
+  const older = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
+  const before = await older.connect();
+  await before.run("DROP VIEW decisions_daily");
+  await before.run("DROP VIEW decisions");
+  await before.run("ALTER TABLE decision_rows DROP COLUMN policy_version");
+  before.closeSync();
+  older.closeSync();
   // An outcome that no journal holds: rows and position disagree.
   const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
   const connection = await instance.connect();
