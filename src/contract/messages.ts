@@ -226,6 +226,7 @@ export interface KeyRequest {
   /** Minimum internal score by tool level; levels left out keep the default. */
   minimum_scores?: Partial<Record<ToolLevel, number>>;
   is_shadow?: boolean;
+  first_party?: boolean;
   label?: string;
   /** Epoch milliseconds after parsing. */
   expires_at?: number;
@@ -238,6 +239,8 @@ export interface KeyDescription {
   scopes: Scope[];
   minimum_scores: Record<ToolLevel, number>;
   is_shadow: boolean;
+  /** Whether its unsigned reports count as the reporters' that they name. */
+  first_party: boolean;
   label: string | null;
   created_at: string;
   expires_at: string | null;
@@ -283,4 +286,8 @@ export interface Principal {
   /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`. */
   minimumScores: Readonly<Record<ToolLevel, number>>;
   isShadow: boolean;
+  /** Whether the operator vouches for what comes with the key. */
+  isFirstParty: boolean;
+  /** Number of the key as a voice (voiceOf). */
+  voice: number;
 }

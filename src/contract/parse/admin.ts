@@ -19,19 +19,30 @@ import { pointerOf } from "./json-fault.ts";
 import { isEpochMs, parseDateTime } from "../timestamps.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../vocabulary.ts";
 
-const KEY_MEMBERS = ["tenant", "scopes", "minimum_scores", "is_shadow", "label", "expires_at"];
+const KEY_MEMBERS = [
+  "tenant",
+  "scopes",
+  "minimum_scores",
+  "is_shadow",
+  "first_party",
+  "label",
+  "expires_at",
+];
 const QUERY_MEMBERS = ["sql", "format"];
 const QUERY_FORMATS = ["json", "csv"] as const;
 
 /** Body of `POST /v1/keys`. Throws ServiceFault `invalid_request` listing every fault. */
 export function parseKeyRequest(value: unknown): KeyRequest {
   const members = asBody(value);
-  const { tenant, scopes, minimum_scores, is_shadow, label, expires_at } = members;
+  const { tenant, scopes, minimum_scores, is_shadow, first_party, label, expires_at } = members;
   let errors = unknownMembers(members, KEY_MEMBERS);
   errors = note(errors, plainTextFault("/tenant", tenant, TENANT_LENGTH_MAX));
   errors = scopesFaults(errors, scopes);
   if (minimum_scores !== undefined) errors = minimumScoresFaults(errors, minimum_scores);
   if (is_shadow !== undefined) errors = note(errors, typeFault("/is_shadow", is_shadow, "boolean"));
+  if (first_party !== undefined) {
+    errors = note(errors, typeFault("/first_party", first_party, "boolean"));
+  }
   if (label !== undefined) {
     errors = note(errors, plainTextFault("/label", label, KEY_LABEL_LENGTH_MAX));
   }
@@ -46,6 +57,7 @@ export function parseKeyRequest(value: unknown): KeyRequest {
     request.minimum_scores = minimum_scores as Partial<Record<ToolLevel, number>>;
   }
   if (is_shadow !== undefined) request.is_shadow = is_shadow as boolean;
+  if (first_party !== undefined) request.first_party = first_party as boolean;
   if (label !== undefined) request.label = label as string;
   if (expires_at !== undefined) request.expires_at = expiresAtMs as number;
   return request;

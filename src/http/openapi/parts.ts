@@ -61,6 +61,7 @@ export const key = {
   scopes: list(oneOf(SCOPES)),
   minimum_scores: minimumScores,
   is_shadow: flag,
+  first_party: flag,
   label: { type: ["string", "null"] },
   created_at: time,
   expires_at: timeOrNull,

@@ -219,6 +219,7 @@ const SERVICE_SCHEMAS: Record<string, Schema> = {
       {
         minimum_scores: minimumScores,
         is_shadow: flag,
+        first_party: flag,
         label: { type: "string", minLength: 1, maxLength: KEY_LABEL_LENGTH_MAX },
         expires_at: time_or_ms,
       },
