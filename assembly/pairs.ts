@@ -87,7 +87,9 @@ export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64
 
 /** Whether the entry holds any mass, of either sign. */
 export function hasMass(entry: u32): bool {
-  return massOf(load<u64>(entry + PAIR_SUCCESS)) != 0.0 || massOf(load<u64>(entry + PAIR_FAILURE)) != 0.0;
+  return (
+    massOf(load<u64>(entry + PAIR_SUCCESS)) != 0.0 || massOf(load<u64>(entry + PAIR_FAILURE)) != 0.0
+  );
 }
 
 /** Decayed count of one sign on a half-life, for the reciprocity features. */

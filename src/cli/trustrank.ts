@@ -87,6 +87,7 @@ function addKeys(program: Command): void {
     .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
     .option("--tenant <tenant>", "whose key it is", "operator")
     .option("--shadow", "verdicts are answered but marked as not enforced")
+    .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
     .action((flags) => createKey(accessOf(flags), flags));
   withAccess(keys.command("list"))

@@ -80,7 +80,7 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  * stranger moves any agent by more. Of configs that name none.
  */
 const STRANGER_CAP = 0.04;
-const FIRST_PARTY_PAIR_CAP = 50;
+const FIRST_PARTY_PAIR_CAP = 25;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const NEVER = 2;

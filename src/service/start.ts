@@ -281,7 +281,8 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {
   const scopes = SCOPES.filter((scope) => scope === "admin");
-  const { key } = await keyring.create({ tenant: "operator", scopes, label: "first start" });
+  const label = "first start";
+  const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
 }
 

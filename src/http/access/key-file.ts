@@ -17,6 +17,8 @@ export interface StoredKey {
   scopes: Scope[];
   minimumScores: Record<ToolLevel, number>;
   isShadow: boolean;
+  /** Left out by files from before it: false. */
+  isFirstParty?: boolean;
   label: string | null;
   createdAtMs: number;
   expiresAtMs: number | null;
@@ -91,6 +93,7 @@ function isStoredKey(value: unknown): value is StoredKey {
     isObject(minimumScores) &&
     TOOL_LEVELS.every((level) => typeof minimumScores[level] === "number") &&
     typeof isShadow === "boolean" &&
+    ["undefined", "boolean"].includes(typeof value["isFirstParty"]) &&
     (label === null || typeof label === "string") &&
     typeof value["createdAtMs"] === "number" &&
     isTimeOrNull(value["expiresAtMs"]) &&

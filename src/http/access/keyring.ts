@@ -3,6 +3,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { KeyDescription, Principal } from "../../contract/messages.ts";
+import { voiceOf } from "../../contract/voices.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import { readKeys, type StoredKey, writeKeys } from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
@@ -41,6 +42,7 @@ export interface NewKey {
   scopes: readonly Scope[];
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
   isShadow?: boolean | undefined;
+  isFirstParty?: boolean | undefined;
   label?: string | undefined;
   expiresAtMs?: number | undefined;
 }
@@ -159,6 +161,7 @@ export class Keyring {
         scopes: [...new Set(request.scopes)],
         minimumScores: minimumScores(request.minimumScores),
         isShadow: request.isShadow ?? false,
+        isFirstParty: request.isFirstParty ?? false,
         label: request.label ?? null,
         createdAtMs: this.#options.now(),
         expiresAtMs: request.expiresAtMs ?? null,
@@ -219,6 +222,8 @@ export class Keyring {
       scopes: new Set<Scope>(["admin"]),
       minimumScores: minimumScores(undefined),
       isShadow: false,
+      isFirstParty: true,
+      voice: voiceOf(INSTALLED_KEY_ID),
     };
     this.#proved.clear();
     this.#installed = { digest: digestOf(secret), principal };
@@ -257,6 +262,7 @@ function describe(stored: StoredKey): KeyDescription {
     scopes: [...stored.scopes],
     minimum_scores: { ...stored.minimumScores },
     is_shadow: stored.isShadow,
+    first_party: stored.isFirstParty ?? false,
     label: stored.label,
     created_at: isoTime(stored.createdAtMs),
     expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
@@ -271,6 +277,8 @@ function entryOf(stored: StoredKey, number: number): Entry {
     scopes: new Set(stored.scopes),
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
+    isFirstParty: stored.isFirstParty ?? false,
+    voice: voiceOf(stored.keyId),
   };
   return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal, number };
 }
