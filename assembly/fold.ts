@@ -145,8 +145,7 @@ function foldRows(
   timeMs: f64,
   counted: u32,
 ): void {
-  const moved = advanceBase(config, timeMs);
-  const gVariance = reporter != 0 ? moved : 0.0;
+  const gVariance = reporter != 0 ? advanceBase(config, timeMs) : 0.0;
   const g = baseRate();
   if (reporter != 0) revertReporter(config, reporter, timeMs);
   revertSubject(config, subject, timeMs);

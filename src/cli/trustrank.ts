@@ -2,7 +2,13 @@
 // commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { dataDirOf, diskReserveOf, serveConfigOf, serverAccessOf } from "../service/config.ts";
+import {
+  dataDirOf,
+  diskReserveOf,
+  isTrustNamedIn,
+  serveConfigOf,
+  serverAccessOf,
+} from "../service/config.ts";
 import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -211,7 +217,8 @@ function addDoctor(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => {
       const dataDir = dataDirOf(flags.dataDir, process.env);
-      return runDoctor(dataDir, diskReserveOf(process.env), flags);
+      const reserveBytes = diskReserveOf(process.env);
+      return runDoctor(dataDir, { reserveBytes, isTrustNamed: isTrustNamedIn(process.env) }, flags);
     });
 }
 

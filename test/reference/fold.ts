@@ -2,6 +2,7 @@
 // maps and plain objects, no sharing, no tricks. The differential test compares the two.
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
+import { Masses } from "./masses.ts";
 import type { AgentStanding, Standings } from "../../src/engine/reading.ts";
 
 const DAY = 86_400_000;
@@ -62,7 +63,7 @@ export interface ReferenceWord {
 
 export class ReferenceFold {
   readonly agents = new Map<string, Agent>();
-  readonly pairs = new Map<string, { mass: number; at: number }>();
+  readonly masses: Masses;
   readonly words: ReferenceWord[] = [];
   readonly standings = new Map<string, AgentStanding>();
   isInForce = false;
@@ -77,6 +78,7 @@ export class ReferenceFold {
 
   constructor(config: ScoringConfig) {
     this.config = config;
+    this.masses = new Masses(config);
     this.g = config.base_rate;
   }
 
@@ -92,13 +94,6 @@ export class ReferenceFold {
     return agent;
   }
 
-  #mass(key: string, seconds: number, tau = this.config.pair_tau_days): number {
-    const pair = this.pairs.get(key);
-    if (pair === undefined) return 0;
-    const dt = Math.max(0, seconds - pair.at) / 86_400;
-    return pair.mass * Math.exp(-dt / tau);
-  }
-
   applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
     for (const standing of agents) {
       this.#agent(standing.agent);
@@ -106,32 +101,6 @@ export class ReferenceFold {
     }
     this.isInForce = isInForce;
     this.stakesHigh = stakesHigh;
-  }
-
-  /** Takes room under a cap: what is left of it bounds every weight. */
-  #take(key: string, seconds: number, w: number, cap: number, tau?: number): number {
-    const mass = this.#mass(key, seconds, tau);
-    const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
-    this.#book(key, seconds, mass + room);
-    return room;
-  }
-
-  #book(key: string, seconds: number, mass: number): void {
-    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
-    this.pairs.set(key, { mass: Math.fround(mass), at });
-  }
-
-  /** Room of a reporter that the operator vouches for. */
-  #takeVouched(pair: string, y: number, seconds: number, w: number): number {
-    const c = this.config;
-    const [own, other] = [`${pair}\n${y}`, `${pair}\n${1 - y}`];
-    const mass = this.#mass(own, seconds);
-    const cap = c.first_party_pair_cap!;
-    const asOther = 1 - this.#mass(other, seconds) / cap;
-    const share = Math.min(1 - mass / cap, Math.max(1 - mass / c.pair_cap, asOther));
-    const room = Math.min(w * Math.max(0, share), Math.max(0, cap - mass));
-    this.#book(own, seconds, mass + room);
-    return room;
   }
 
   /** What an API key that nobody vouches for may add; undefined where it is not heard. */
@@ -142,13 +111,13 @@ export class ReferenceFold {
     if (e.outcome === 1 && this.g + Math.max(v.mA, v.mB) >= 0) return undefined;
     const seconds = Math.floor(e.settledAtMs / 1000);
     const pair = `${e.subject}\nkey ${e.voice}`;
-    const has = (y: number) => (this.pairs.get(`${pair}\n${y}`)?.mass ?? 0) > 0;
+    const has = (y: number) => (this.masses.pairs.get(`${pair}\n${y}`)?.mass ?? 0) > 0;
     const isFirst = !has(0) && !has(1);
     const y = 1 - e.outcome;
     const base = this.isInForce ? w * c.credibility_min : w;
-    let weight = this.#take(`${pair}\n${y}`, seconds, base, c.stranger_cap!, c.subject_tau_days);
+    let weight = this.masses.take(`${pair}\n${y}`, seconds, base, c.stranger_cap!, c.subject_tau_days);
     if (this.isInForce && weight > 0) {
-      weight = this.#take(`${e.subject}\nstrangers\n${y}`, seconds, weight, c.pool_cap);
+      weight = this.masses.take(`${e.subject}\nstrangers\n${y}`, seconds, weight, c.pool_cap);
     }
     return weight > 0 ? { weight, isFirst } : undefined;
   }
@@ -158,14 +127,14 @@ export class ReferenceFold {
     const c = this.config;
     const seconds = Math.floor(e.settledAtMs / 1000);
     const take = (source: string, weight: number, cap: number) =>
-      this.#take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
+      this.masses.take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
     const takePair = (weight: number): number => {
       const { subject, reporter } = e;
       const room =
         e.voice === 1
-          ? this.#takeVouched(`${subject}\n${reporter}`, 1 - e.outcome, seconds, weight)
+          ? this.masses.takeVouched(`${subject}\n${reporter}`, 1 - e.outcome, seconds, weight)
           : take(reporter, weight, c.pair_cap);
-      const { at } = this.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
+      const { at } = this.masses.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
       this.words.push({ subject, reporter, failure: 1 - e.outcome, room, at });
       return room;
     };
@@ -193,7 +162,6 @@ export class ReferenceFold {
       const heard = this.#weighStranger(e, w);
       if (heard === undefined) return;
       const v = this.#agent(e.subject);
-      this.#advanceBase(t);
       this.#filter(v, undefined, y, heard.weight, t);
       this.#count(v, undefined, y, heard.weight, t, e.stakes);
       if (!heard.isFirst) v.outcomes--;

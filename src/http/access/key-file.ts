@@ -2,6 +2,7 @@
 // Written to a temporary file, synced and renamed, so a crash leaves the old list or the new one.
 import { open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
+import type { KeyDescription } from "../../contract/messages.ts";
 import { isObject } from "../../contract/parse/field-rules.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 
@@ -103,4 +104,24 @@ function isStoredKey(value: unknown): value is StoredKey {
 
 function isTimeOrNull(value: unknown): boolean {
   return value === null || typeof value === "number";
+}
+
+/** Public description of a key. */
+export function describe(stored: StoredKey): KeyDescription {
+  return {
+    key_id: stored.keyId,
+    tenant: stored.tenant,
+    scopes: [...stored.scopes],
+    minimum_scores: { ...stored.minimumScores },
+    is_shadow: stored.isShadow,
+    first_party: stored.isFirstParty ?? false,
+    label: stored.label,
+    created_at: isoTime(stored.createdAtMs),
+    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
+    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
+  };
+}
+
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }

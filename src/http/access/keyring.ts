@@ -5,7 +5,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { KeyDescription, Principal } from "../../contract/messages.ts";
 import { voiceOf } from "../../contract/voices.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
-import { readKeys, type StoredKey, writeKeys } from "./key-file.ts";
+import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
 
 const BEARER = /^bearer +/i;
@@ -254,22 +254,6 @@ export class Keyring {
   }
 }
 
-/** Public description of a key. */
-function describe(stored: StoredKey): KeyDescription {
-  return {
-    key_id: stored.keyId,
-    tenant: stored.tenant,
-    scopes: [...stored.scopes],
-    minimum_scores: { ...stored.minimumScores },
-    is_shadow: stored.isShadow,
-    first_party: stored.isFirstParty ?? false,
-    label: stored.label,
-    created_at: isoTime(stored.createdAtMs),
-    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
-    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
-  };
-}
-
 function entryOf(stored: StoredKey, number: number): Entry {
   const principal: Principal = {
     keyId: stored.keyId,
@@ -298,8 +282,4 @@ function afterScheme(header: string): string | undefined {
 
 function digestOf(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
-}
-
-function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }
