@@ -46,7 +46,14 @@ import {
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
 import { bookVoice, noteStranger } from "./reporter-concentration.ts";
-import { capWeight, concave, credibilityOf, strangerWeight, wasFirstWord } from "./weight.ts";
+import {
+  capWeight,
+  concave,
+  credibilityOf,
+  freshWeight,
+  strangerWeight,
+  wasFirstWord,
+} from "./weight.ts";
 
 /** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */
 export function foldOutcome(
@@ -86,7 +93,17 @@ export function foldOutcome(
   openRow(subjectRow);
   if (reporter != subject) openRow(reporterRow);
   bookVoice(config, subjectRow, reporterRow, timeMs);
-  foldRows(config, subjectRow, reporterRow, <f64>failure, weight, stakes, timeMs, 1);
+  foldRows(
+    config,
+    subjectRow,
+    reporterRow,
+    <f64>failure,
+    weight,
+    freshWeight(weight),
+    stakes,
+    timeMs,
+    1,
+  );
   if (reporter != subject) closeRow(reporterRow);
   closeRow(subjectRow);
   return STATUS_OK;
@@ -118,7 +135,7 @@ function foldStranger(
   noteStranger(timeMs);
   openRow(row);
   bookVoice(config, row, 0, timeMs);
-  foldRows(config, row, 0, <f64>failure, weight, stakes, timeMs, wasFirstWord() ? 1 : 0);
+  foldRows(config, row, 0, <f64>failure, weight, weight, stakes, timeMs, wasFirstWord() ? 1 : 0);
   closeRow(row);
   return STATUS_OK;
 }
@@ -132,8 +149,8 @@ function isFailing(subject: u32): bool {
 
 /**
  * One diagonal EKF step on each track, then the counters (scoring 2.2). Rows are open; `reporter` is
- * 0 for a stranger, an average reporter about whom nothing is learnt. `counted` of 0 leaves the
- * number of outcomes as it is.
+ * 0 for a stranger, an average reporter about whom nothing is learnt. `fresh` is
+ * `freshWeight`; `counted` of 0 leaves the number of outcomes as it is.
  */
 function foldRows(
   config: u32,
@@ -141,6 +158,7 @@ function foldRows(
   reporter: u32,
   y: f64,
   weight: f64,
+  fresh: f64,
   stakes: f64,
   timeMs: f64,
   counted: u32,
@@ -173,7 +191,7 @@ function foldRows(
   const dA = 1.0 + hA * vA;
   store<f64>(subject, mA + (vA * weight * (y - pA)) / dA, ROW_MEAN_A);
   store<f64>(subject, vA - (vA * vA * hA) / dA, ROW_VARIANCE_A);
-  countSubject(config, subject, y, weight, stakes, timeMs, pA, counted);
+  countSubject(config, subject, y, weight, fresh, stakes, timeMs, pA, counted);
   if (reporter != 0) countReporter(config, reporter, y, weight, timeMs);
 }
 
@@ -222,6 +240,7 @@ function countSubject(
   row: u32,
   y: f64,
   weight: f64,
+  fresh: f64,
   stakes: f64,
   timeMs: f64,
   expected: f64,
@@ -242,14 +261,14 @@ function countSubject(
   let proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
   proven *= halving(elapsed, word(config, WORD_STAKES_HALF_LIFE));
   if (y > 0.5) {
-    if (weight >= enough) {
+    if (fresh >= enough) {
       store<u32>(row, max(load<u32>(row, ROW_FAILED_AT), seconds), ROW_FAILED_AT);
       const residual = Math.sqrt((1.0 - expected) / expected);
       if (residual > word(config, WORD_SHOCK_RESIDUAL)) {
         store<u32>(row, max(load<u32>(row, ROW_SHOCK_AT), seconds), ROW_SHOCK_AT);
       }
     }
-  } else if (weight > enough) {
+  } else if (fresh > enough) {
     proven = max(proven, stakes);
   }
   store<f32>(row, <f32>proven, ROW_STAKES_PROVEN);

@@ -77,6 +77,7 @@ export function capWeight(
   isFirstParty: bool,
 ): f64 {
   const isOn = rho >= 0.0;
+  thinned = 1.0;
   let weight = isOn ? base * rho : base;
   weight = takePair(config, subject, reporter, cell, seconds, weight, isFirstParty);
   if (isOn && weight > 0.0) {
@@ -90,6 +91,17 @@ export function capWeight(
     }
   }
   return weight;
+}
+
+// Share of the last weight that its own sign's mass has left under a first-party cap.
+let thinned: f64 = 1.0;
+
+/**
+ * The weight of the outcome weighed last as if its own sign had been rare so far: by it, not by the
+ * weight, a failure is recent and stakes are proven. `weight` is what `capWeight` returned.
+ */
+export function freshWeight(weight: f64): f64 {
+  return weight / thinned;
 }
 
 // Whether the stranger weighed last had said nothing of its subject before.
@@ -138,8 +150,10 @@ function roomUnder(cap: f64, mass: f64, weight: f64): f64 {
 function firstPartyRoom(config: u32, mass: f64, other: f64, weight: f64): f64 {
   const cap = word(config, WORD_FIRST_PARTY_PAIR_CAP);
   const ordinary = 1.0 - mass / word(config, WORD_PAIR_CAP);
-  const share = min(1.0 - mass / cap, max(ordinary, 1.0 - other / cap));
-  return min(weight * max(0.0, share), max(0.0, cap - mass));
+  const open = max(ordinary, 1.0 - other / cap);
+  const room = min(weight * max(0.0, min(1.0 - mass / cap, open)), max(0.0, cap - mass));
+  if (room > 0.0) thinned = room / (weight * open);
+  return room;
 }
 
 /** Takes a reporter's room under the pair cap and notes it for the concentration of the record. */

@@ -115,7 +115,13 @@ export class ReferenceFold {
     const isFirst = !has(0) && !has(1);
     const y = 1 - e.outcome;
     const base = this.isInForce ? w * c.credibility_min : w;
-    let weight = this.masses.take(`${pair}\n${y}`, seconds, base, c.stranger_cap!, c.subject_tau_days);
+    let weight = this.masses.take(
+      `${pair}\n${y}`,
+      seconds,
+      base,
+      c.stranger_cap!,
+      c.subject_tau_days,
+    );
     if (this.isInForce && weight > 0) {
       weight = this.masses.take(`${e.subject}\nstrangers\n${y}`, seconds, weight, c.pool_cap);
     }
@@ -158,6 +164,7 @@ export class ReferenceFold {
     const phi = Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + stakesHigh / c.stakes_unit);
     let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
     w *= clip(phi, c.stakes_floor, 1);
+    this.masses.thinned = 1;
     if ((e.voice ?? 0) > 1) {
       const heard = this.#weighStranger(e, w);
       if (heard === undefined) return;
@@ -247,7 +254,7 @@ export class ReferenceFold {
       this.#residual += r;
       this.#information += h;
     }
-    const isShock = y === 1 && w >= c.failure_weight_min;
+    const isShock = y === 1 && w / this.masses.thinned >= c.failure_weight_min;
     if (isShock && Math.sqrt((1 - pA) / pA) > c.shock_residual) {
       v.shockAt = Math.max(v.shockAt, Math.floor(t / 1000) * 1000);
     }
@@ -273,10 +280,11 @@ export class ReferenceFold {
     }
     const at = Math.floor(t / 1000) * 1000;
     v.firstAt = v.firstAt === 0 ? at : Math.min(v.firstAt, at);
-    if (y === 1 && w >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
+    const fresh = w / this.masses.thinned;
+    if (y === 1 && fresh >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
     let proven = v.proven;
     if (v.subjectAt > 0) proven *= 2 ** (-days(v.subjectAt, t) / c.half_life_stakes_days);
-    if (y === 0 && w > c.failure_weight_min) proven = Math.max(proven, stakes);
+    if (y === 0 && fresh > c.failure_weight_min) proven = Math.max(proven, stakes);
     v.proven = Math.fround(proven);
     v.outcomes++;
     v.subjectAt = Math.max(v.subjectAt, t);

@@ -4,6 +4,8 @@ import type { ScoringConfig } from "../../src/engine/config.ts";
 
 export class Masses {
   readonly pairs = new Map<string, { mass: number; at: number }>();
+  /** Share of the last weight that the mass of its own sign has left, under a vouched voice. */
+  thinned = 1;
   readonly #config: ScoringConfig;
 
   constructor(config: ScoringConfig) {
@@ -32,8 +34,10 @@ export class Masses {
     const mass = this.#mass(own, seconds);
     const cap = c.first_party_pair_cap!;
     const asOther = 1 - this.#mass(other, seconds) / cap;
-    const share = Math.min(1 - mass / cap, Math.max(1 - mass / c.pair_cap, asOther));
-    const room = Math.min(w * Math.max(0, share), Math.max(0, cap - mass));
+    const open = Math.max(1 - mass / c.pair_cap, asOther);
+    const share = Math.max(0, Math.min(1 - mass / cap, open));
+    const room = Math.min(w * share, Math.max(0, cap - mass));
+    this.thinned = room > 0 ? room / (w * open) : 1;
     this.#book(own, seconds, mass + room);
     return room;
   }
