@@ -1,12 +1,21 @@
+// Settings of the tests. What stands behind `npm test --` filters them by path: `journal` takes every
+// file whose path holds the word, `test/journal/` the tests of src/journal alone.
 import { defineConfig } from "vitest/config";
+import { WAIT_MS_MAX } from "./test/_patience.ts";
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/cli/_build-command.ts"],
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Of the tests of one file that run at once: those wait for processes of their own.
+    maxConcurrency: 2,
+    // Deadlines matter when a test fails, and only then: see test/_patience.ts.
+    testTimeout: 2 * WAIT_MS_MAX,
+    hookTimeout: 2 * WAIT_MS_MAX,
+    // Of every `expect.poll`, which would else give up after a second.
+    expect: { poll: { timeout: WAIT_MS_MAX, interval: 10 } },
   },
 });

@@ -39,7 +39,11 @@ interface Row {
 const outcomeOf = (subject: string, reporter: string, success: boolean, settledAtMs: number) => {
   const outcome: 0 | 1 = success ? 1 : 0;
   return {
-    ...{ subject, reporter, outcome, stakes: 50, grade: "counterparty" as const },
+    subject,
+    reporter,
+    outcome,
+    stakes: 50,
+    grade: "counterparty" as const,
     settled_at: Math.floor(settledAtMs),
   };
 };
@@ -245,8 +249,12 @@ async function playOnOff(stage: Stage): Promise<void> {
 
 function print(rows: readonly Row[]): void {
   const lines = rows.map(({ attack, agent, before, after }) => [
-    ...[attack, agent.slice(agent.lastIndexOf("/") + 1)],
-    ...[before.score, after.score, `${before.l2}, ${after.l2}`, `${before.l3}, ${after.l3}`],
+    attack,
+    agent.slice(agent.lastIndexOf("/") + 1),
+    before.score,
+    after.score,
+    `${before.l2}, ${after.l2}`,
+    `${before.l3}, ${after.l3}`,
   ]);
   const head = ["attack", "agent", "score before", "after", "L2 before, after", "L3 before, after"];
   const rule = head.map(() => "---");

@@ -31,7 +31,8 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
     any: [/^src\/(contract|platform)\//, /^assembly\/wire\/layout\.ts$/],
     types: [/^src\/(bureau|store|kaizen)\//],
   },
-  client: { any: [/^src\/contract\//] },
+  // Without contract/schemas: what is published has no dependency, and schemas have typebox.
+  client: { any: [/^src\/contract\/(faults|limits|messages|vocabulary)\.ts$/] },
   threads: { any: [/^src\/(?!service\/|cli\/)/] },
   service: { any: [/^src\/(?!cli\/)/] },
   cli: { any: [/^src\//] },
@@ -151,6 +152,20 @@ describe("the tree", () => {
       }
     }
     expect(offences).toEqual([]);
+  });
+
+  it("keeps every package out of the client and what it imports", () => {
+    const reached = new Set(code.filter((path) => path.startsWith("src/client/")));
+    for (const path of reached) {
+      for (const { target } of importsOf(path)) if (texts.has(target)) reached.add(target);
+    }
+    const packages = [...reached].flatMap((path) =>
+      importsOf(path).flatMap(({ target, isType }) =>
+        isType || /^(src\/|node:)/.test(target) ? [] : [`${path}: ${target}`],
+      ),
+    );
+    expect(packages).toEqual([]);
+    expect([...reached].filter((path) => path.startsWith("src/contract/schemas/"))).toEqual([]);
   });
 
   it("describes every room in ARCHITECTURE.md", () => {

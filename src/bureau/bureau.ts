@@ -1,9 +1,9 @@
 // Port of the bureau: the calls that HTTP routes, gateways and tests may make. No HTTP, no SQL, no
 // memory offsets. Reads are synchronous by design (ARCHITECTURE: the numbered path).
-import type { DecisionReplay, ReplayableLeg } from "../contract/decisions.ts";
+import type { DecisionReplay, ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { AgentExplanation } from "../contract/schemas/scores.ts";
 import type { ServiceFault } from "../contract/faults.ts";
 import type {
-  AgentExplanation,
   CheckRequest,
   CheckResponse,
   HandshakeRequest,

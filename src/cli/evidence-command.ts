@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
-import { EVIDENCE_BODY_BYTES_MAX } from "../contract/sources.ts";
-import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/sources.ts";
+import { EVIDENCE_BODY_BYTES_MAX } from "../contract/limits.ts";
+import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/schemas/sources.ts";
 import { openCore } from "../service/core.ts";
 import type { Vault } from "../vault/vault.ts";
 import { withData } from "./data-access.ts";

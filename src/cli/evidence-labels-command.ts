@@ -1,7 +1,7 @@
 // `trustrank evidence label` and `evidence thresholds`: takes people's findings on texts in, and
 // lists the thresholds of doubt for each kind of text.
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
-import { parseTextLabels } from "../contract/text-labels.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "../contract/schemas/sources.ts";
+import { parseTextLabels } from "../contract/parse/requests.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -82,7 +82,7 @@ function labelsOf(path: string): TextLabel[] {
   const items: TextLabel[] = [];
   for (const { number, text } of readLines(path)) {
     try {
-      items.push(...parseTextLabels({ items: [JSON.parse(text)] }));
+      items.push(...parseTextLabels({ items: [JSON.parse(text)] }).items);
     } catch (error) {
       const { message } = error as Error;
       const errors = error instanceof ServiceFault ? error.errors : undefined;

@@ -1,7 +1,7 @@
 // `trustrank keys`: makes, lists and revokes API keys, in the files or through the running server.
 import { isPlainText } from "../contract/identifiers.ts";
 import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../contract/limits.ts";
-import type { KeyDescription } from "../contract/messages.ts";
+import type { KeyDescription } from "../contract/schemas/service.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import type { Scope } from "../contract/vocabulary.ts";
 import { openKeyring } from "../http/access/keyring.ts";

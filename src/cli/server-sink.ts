@@ -1,6 +1,6 @@
 // Sink of an import through the running server, in NDJSON.
 import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
-import type { ImportReport } from "../contract/messages.ts";
+import type { ImportReport } from "../contract/schemas/outcomes.ts";
 import type { BatchReport, ImportSink } from "../service/import/pipeline.ts";
 import type { ServerClient } from "./server-client.ts";
 

@@ -13,7 +13,7 @@ import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
-import { parseSince } from "../contract/parse/decisions.ts";
+import { parseSince } from "../contract/parse/parameters.ts";
 import { DataDirectoryInUse } from "../journal/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";

@@ -1,15 +1,12 @@
-// The decision log's shapes: what a decision leaves behind when it is made, how it is read back,
-// and what comes of judging it again. One entry per leg: a handshake leaves two.
+// The decision log's port: what a decision leaves behind when it is made, and which of it to read
+// (how it reads back: schemas/decisions.ts). One entry per leg: a handshake leaves two.
 import type { Principal } from "./messages.ts";
-import type { Decision, Regime, Tier, ToolLevel, Verdict } from "./vocabulary.ts";
 
 /** The question that was asked. Gateways and AuthZEN ask `verify`. */
 export const DECISION_KINDS = ["verify", "check", "handshake"] as const;
-export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** Which direction of a handshake; the first for all that have one leg. */
 export const DECISION_LEGS = ["a_to_b", "b_to_a"] as const;
-export type DecisionLeg = (typeof DECISION_LEGS)[number];
 
 /** Stands for "does not apply" in the indexes of an entry. */
 export const NOT_APPLICABLE = 255;
@@ -73,48 +70,6 @@ export interface DecisionLog {
   record(entry: DecisionEntry): void;
 }
 
-/** One leg as it is read back. */
-export interface LoggedLeg {
-  request_id: string;
-  kind: DecisionKind;
-  leg: DecisionLeg;
-  tenant: string;
-  key_id: string;
-  subject: string;
-  viewer: string | null;
-  action: string | null;
-  tool_level: ToolLevel | null;
-  stakes: number;
-  /** What was decided; `effective`: what that came to; `enforced`: false in shadow mode. */
-  verdict: Verdict | null;
-  decision: Decision;
-  leg_decision: Decision;
-  effective: "allow" | "deny";
-  enforced: boolean;
-  flagged: boolean;
-  known: boolean;
-  is_test: boolean;
-  internal_score: number;
-  effective_score: number;
-  minimum_score: number;
-  failure_probability: number;
-  failure_optimistic: number;
-  failure_pessimistic: number;
-  tier: Tier;
-  regime: Regime | null;
-  max_stakes: number | null;
-  log_reason: string | null;
-  hard_failure: string | null;
-  reason_codes: string[];
-  config_version: string;
-  evaluated_at: string;
-}
-
-/** A leg with what it was judged from, for replay. */
-export interface ReplayableLeg extends LoggedLeg {
-  inputs: number[];
-}
-
 /** Which decisions to read. */
 export interface DecisionFilter {
   /** Undefined: of every tenant. */
@@ -126,29 +81,5 @@ export interface DecisionFilter {
   limit: number;
 }
 
-/** `POST /v1/decisions/{request_id}/replay`. */
-export interface DecisionReplay {
-  request_id: string;
-  recorded_config: string;
-  replayed_config: string;
-  /** True when nothing differs. */
-  identical: boolean;
-  differences: { leg: DecisionLeg; member: string; recorded: unknown; replayed: unknown }[];
-}
-
-/** Body of `POST /v1/provenance`: what was written from which sources, told after the fact. */
-export interface ProvenanceRecord {
-  agent_id: string;
-  action: string;
-  content_hash: string;
-  cited_sources: string[];
-  /** The verdict it belongs to. */
-  request_id?: string;
-}
-
-/** Body of `POST /v1/reviews/{request_id}`. */
+/** How a person settles a decision that was marked for review. */
 export const REVIEW_RESOLUTIONS = ["upheld", "overturned", "dismissed"] as const;
-export interface ReviewResolution {
-  resolution: (typeof REVIEW_RESOLUTIONS)[number];
-  note?: string;
-}

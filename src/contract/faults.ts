@@ -76,3 +76,11 @@ export class ServiceFault extends Error {
     this.errors = errors;
   }
 }
+
+/** The fault that reports `errors`, of which there is one at least. */
+export function invalidRequest(errors: readonly FieldError[]): ServiceFault {
+  const first = errors[0] as FieldError;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
+  const where = first.pointer === "" ? "the body" : `\`${first.pointer}\``;
+  return new ServiceFault("invalid_request", `${where}: ${first.detail}${more}`, errors);
+}

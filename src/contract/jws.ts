@@ -2,7 +2,7 @@
 // JWS that proves possession of a key. Form only: one way to write each thing, a fixed set of
 // members; whose key it is and whether the signature holds is decided elsewhere.
 import { ServiceFault } from "./faults.ts";
-import { isObject } from "./parse/field-rules.ts";
+import { isObject } from "./parse/json-object.ts";
 import { AUDIENCE_LENGTH_MAX, SIGNATURE_LENGTH_MAX } from "./limits.ts";
 import { parseJson } from "./parse/json.ts";
 

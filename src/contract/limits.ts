@@ -2,6 +2,7 @@
 
 /** Bytes of a request body, by kind of route. */
 export const BODY_BYTES_MAX = 64 * 1024;
+export const EVIDENCE_BODY_BYTES_MAX = 1024 * 1024;
 export const OUTCOME_BODY_BYTES_MAX = 4 * 1024;
 export const BATCH_BODY_BYTES_MAX = 1024 * 1024;
 
@@ -31,6 +32,9 @@ export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;
 export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
+/** Title of a source and note of a review, in bytes. */
+export const TITLE_LENGTH_MAX = 512;
+export const REVIEW_NOTE_BYTES_MAX = 2048;
 
 /** A pointer in a problem is cut here: member names are the caller's and may be long. */
 export const POINTER_LENGTH_MAX = 512;

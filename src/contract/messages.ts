@@ -1,5 +1,6 @@
-// The shapes that cross the wire, in the specification's own (snake_case) words. Members marked
-// optional-extension are ours: a caller that knows only the specification never needs them.
+// Messages that the published client shows its users, in the specification's own (snake_case) words.
+// Plain interfaces, because its types must not depend on typebox; a test holds each to its schema in
+// schemas/, and all other messages have their types from there alone.
 import type {
   Decision,
   Grade,
@@ -150,116 +151,6 @@ export interface OutcomeReceipt {
   evidence_index?: number;
 }
 
-/** `GET /v1/agents/{id}`: why the agent scores as it does. */
-export interface AgentExplanation {
-  agent_id: string;
-  known: boolean;
-  internal_score: number;
-  score: number;
-  effective_score: number;
-  tier: Tier;
-  regime?: Regime;
-  failure_probability: { expected: number; optimistic: number; pessimistic: number };
-  evidence: {
-    outcomes: number;
-    reported: number;
-    successes_90d: number;
-    failures_90d: number;
-    successes_14d: number;
-    failures_14d: number;
-    first_seen_at: string | null;
-    last_outcome_at: string | null;
-    last_failure_at: string | null;
-    max_proven_stakes: number;
-  };
-  /** What the agent's word counts as a reporter, and whose word its own record rests on. */
-  standing: AgentStandingReport;
-  features: { name: string; value: number; points: number }[];
-  decisions: { stakes: number; decision: Decision; max_stakes: number | null }[];
-  /** What would change the decision, one plain sentence each. */
-  improvements: string[];
-  reason_codes: ReasonCode[];
-  config_version: string;
-  evaluated_at: string;
-}
-
-/** An agent's standing as it is at present in the table. */
-export interface AgentStandingReport {
-  /** False: every reporter counts fully, whatever is said here. */
-  in_force: boolean;
-  /** What an outcome it signs counts now, 0 to 1, before pair, pool and cluster caps. */
-  weight: number;
-  /** rho, 0 to 1; null for a stranger. */
-  credibility: number | null;
-  /** The operator vouches for it. */
-  is_seed: boolean;
-  /** Reporters of one number are one voice; null for none. */
-  cluster: number | null;
-  /** It has a signing key: what is reported unsigned in its name counts as a stranger's. */
-  signs: boolean;
-  /** Most of what is reported of the agent itself comes from strangers. */
-  discounted: boolean;
-}
-
-/** SPEC §4.9 "batch mode": one entry per item, order kept, each a verdict or a problem. */
-export interface VerifyBatchResponse {
-  items: ({ status: 200; result: VerifyResponse } | { status: number; problem: Problem })[];
-}
-
-/** `POST /v1/outcomes/import`: lines are counted from 1, blank lines included. */
-export interface ImportReport {
-  accepted: number;
-  duplicates: number;
-  rejected: { line: number; code: string; detail: string; errors: FieldError[] }[];
-}
-
-/** `POST /v1/query`. */
-export interface QueryRequest {
-  sql: string;
-  format: "json" | "csv";
-}
-
-/** `POST /v1/keys`. */
-export interface KeyRequest {
-  tenant: string;
-  scopes: Scope[];
-  /** Minimum internal score by tool level; levels left out keep the default. */
-  minimum_scores?: Partial<Record<ToolLevel, number>>;
-  is_shadow?: boolean;
-  first_party?: boolean;
-  label?: string;
-  /** Epoch milliseconds after parsing. */
-  expires_at?: number;
-}
-
-/** A key as it is listed: never its secret. */
-export interface KeyDescription {
-  key_id: string;
-  tenant: string;
-  scopes: Scope[];
-  minimum_scores: Record<ToolLevel, number>;
-  is_shadow: boolean;
-  /** Whether its unsigned reports count as the reporters' that they name. */
-  first_party: boolean;
-  label: string | null;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
-/** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
-export interface UsageReport {
-  /** Counting began here: counters live as long as the process. */
-  since: string;
-  keys: {
-    key_id: string;
-    tenant: string;
-    paid_reads: number;
-    reads: { verify: number; check: number; handshake: number; explain: number };
-    outcomes_reported: number;
-  }[];
-}
-
 /** RFC 9457 problem details; `errors` points at the offending members (RFC 6901 pointers). */
 export interface Problem {
   type: string;
@@ -276,6 +167,16 @@ export interface FieldError {
   pointer: string;
   code: string;
   detail: string;
+}
+
+/** Body of `POST /v1/provenance`: which sources a text was written from, recorded afterwards. */
+export interface ProvenanceRecord {
+  agent_id: string;
+  action: string;
+  content_hash: string;
+  cited_sources: string[];
+  /** The verdict it belongs to. */
+  request_id?: string;
 }
 
 /** Who asks: the authenticated API key. */

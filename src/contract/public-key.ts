@@ -2,7 +2,7 @@
 // signature prove nothing: points of small order (any message verifies) and second spellings.
 import { hash } from "node:crypto";
 import { ServiceFault } from "./faults.ts";
-import { isObject } from "./parse/field-rules.ts";
+import { isObject } from "./parse/json-object.ts";
 
 /** A key that passed, raw and by its RFC 7638 thumbprint. */
 export interface PublicKey {

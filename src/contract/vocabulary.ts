@@ -65,6 +65,17 @@ export const REASON_CODES = [
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
+/** States of a source, from least to most suspect. Only `active` verifies; the last two taint. */
+export const EVIDENCE_STATES = ["active", "revoked", "retracted", "recorded_false"] as const;
+export type EvidenceState = (typeof EVIDENCE_STATES)[number];
+
+/** Who may cite a source: its own tenant, or everyone (registered by an administrator). */
+export const VISIBILITIES = ["tenant", "public"] as const;
+export type Visibility = (typeof VISIBILITIES)[number];
+
+/** What people find of a text against the sources it cites. */
+export const TEXT_LABELS = ["supported", "unsupported"] as const;
+
 /** What an API key may do. `admin` implies every other scope. */
 export const SCOPES = [
   "score:read",

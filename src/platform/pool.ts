@@ -63,6 +63,9 @@ export function openPool(options: PoolOptions): Pool {
     // Workers sleep on an atomic between tasks: no event loop turn per message.
     atomics: "sync",
     taskQueue: new FixedQueue(),
+    // Piscina tries require() before import(), and Node aborts the whole process when a thread ends
+    // while a module that it requires is being linked: a pool closed right after its start.
+    execArgv: [...process.execArgv, "--no-experimental-require-module"],
     closeTimeout: 5000,
   });
   return {

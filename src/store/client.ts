@@ -1,8 +1,9 @@
 // Client of the store thread, for the main thread: starts it, passes queries, holds its last state.
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import type { DecisionFilter } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
 import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents } from "./store.ts";

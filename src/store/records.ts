@@ -2,7 +2,8 @@
 // decision log read back, whole days as Parquet, and pruning.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import type { DecisionFilter } from "../contract/decisions.ts";
+import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
 import { DecisionReader, emptyColumns, readRecords } from "./decisions/ring-reader.ts";
 import type { DecisionColumns } from "./decisions/ring-reader.ts";

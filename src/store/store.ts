@@ -1,7 +1,8 @@
 // Port of the outcome store: SQL for analysts over the journal's records. Derived data: it may lag,
 // it may be deleted, it is rebuilt from the journal. No score waits for it.
-import type { DecisionFilter, ReplayableLeg } from "../contract/decisions.ts";
+import type { DecisionFilter } from "../contract/decisions.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 
 export interface QueryLimits {
   rowsMax: number;

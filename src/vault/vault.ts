@@ -2,16 +2,17 @@
 // prepared first, events are journaled, then applied once durable, in order; a replay applies the
 // same events to an empty vault. Records live here, in the one thread that writes; the facts for a
 // verify are in shared memory.
+import type { EvidenceRegistrar, EvidenceVault } from "../contract/sources.ts";
 import type {
   EvidenceItem,
   EvidenceList,
   EvidenceProof,
   EvidenceRecord,
-  EvidenceRegistrar,
-  EvidenceVault,
   SignedRoot,
-} from "../contract/sources.ts";
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/text-labels.ts";
+  LabelResult,
+  TextLabel,
+  ThresholdList,
+} from "../contract/schemas/sources.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { SOURCES_MAX } from "./sources/catalogue.ts";
 import {

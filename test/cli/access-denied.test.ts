@@ -9,12 +9,11 @@ import { TrustRankClient } from "../../src/client/client.ts";
 import { generateSigningKey } from "../../src/client/reporting/sign.ts";
 import { connectToBoth, startThreads } from "./_threads.ts";
 import type { Connection, Service } from "./_threads.ts";
-import { endAll } from "./process.ts";
+import { endAll } from "./_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-denied-"));
 const dataDir = join(folder, "data");
 const CHECK = { subject: "agent://acme/ledger-sync", stakes: 5 };
-const PATIENT = { timeout: 10_000 };
 const EVENTS = `SELECT detail->>'reason' AS reason, tenant, actor, detail->>'key_id' AS key_id,
   detail->>'address' AS address, detail->>'route' AS route
   FROM audit_events WHERE event = 'access.denied' GROUP BY ALL ORDER BY ALL`;
@@ -100,7 +99,7 @@ describe("a refused authorisation", () => {
     // Whoever guesses is not the key.
     const guessed = ["wrong_secret", "acme", null, writer.key_id, at, "check"];
     await expect
-      .poll(() => eventsFor(), PATIENT)
+      .poll(() => eventsFor())
       .toEqual([
         scope,
         ["malformed_key", null, null, null, at, "check"],
@@ -134,7 +133,7 @@ describe("a refused authorisation", () => {
     both = await connectToBoth(service.url);
     // At its end the service has put on record what it had only counted.
     const counted = async () => (await both[0].ask("/v1/query", { body: { sql } })).json.rows;
-    await expect.poll(counted, PATIENT).toEqual([
+    await expect.poll(counted).toEqual([
       ["insufficient_scope", 4],
       ["malformed_key", 604],
       ["namespace_not_owned", 2],

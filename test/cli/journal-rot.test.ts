@@ -9,10 +9,10 @@ import { dataPaths } from "../../src/journal/data-directory.ts";
 import { segmentsOf } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { Connection } from "./_threads.ts";
-import { endAll, runCommand, startCommand } from "./process.ts";
+import { endAll, runCommand, startCommand } from "./_process.ts";
 
 const ADMIN_KEY = "rot-suite-admin-key-0123456789abcdefghijklmn";
-const PATIENT = { timeout: 30_000, interval: 200 };
+const PATIENT = { interval: 200 };
 /** 1.8 seconds between two looks. */
 const OFTEN = "0.0005";
 
@@ -96,4 +96,4 @@ it("rot under a running server is told, counted, on record, and over when mended
   connection.close();
   started.process.kill("SIGTERM");
   expect((await started.ended).code).toBe(0);
-}, 120_000);
+});

@@ -2,7 +2,7 @@
 // that they can be judged again, and the same after a start that reads the journal.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { endAll, startCommand, type Started } from "./process.ts";
+import { endAll, startCommand, type Started } from "./_process.ts";
 
 const KEY = "an-admin-secret-of-the-operator-0123456789";
 const STAKES = 2500;
@@ -20,7 +20,7 @@ async function start(): Promise<void> {
 beforeAll(() => {
   directory = fs.mkdtempSync("/tmp/trustrank-patterns-");
   return start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await endAll();
@@ -96,7 +96,7 @@ it("names few reporters and rings, and nobody else", async () => {
     const replay = await ask(`/v1/decisions/${id}/replay`, {});
     expect(replay).toMatchObject({ identical: true, differences: [] });
   }
-}, 60_000);
+});
 
 it("a start that reads the journal gives the same", async () => {
   const before = await Promise.all([narrow, broad, ...circle].map(codesOf));
@@ -104,4 +104,4 @@ it("a start that reads the journal gives the same", async () => {
   await server.ended;
   await start();
   expect(await Promise.all([narrow, broad, ...circle].map(codesOf))).toEqual(before);
-}, 60_000);
+});

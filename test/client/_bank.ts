@@ -4,6 +4,7 @@ import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/a
 import { TrustRankClient } from "../../src/client/client.ts";
 import { type OutcomeReport, outcomeReport } from "../../src/client/reporting/outcome-report.ts";
 import { type Service, startTestService } from "./_service.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 export const agent = (name: string) => `agent://test/${name}`;
 const SUBJECT = "agent://shop/seller";
@@ -34,7 +35,7 @@ export class Bank {
     this.client = new TrustRankClient({
       ...service,
       agentId: "agent://acme/me",
-      timeoutMs: 5000,
+      timeoutMs: WAIT_MS_MAX,
       fetch: (url, init) => {
         if (url.endsWith("/handshake")) this.reads += 1;
         return fetch(url, init);

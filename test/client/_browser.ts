@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-const WAIT_MS = 45_000;
+const WAIT_MS = 90_000;
 
 /** The browser's command; undefined where there is none (Debian: `apt-get install chromium`). */
 export const browser = NAMES.find((name) => {

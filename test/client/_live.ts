@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { startCommand } from "../cli/process.ts";
+import { startCommand } from "../cli/_process.ts";
 
 export interface LiveService {
   readonly baseUrl: string;

@@ -9,8 +9,9 @@ import { GRADES } from "../../src/contract/vocabulary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { NEWEST_MS, openSampleBureau } from "../bureau/harness.ts";
+import { NEWEST_MS, openSampleBureau } from "../bureau/_harness.ts";
 import { RowStore } from "../http/_setup.ts";
+import { unhurriedClock } from "../_patience.ts";
 
 export interface Reported {
   subject: string;
@@ -54,6 +55,7 @@ export async function startTestService(): Promise<Service> {
     logger: { info: quiet, warn: quiet, error: quiet },
     health: { isReady: () => ({ ready: true, reasons: [] }) },
     version: "0.0.0-test",
+    monotonic: unhurriedClock(),
   });
   return {
     baseUrl: `http://127.0.0.1:${server.port}`,

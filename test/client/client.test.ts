@@ -1,12 +1,11 @@
 // TrustRankClient against the real service, and its reading of replies against a service that lies.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { useTrustRank } from "../../src/client/default-client.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
-import { withTrustRank } from "../../src/client/gates/with-trust-rank.ts";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import { checkReply, rejection, service as replying, verifyReply } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const CONNECT = "agent://test/connect";
 const REFUSE = "agent://test/refuse";
@@ -22,7 +21,7 @@ let client: TrustRankClient;
 beforeAll(async () => {
   service = await startTestService();
   // Times are tested elsewhere, on a clock of their own: a busy machine must not fail this suite.
-  client = new TrustRankClient({ ...service, timeoutMs: 5000, agentId: "agent://acme/me" });
+  client = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX, agentId: "agent://acme/me" });
 });
 afterAll(() => service.stop());
 
@@ -48,7 +47,7 @@ describe("check and handshake", () => {
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).toMatchObject({ code: "invalid_request", status: 400 });
     expect((thrown as TrustRankError).errors[0]?.pointer).toBe("/subject");
-    const stranger = new TrustRankClient({ baseUrl: service.baseUrl, timeoutMs: 5000 });
+    const stranger = new TrustRankClient({ baseUrl: service.baseUrl, timeoutMs: WAIT_MS_MAX });
     // A 403 that is a problem is no verdict.
     const noKey = await rejection(stranger.handshake(CONNECT, CONNECT, { stakes: 1 }));
     expect(noKey).toMatchObject({ code: "unauthenticated", status: 401 });
@@ -82,7 +81,7 @@ describe("require", () => {
   });
 
   it("reports an outage as another error", async () => {
-    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: 5000 });
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: WAIT_MS_MAX });
     const thrown = await rejection(down.require(CONNECT, { stakes: 10 }));
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).not.toBeInstanceOf(TrustGateError);
@@ -229,67 +228,17 @@ describe("a reply that is no verdict", () => {
 describe("AbortSignal", () => {
   it("ends a call that has begun, and one that has not", async () => {
     const slow = () => new Promise<Response>(() => undefined);
-    const stuck = new TrustRankClient({ baseUrl: "http://trust", fetch: slow, timeoutMs: 5000 });
+    const stuck = new TrustRankClient({
+      baseUrl: "http://trust",
+      fetch: slow,
+      timeoutMs: WAIT_MS_MAX,
+    });
     const caller = new AbortController();
     const begun = rejection(stuck.check(CONNECT, { stakes: 1, signal: caller.signal }));
     caller.abort(new Error("the user went away"));
     expect(await begun).toMatchObject({ code: "aborted" });
     const never = await rejection(client.check(CONNECT, { stakes: 1, signal: caller.signal }));
     expect(never).toMatchObject({ code: "aborted", cause: new Error("the user went away") });
-  });
-});
-
-describe("withTrustRank", () => {
-  const ran: string[] = [];
-  const transfer = (to: string, amount: number) => {
-    ran.push(to);
-    return `sent ${amount}`;
-  };
-  const gated = () =>
-    withTrustRank(transfer, { agentId: (to) => to, stakes: (_to, amount) => amount, client });
-
-  it("runs the function when the verdict lets it", async () => {
-    expect(await gated()(CONNECT, 5)).toBe("sent 5");
-    expect(await gated()("agent://test/verify", 5)).toBe("sent 5");
-  });
-
-  it("does not run it on refuse, escalate, fault or a callback that throws", async () => {
-    ran.length = 0;
-    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", timeoutMs: 5000 });
-    const agentId = (to: string) => to;
-    const attempts = [
-      rejection(gated()(REFUSE, 5)),
-      rejection(gated()(ESCALATE, 5)),
-      rejection(withTrustRank(transfer, { agentId, stakes: boom, client })(CONNECT, 5)),
-      rejection(withTrustRank(transfer, { agentId: boom, stakes: () => 1, client })(CONNECT, 5)),
-      rejection(withTrustRank(transfer, { agentId, stakes: () => 1, client: down })(CONNECT, 5)),
-      rejection(withTrustRank(transfer, { agentId, stakes: () => Number.NaN, client })(CONNECT, 5)),
-    ];
-    const names = (await Promise.all(attempts)).map((thrown) => (thrown as Error).name);
-    const gate = "TrustGateError";
-    const fault = "TrustRankError";
-    expect(names).toEqual([gate, gate, gate, gate, fault, fault]);
-    expect(ran).toEqual([]);
-  });
-
-  it("asks a person on escalate when it can, and only true is a yes", async () => {
-    const options = { agentId: (to: string) => to, stakes: () => 5, client };
-    const approved = withTrustRank(transfer, { ...options, onEscalate: () => true });
-    expect(await approved(ESCALATE, 5)).toBe("sent 5");
-    const later = () => Promise.reject(new Error("boom"));
-    for (const onEscalate of [() => false, boom, later]) {
-      const asked = withTrustRank(transfer, { ...options, onEscalate });
-      expect(await rejection(asked(ESCALATE, 5))).toBeInstanceOf(TrustGateError);
-    }
-  });
-
-  it("uses the installed client, and refuses to run without any", async () => {
-    const options = { agentId: (to: string) => to, stakes: () => 5 };
-    const thrown = await rejection(withTrustRank(transfer, options)(CONNECT, 5));
-    expect(thrown).toMatchObject({ code: "not_configured" });
-    useTrustRank(client);
-    expect(await withTrustRank(transfer, options)(CONNECT, 5)).toBe("sent 5");
-    useTrustRank(undefined);
   });
 });
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { endAll } from "../cli/process.ts";
+import { endAll } from "../cli/_process.ts";
 import type { Outcome } from "./damage.ts";
 import { crashRun, REFOLD_HISTORY, refoldKills, tableOf } from "./run.ts";
 

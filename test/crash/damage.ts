@@ -3,7 +3,7 @@
 // nothing; silence about a loss is not.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { runCommand } from "../cli/process.ts";
+import { runCommand } from "../cli/_process.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import {

@@ -4,7 +4,7 @@
 // key after it was compromised are left out by the rule itself, over the whole log, once more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentExplanation } from "../../src/contract/messages.ts";
+import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
@@ -18,10 +18,10 @@ import { ReferenceBureau } from "../reference/score.ts";
 import { KeyRecords, type SignedFold } from "./key-records.ts";
 import type { CrashServer } from "./server.ts";
 import { type Acknowledged, agentOf, AGENTS } from "./writers.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 /** As in the differential test: software and hardware exp differ in the last bits. */
 const TOLERANCE = 1e-5;
-const CATCH_UP_MS_MAX = 30_000;
 
 export class Evidence {
   /** By the reporter's id. */
@@ -112,7 +112,7 @@ export class Evidence {
 
   /** Compares what DuckDB holds, once it has caught up, with the journal. */
   async storeFaults(server: CrashServer): Promise<string[]> {
-    const until = Date.now() + CATCH_UP_MS_MAX;
+    const until = Date.now() + WAIT_MS_MAX;
     const wanted = [this.found.size, this.found.size];
     for (;;) {
       const sql = "SELECT count(*), count(DISTINCT outcome_id) FROM outcomes";

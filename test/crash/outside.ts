@@ -9,12 +9,12 @@ import { Evidence } from "./evidence.ts";
 import type { Outcome } from "./damage.ts";
 import { attachServer, type CrashServer, launchServer, startServer } from "./server.ts";
 import { Writers } from "./writers.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const EXIT_SYNC_FAILED = 70;
 const FROZEN_MS = 5000;
 const BUSY_MS = 700;
 const TMPFS_MEGABYTES = 192;
-const HEAL_MS_MAX = 20_000;
 const FAKETIME = [
   "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
   "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
@@ -49,6 +49,12 @@ export async function fullDisk(folder: string): Promise<Outcome> {
   }
 }
 
+/** Waits until it is so, or has not been for as long as a test may wait. */
+async function until(isSo: () => boolean): Promise<void> {
+  const endMs = Date.now() + WAIT_MS_MAX;
+  while (!isSo() && Date.now() < endMs) await wait(50);
+}
+
 async function fillAndHeal(dataDir: string, filler: string) {
   const server = await startServer(dataDir);
   const writers = new Writers();
@@ -56,22 +62,21 @@ async function fillAndHeal(dataDir: string, filler: string) {
   await wait(BUSY_MS);
   fill(filler);
   const faults: string[] = [];
-  const until = Date.now() + HEAL_MS_MAX;
-  while (!writers.refused.has(503) && Date.now() < until) await wait(50);
+  await until(() => writers.refused.has(503));
   const refused = writers.refused.get(503) ?? 0;
   if (refused === 0) faults.push("no outcome was refused on the full disk");
   if ((await check(server)) !== 200) faults.push("scores stopped on the full disk");
   if ((await server.get("/readyz")).status !== 503) faults.push("said it was ready on a full disk");
   const ballast = join(dataDir, "journal", BALLAST_FILE);
-  while (fs.existsSync(ballast) && Date.now() < until) await wait(50);
+  await until(() => !fs.existsSync(ballast));
   if (fs.existsSync(ballast)) faults.push("the ballast was not given up on the full disk");
   fs.rmSync(filler);
   const before = writers.acknowledged.size;
-  while (writers.acknowledged.size === before && Date.now() < until) await wait(50);
+  await until(() => writers.acknowledged.size > before);
   await wait(BUSY_MS);
   if (writers.acknowledged.size === before) faults.push("did not heal when room came back");
   if ((await server.get("/readyz")).status !== 200) faults.push("not ready after healing");
-  while (!fs.existsSync(ballast) && Date.now() < until) await wait(50);
+  await until(() => fs.existsSync(ballast));
   if (!fs.existsSync(ballast)) faults.push("the ballast was not made again after healing");
   // Full once more: an orderly end must not need room that is not there.
   fill(filler);
@@ -140,7 +145,7 @@ export async function frozen(folder: string): Promise<Outcome> {
   await wait(FROZEN_MS);
   const meanwhile = writers.acknowledged.size - before;
   process.kill(server.pid, "SIGCONT");
-  await wait(BUSY_MS);
+  await until(() => writers.acknowledged.size > before + meanwhile);
   const after = writers.acknowledged.size - before;
   await server.kill();
   await writers.stop();
@@ -173,6 +178,7 @@ export async function clockJump(folder: string): Promise<Outcome> {
   for (const offset of ["+0", "-1h", "+1h"]) {
     fs.writeFileSync(clock, offset);
     const before = writers.acknowledged.size;
+    await until(() => writers.acknowledged.size > before);
     await wait(BUSY_MS);
     counts.push(writers.acknowledged.size - before);
   }

@@ -2,17 +2,17 @@
 // revoked as compromised under eight writers, and the server dies at a random moment of the
 // re-fold, of the swap behind it, or of the start that has to do it again.
 import { setTimeout as wait } from "node:timers/promises";
-import type { AgentExplanation } from "../../src/contract/messages.ts";
+import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { Evidence } from "./evidence.ts";
 import { type CrashServer, launchServer, startServer } from "./server.ts";
 import { SIGNER_IDS, type SignedKey, Signers, WITNESS, WITNESSED_PER_BATCH } from "./signers.ts";
 import { Writers } from "./writers.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const BATCHES = 2;
 /** Kills fall into so many times the length of the last re-fold that was seen to its end. */
 const REACH = 1.2;
-const SWAP_MS_MAX = 30_000;
-const NO_SWAP = `no other table ${SWAP_MS_MAX} ms after a revocation`;
+const NO_SWAP = `no other table ${WAIT_MS_MAX} ms after a revocation`;
 /** A kill that waits for the swap follows it within so long. */
 const SWAP_REACH_MS = 20;
 /** Of four rounds one revokes two keys, one kills the next start too, one waits for the swap. */
@@ -99,7 +99,7 @@ class RefoldRun {
     const before = await witnessed(server);
     await this.#revoke(server, key, watch);
     while ((await witnessed(server)) >= before) {
-      if (performance.now() - startedAt < SWAP_MS_MAX) continue;
+      if (performance.now() - startedAt < WAIT_MS_MAX) continue;
       this.report.faults.push(NO_SWAP);
       break;
     }
@@ -121,7 +121,7 @@ class RefoldRun {
     const watching = this.#watch(server, watch, before, startedAt);
     const revoking = keys.map((key) => this.#revoke(server, key, watch));
     if (kind === SWAP_KILL) {
-      while (!watch.isSwapped && performance.now() - startedAt < SWAP_MS_MAX) await wait(1);
+      while (!watch.isSwapped && performance.now() - startedAt < WAIT_MS_MAX) await wait(1);
       if (!watch.isSwapped) this.report.faults.push(NO_SWAP);
       await wait(this.#random() * SWAP_REACH_MS);
     } else await wait(this.#random() * REACH * this.#refoldMs);

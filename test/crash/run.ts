@@ -19,10 +19,7 @@ import { Writers } from "./writers.ts";
 import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-
-const SOUND_MS = 2500;
-/** On a busy machine the first snapshot takes longer. */
-const SNAPSHOT_MS_MAX = 60_000;
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 /** Outcomes that a re-fold goes through in the first round: some tenths of a second. */
 export const REFOLD_HISTORY = 100_000;
@@ -89,9 +86,8 @@ export async function makeSound(folder: string): Promise<Sound> {
   const server = await startServer(dataDir);
   const writers = new Writers();
   writers.start(server);
-  await wait(SOUND_MS);
   const snapshots = join(dataDir, "snapshots");
-  const until = Date.now() + SNAPSHOT_MS_MAX;
+  const until = Date.now() + WAIT_MS_MAX;
   const hasSnapshot = () => existsSync(snapshots) && snapshotsOf(readdirSync(snapshots)).length > 0;
   while (!hasSnapshot() && Date.now() < until) await wait(50);
   // Some records behind it, as a kill leaves them.

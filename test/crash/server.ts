@@ -1,7 +1,7 @@
 // Real service for the crash harness: a process over a data directory, with a tracer or an
 // environment of its own, started, queried, stopped, killed.
-import type { Ended, Started } from "../cli/process.ts";
-import { startCommand } from "../cli/process.ts";
+import type { Ended, Started } from "../cli/_process.ts";
+import { startCommand } from "../cli/_process.ts";
 
 export const ADMIN_KEY = "crash-harness-admin-key-0123456789abcdefghij";
 const HEADERS = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };

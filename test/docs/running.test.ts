@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endAll, startCommand } from "../cli/process.ts";
+import { endAll, startCommand } from "../cli/_process.ts";
 import { readPage } from "./_generated.ts";
 import { namesUnder, plain, rowsUnder } from "./_tables.ts";
 

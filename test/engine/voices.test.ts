@@ -49,7 +49,11 @@ function verdicts({ reader }: Engine, nowMs: number, stakes = 0): [l2: string, l
   const { failureProbability, failureOptimistic, isThin, isDenied, isRefused } = reading;
   const decisionIndex = stakes > 0 ? reading.decisionIndex : 0;
   const risk = {
-    ...{ failureProbability, failureOptimistic, isThin, isDenied, isRefused },
+    failureProbability,
+    failureOptimistic,
+    isThin,
+    isDenied,
+    isRefused,
     decisionIndex,
   };
   const of = (level: "L2" | "L3") => {
@@ -83,7 +87,10 @@ test("no key that nobody vouches for moves any agent by more than ten points, in
         at += gapMs;
         const report: FoldOutcome = {
           ...{ subject: SUBJECT, reporter: `agent://v/invented-${i}`, outcome },
-          ...{ stakes: 1e6, gradeIndex: 0, signatureIndex: 0, settledAtMs: at },
+          stakes: 1e6,
+          gradeIndex: 0,
+          signatureIndex: 0,
+          settledAtMs: at,
           voice: VOICE_STRANGER + key,
         };
         with_.writer.fold(report);

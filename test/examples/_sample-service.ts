@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { startCommand } from "../cli/process.ts";
+import { startCommand } from "../cli/_process.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

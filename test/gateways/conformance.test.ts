@@ -13,12 +13,15 @@ import { TrustGateway } from "../../src/client/gateway/gateway.ts";
 import { protectRoute } from "../../src/client/gateway/protect.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
+import { stretched } from "../_patience.ts";
 
 /**
- * The exact 100 ms are tested on virtual time (test/client/gateway.test.ts). Here sockets are real,
- * and a machine that is busy elsewhere for a moment must not decide.
+ * The exact 100 ms are tested on virtual time (test/client/gateway/gateway.test.ts). Here sockets
+ * are real, and a machine that is busy elsewhere for a moment must not decide.
  */
-const TIMES = { budgetMs: 600, marginMs: 400 };
+const TIMES = { budgetMs: stretched(250), marginMs: stretched(150) };
+/** Where no answer is waited for in time. */
+const HASTY = { budgetMs: 40, marginMs: 20 };
 
 let service: Service;
 let proxy: FaultProxy;
@@ -32,13 +35,13 @@ afterAll(async () => {
 });
 
 /** A route behind TrustGateway, as an application would put it there. */
-function trustGatewaySubject(baseUrl = proxy.baseUrl): Subject {
+function trustGatewaySubject(baseUrl = proxy.baseUrl, { budgetMs } = TIMES): Subject {
   let alerts = 0;
   let gateway: TrustGateway;
   const reset = () => {
     alerts = 0;
     gateway = new TrustGateway({
-      client: new TrustRankClient({ baseUrl, apiKey: service.apiKey, timeoutMs: TIMES.budgetMs }),
+      client: new TrustRankClient({ baseUrl, apiKey: service.apiKey, timeoutMs: budgetMs }),
       onAlert: () => void (alerts += 1),
     });
   };
@@ -108,11 +111,11 @@ describe("the suite", () => {
   });
 
   it("catches alerts that are missing or repeated", async () => {
-    const right = trustGatewaySubject();
+    const right = trustGatewaySubject(proxy.baseUrl, HASTY);
     for (const count of [0, 2]) {
       const subject: Subject = { ...right, alertCount: () => count };
       await subject.setFault({ kind: "refused" });
-      const rows = await runConformance(subject);
+      const rows = await runConformance(subject, HASTY);
       expect(
         rows.filter(({ toolLevel, faults }) => toolLevel === "L3" && faults.length > 0),
       ).not.toEqual([]);

@@ -8,6 +8,7 @@ import { TrustGateway } from "../../src/client/gateway/gateway.ts";
 import type { VerifyResponse } from "../../src/contract/messages.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 interface Decided {
   verdict: string;
@@ -22,7 +23,7 @@ let service: Service;
 let client: TrustRankClient;
 beforeAll(async () => {
   service = await startTestService();
-  client = new TrustRankClient({ ...service, timeoutMs: 5000 });
+  client = new TrustRankClient({ ...service, timeoutMs: WAIT_MS_MAX });
 });
 afterAll(() => service.stop());
 

@@ -2,11 +2,11 @@
 // branch of the transport can be reached and compared between adapters. No randomness, no clock of
 // its own.
 import type { Bureau, CallContext, ImportResult, OutcomeContext } from "../../src/bureau/bureau.ts";
-import type { DecisionReplay, ReplayableLeg } from "../../src/contract/decisions.ts";
+import type { DecisionReplay, ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
+import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import { VERDICT_TTL_MS } from "../../src/contract/limits.ts";
 import type {
-  AgentExplanation,
   CheckRequest,
   CheckResponse,
   HandshakeRequest,

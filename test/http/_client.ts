@@ -23,16 +23,16 @@ export interface CallOptions {
 
 /** Calls a route; `POST` with JSON when there is a body. */
 export async function call(
-  room: TestServer,
+  service: TestServer,
   path: string,
   options: CallOptions = {},
 ): Promise<Answer> {
-  const { key = room.key, body, bytes } = options;
+  const { key = service.key, body, bytes } = options;
   const payload = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
   const headers: Record<string, string> = {};
   if (key !== null) headers["authorization"] = `Bearer ${key}`;
   if (payload !== undefined) headers["content-type"] = "application/json";
-  const response = await fetch(room.base + path, {
+  const response = await fetch(service.base + path, {
     method: options.method ?? (payload === undefined ? "GET" : "POST"),
     headers: { ...headers, ...options.headers },
     ...(payload === undefined ? {} : { body: payload }),

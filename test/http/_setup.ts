@@ -1,13 +1,15 @@
 // Starts a test server on a loopback port: real server, real keyring on a real directory, an
 // in-memory bureau, a clock the test moves. `describeAdapters` runs one suite over both servers.
 import { mkdtemp, rm } from "node:fs/promises";
+import http from "node:http";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "vitest";
-import type { DecisionFilter, ReplayableLeg } from "../../src/contract/decisions.ts";
+import type { DecisionFilter } from "../../src/contract/decisions.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { Scope } from "../../src/contract/vocabulary.ts";
+import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import {
   type HttpServerOptions,
   type RunningServer,
@@ -15,6 +17,7 @@ import {
 } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import type { Store } from "../../src/store/store.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { MemoryBureau } from "./_bureau.ts";
 
 export const ADAPTERS = ["uws", "node"] as const;
@@ -170,16 +173,26 @@ export interface RawResult {
   isClosed: boolean;
 }
 
+export interface RawOptions {
+  /** Ends when this has come, or when the peer has closed. */
+  until?: RegExp | "closed";
+  /** Ends as soon as the server has taken what it was sent, whatever came. */
+  isBrief?: boolean;
+  /** Called with all that has come so far. */
+  onText?: (text: string) => void;
+}
+
 /**
- * Sends bytes over a plain socket, piece by piece, and gives what came back until the peer closed,
- * `until` matched, or `waitMs` passed.
+ * Sends bytes over a plain socket, piece by piece, and gives what came back until the peer closed
+ * or `until` matched. Each piece follows when the server has taken the one before; a promise among
+ * the pieces is waited for instead. Without `until`, a server that has taken everything and says
+ * nothing is silent, which ends the call too.
  */
 export function sendRaw(
   port: number,
-  pieces: readonly (string | Buffer)[],
-  options: { waitMs?: number; gapMs?: number; until?: RegExp } = {},
+  pieces: readonly (string | Buffer | Promise<unknown>)[],
+  { until, isBrief = false, onText }: RawOptions = {},
 ): Promise<RawResult> {
-  const { waitMs = 700, gapMs = 60, until } = options;
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1");
     let text = "";
@@ -191,11 +204,12 @@ export function sendRaw(
       socket.destroy();
       resolve({ text, isClosed });
     };
-    const timer = setTimeout(finish, waitMs, false);
+    const timer = setTimeout(finish, WAIT_MS_MAX / 2, false);
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => {
       text += chunk.toString("latin1");
-      if (until?.test(text) === true) finish(false);
+      onText?.(text);
+      if (until instanceof RegExp && until.test(text)) finish(false);
     });
     socket.on("end", () => finish(true));
     socket.on("close", () => finish(true));
@@ -203,10 +217,37 @@ export function sendRaw(
       if (error.code === "ECONNREFUSED") reject(error);
       else finish(true);
     });
-    for (const [index, piece] of pieces.entries()) {
-      setTimeout(() => void (isDone || socket.write(piece)), index * gapMs);
-    }
+    const sendAll = async () => {
+      for (const piece of pieces) {
+        if (piece instanceof Promise) {
+          await piece;
+          continue;
+        }
+        if (isDone) return;
+        await new Promise((written) => socket.write(piece, written));
+        if (piece !== pieces.at(-1)) await takeTurns(port);
+      }
+      if (until !== undefined && !isBrief) return;
+      await takeTurns(port);
+      if (text === "" || isBrief) finish(false);
+    };
+    void sendAll();
   });
+}
+
+/** Round trips after which a server has certainly taken what was sent before the first. */
+const TURNS = 3;
+
+/** Asks something harmless, each time on a connection of its own. */
+async function takeTurns(port: number): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    await new Promise<void>((resolve) => {
+      const request = http.get({ host: "127.0.0.1", port, path: "/healthz", agent: false });
+      request.on("response", (response) => response.resume());
+      request.on("error", () => resolve());
+      request.on("close", () => resolve());
+    });
+  }
 }
 
 /** Status codes of the responses in a raw byte stream, in order. */

@@ -18,6 +18,7 @@ import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
 import { RowStore } from "./_setup.ts";
+import { unhurriedClock } from "../_patience.ts";
 
 export const SERVICE_ID = "trustrank:test";
 export const NOW_MS = Date.UTC(2026, 2, 1, 12);
@@ -176,6 +177,7 @@ export async function openService(
     logger: quiet,
     health: { isReady: () => ({ ready: true, reasons: [] }) },
     version: "0.0.0-test",
+    monotonic: unhurriedClock(),
   });
   const base = `http://127.0.0.1:${server.port}`;
   const send = async (route: string, init: RequestInit): Promise<Reply> => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/vocabulary.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import { call, type CallOptions, problemIn } from "./_client.ts";
-import { describeRooms } from "./_rooms.ts";
+import { describeServers } from "./_servers.ts";
 import {
   CHECK_BODY,
   HANDSHAKE_BODY,
@@ -20,9 +20,9 @@ const SAMPLES: Readonly<Record<string, object>> = {
   "/v1/outcomes": OUTCOME_BODY,
 };
 
-describeRooms("bad input", (room) => {
+describeServers("bad input", (service) => {
   const refused = async (path: string, options: CallOptions) => {
-    const answer = await call(room, path, options);
+    const answer = await call(service, path, options);
     const problem = problemIn(answer);
     const { status, code } = problem;
     return { status, code, errors: problem.errors ?? [], problem, answer };
@@ -82,7 +82,7 @@ describeRooms("bad input", (room) => {
       const limit = path === "/v1/outcomes" ? 4 * 1024 : 64 * 1024;
       const padded = { ...sample, padding: "" };
       const room_ = limit - Buffer.byteLength(JSON.stringify(padded));
-      const fits = await call(room, path, { body: { ...sample, padding: "x".repeat(room_) } });
+      const fits = await call(service, path, { body: { ...sample, padding: "x".repeat(room_) } });
       expect(fits.status).toBeLessThan(300);
       const tooLarge = { ...sample, padding: "x".repeat(room_ + 1) };
       const { status, code } = await refused(path, { body: tooLarge });
@@ -116,7 +116,7 @@ describeRooms("bad input", (room) => {
     it("takes unknown members, charset utf-8 and reasonable Accept headers", async () => {
       const accepts = ["*/*", "application/*", "text/html, application/json;q=0.5", ""];
       for (const accept of accepts) {
-        const answer = await call(room, path, {
+        const answer = await call(service, path, {
           body: { ...sample, from_the_future: { a: 1 } },
           headers: { accept, "content-type": "Application/JSON; charset=UTF-8" },
         });
@@ -145,7 +145,7 @@ describeRooms("bad input", (room) => {
 
   it("refuses unknown members on the operators' routes", async () => {
     const body = { tenant: "x", scopes: ["admin"], expires: 5 };
-    const { errors } = await refused("/v1/keys", { key: room.admin, body });
+    const { errors } = await refused("/v1/keys", { key: service.admin, body });
     expect(errors).toMatchObject([{ pointer: "/expires", code: "unknown" }]);
   });
 
@@ -160,7 +160,7 @@ describeRooms("bad input", (room) => {
       "/v1/agents/",
     ];
     for (const path of [...paths, "/v1/trust/../check", "/healthz/", "/v1/keys/"]) {
-      const answer = await fetchRaw(room, path);
+      const answer = await fetchRaw(service, path);
       expect([path, answer]).toEqual([path, 404]);
     }
   });
@@ -173,7 +173,7 @@ describeRooms("bad input", (room) => {
     expect([late.status, late.code]).toEqual([503, "deadline_exceeded"]);
     expect(late.answer.headers.get("retry-after")).toBe("1");
     const plenty = { headers: { "x-deadline-ms": "100" }, body: CHECK_BODY };
-    expect((await call(room, "/v1/check", plenty)).status).toBe(200);
+    expect((await call(service, "/v1/check", plenty)).status).toBe(200);
     const key = { headers: { "idempotency-key": "has space" }, body: OUTCOME_BODY };
     expect((await refused("/v1/outcomes", key)).code).toBe("invalid_parameter");
   });
@@ -183,12 +183,12 @@ describeRooms("bad input", (room) => {
     const { status, code, answer } = await refused("/v1/trust/verify", { body });
     expect([status, code]).toEqual([500, "internal"]);
     expect(answer.text).not.toContain("secret detail");
-    expect(JSON.stringify(room.logged.at(-1))).toContain("secret detail");
-    expect((await call(room, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+    expect(JSON.stringify(service.logged.at(-1))).toContain("secret detail");
+    expect((await call(service, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
   });
 
   describe("keys and scopes", () => {
-    const bad: [string, (room: TestServer) => Record<string, string>][] = [
+    const bad: [string, (service: TestServer) => Record<string, string>][] = [
       ["no header", () => ({})],
       ["another scheme", (r) => ({ authorization: `Basic ${r.key}` })],
       ["no scheme", (r) => ({ authorization: r.key })],
@@ -202,38 +202,40 @@ describeRooms("bad input", (room) => {
     ];
 
     it.each(bad)("refuses %s", async (_name, headers) => {
-      const options = { key: null, headers: headers(room), body: CHECK_BODY };
+      const options = { key: null, headers: headers(service), body: CHECK_BODY };
       const { status, code, answer } = await refused("/v1/check", options);
       expect([status, code]).toEqual([401, "unauthenticated"]);
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
-      expect(answer.text).not.toContain(room.key.slice(20, 50));
+      expect(answer.text).not.toContain(service.key.slice(20, 50));
     });
 
     it("takes the scheme in any case", async () => {
-      const headers = { authorization: `bearer  ${room.key}` };
-      const answer = await call(room, "/v1/check", { key: null, headers, body: CHECK_BODY });
+      const headers = { authorization: `bearer  ${service.key}` };
+      const answer = await call(service, "/v1/check", { key: null, headers, body: CHECK_BODY });
       expect(answer.status).toBe(200);
     });
 
     it("refuses an expired key", async () => {
-      const key = await room.makeKey(["score:read"], { expiresAtMs: room.clock.nowMs + 1000 });
-      expect((await call(room, "/v1/check", { key, body: CHECK_BODY })).status).toBe(200);
-      room.clock.nowMs += 1000;
-      expect((await call(room, "/v1/check", { key, body: CHECK_BODY })).status).toBe(401);
+      const key = await service.makeKey(["score:read"], {
+        expiresAtMs: service.clock.nowMs + 1000,
+      });
+      expect((await call(service, "/v1/check", { key, body: CHECK_BODY })).status).toBe(200);
+      service.clock.nowMs += 1000;
+      expect((await call(service, "/v1/check", { key, body: CHECK_BODY })).status).toBe(401);
     });
 
     it("holds every route to its scope, and `admin` to none", async () => {
-      const keys = await Promise.all(SCOPES.map((scope) => room.makeKey([scope])));
+      const keys = await Promise.all(SCOPES.map((scope) => service.makeKey([scope])));
       for (const route of ROUTES) {
         const path = route.path.replace("{id}", "x");
         const options = { method: route.method, ...(route.body && { bytes: "not json" }) };
         const open = route.access === "none" || route.access === "key";
         for (const [index, scope] of SCOPES.entries()) {
-          const { status } = await call(room, path, { ...options, key: keys[index]! });
+          const { status } = await call(service, path, { ...options, key: keys[index]! });
           const isHeld = open || scope === "admin" || scope === route.access;
           expect([route.name, scope, status === 403]).toEqual([route.name, scope, !isHeld]);
         }
-        const { status } = await call(room, path, { ...options, key: null });
+        const { status } = await call(service, path, { ...options, key: null });
         expect([route.name, status === 401]).toEqual([route.name, route.access !== "none"]);
       }
     });
@@ -245,12 +247,12 @@ function flip(text: string, at: number): string {
 }
 
 /** `fetch` would normalise the path. */
-async function fetchRaw(room: TestServer, path: string): Promise<number> {
+async function fetchRaw(service: TestServer, path: string): Promise<number> {
   const { request } = await import("node:http");
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${room.key}` };
+    const headers = { authorization: `Bearer ${service.key}` };
     const sent = request(
-      { host: "127.0.0.1", port: room.server.port, path, headers },
+      { host: "127.0.0.1", port: service.server.port, path, headers },
       (response) => {
         response.resume();
         resolve(response.statusCode ?? 0);

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { call } from "./_client.ts";
-import { describeRooms } from "./_rooms.ts";
+import { describeServers } from "./_servers.ts";
 import {
   CHECK_BODY,
   HANDSHAKE_BODY,
@@ -45,12 +45,12 @@ function damaged(bytes: Buffer, steps: readonly { kind: string; at: number; byte
   return new Uint8Array(result);
 }
 
-describeRooms("damaged requests", (room) => {
+describeServers("damaged requests", (service) => {
   const stillServes = async () => {
-    const answer = await call(room, "/v1/check", { body: CHECK_BODY });
+    const answer = await call(service, "/v1/check", { body: CHECK_BODY });
     expect(answer.status).toBe(200);
-    await expect.poll(() => room.server.inflight).toBe(0);
-    expect(room.logged).toEqual([]);
+    await expect.poll(() => service.server.inflight).toBe(0);
+    expect(service.logged).toEqual([]);
   };
 
   it.each(["application/json", "application/msgpack"])("bytes of the body, as %s", async (type) => {
@@ -61,7 +61,7 @@ describeRooms("damaged requests", (room) => {
       fc.asyncProperty(route, damage, async ([path, body], steps) => {
         const bytes = damaged(Buffer.from(encode(body)), steps);
         const headers = { "content-type": type };
-        const { status } = await call(room, path, { bytes, headers, method: "POST" });
+        const { status } = await call(service, path, { bytes, headers, method: "POST" });
         expect(status < 300 || (status >= 400 && status < 500)).toBe(true);
       }),
       { numRuns: 600 },
@@ -74,7 +74,7 @@ describeRooms("damaged requests", (room) => {
       fc.asyncProperty(route, fc.nat(), fc.jsonValue(), async ([path, body], at, value) => {
         const names = Object.keys(body);
         const name = names[at % names.length] as string;
-        const answer = await call(room, path, { body: { ...body, [name]: value } });
+        const answer = await call(service, path, { body: { ...body, [name]: value } });
         expect(answer.status < 300 || (answer.status >= 400 && answer.status < 500)).toBe(true);
       }),
       { numRuns: 300 },
@@ -89,15 +89,15 @@ describeRooms("damaged requests", (room) => {
         const request = [
           `POST ${path} HTTP/1.1`,
           "Host: localhost",
-          `Authorization: Bearer ${room.key}`,
+          `Authorization: Bearer ${service.key}`,
           "Content-Type: application/json",
           `Content-Length: ${Buffer.byteLength(text)}`,
           "",
           text,
         ].join("\r\n");
         const bytes = Buffer.from(damaged(Buffer.from(request), steps));
-        const { text: answer } = await sendRaw(room.server.port, [bytes], {
-          waitMs: 25,
+        const { text: answer } = await sendRaw(service.server.port, [bytes], {
+          isBrief: true,
           until: /\r\n\r\n.*\}$/s,
         });
         for (const status of statusesOf(answer)) {

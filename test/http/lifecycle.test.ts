@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { verifyBinary } from "../../src/http/server/uws-binary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { DurationEstimate } from "../../src/http/duration-estimate.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 import { call, problemIn } from "./_client.ts";
 import {
   ADAPTERS,
@@ -28,59 +29,69 @@ function gate(): { promise: Promise<void>; open: () => void } {
 
 describeAdapters("lifecycle", (adapter) => {
   it("answers 503 when an asynchronous answer misses the caller's deadline", async () => {
-    const room = await openTestServer(adapter);
+    const service = await openTestServer(adapter);
     const { promise, open } = gate();
-    room.bureau.hold = promise;
+    service.bureau.hold = promise;
     const headers = { "x-deadline-ms": "60" };
-    const answer = await call(room, "/v1/outcomes", { body: OUTCOME_BODY, headers });
+    const answer = await call(service, "/v1/outcomes", { body: OUTCOME_BODY, headers });
     expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
     expect(answer.headers.get("retry-after")).toBe("1");
     // The outcome may still be recorded: the late answer must not reach a finished response.
     open();
-    await expect.poll(() => room.bureau.recorded.length).toBe(1);
-    expect((await call(room, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
-    expect(room.logged).toEqual([]);
-    await room.stop();
+    await expect.poll(() => service.bureau.recorded.length).toBe(1);
+    expect((await call(service, "/v1/check", { body: CHECK_BODY })).status).toBe(200);
+    expect(service.logged).toEqual([]);
+    await service.stop();
   });
 
   it("answers 503 by itself when nobody else would ever answer", async () => {
-    const room = await openTestServer(adapter);
+    // Nearly all of the two seconds pass between the question and the first look at the clock.
+    let nowMs = 0;
+    const service = await openTestServer(adapter, { monotonic: () => (nowMs += 1990) });
     const body = { ...VERIFY_BODY, agent_id: "agent://test/never" };
-    const answer = await call(room, "/v1/trust/verify", { body });
+    const answer = await call(service, "/v1/trust/verify", { body });
     expect([answer.status, problemIn(answer).code]).toEqual([503, "deadline_exceeded"]);
-    await room.stop();
+    await service.stop();
   });
 
   it("refuses at once a deadline that recent answers would have missed", async () => {
-    const room = await openTestServer(adapter);
-    room.bureau.hold = new Promise((resolve) => setTimeout(resolve, 400));
-    await call(room, "/v1/outcomes", { body: OUTCOME_BODY });
-    room.bureau.calls.recordOutcome = 0;
+    let nowMs = 1;
+    const service = await openTestServer(adapter, { monotonic: () => nowMs });
+    const { promise, open } = gate();
+    service.bureau.hold = promise;
+    const slow = call(service, "/v1/outcomes", { body: OUTCOME_BODY });
+    await expect.poll(() => service.server.inflight).toBe(1);
+    nowMs += 400;
+    open();
+    await slow;
+    service.bureau.calls.recordOutcome = 0;
     const headers = { "x-deadline-ms": "5" };
-    const answer = await call(room, "/v1/outcomes", { body: OUTCOME_BODY, headers });
+    const answer = await call(service, "/v1/outcomes", { body: OUTCOME_BODY, headers });
     expect(problemIn(answer).code).toBe("deadline_exceeded");
-    expect(room.bureau.calls.recordOutcome).toBe(0);
-    await room.stop();
+    expect(service.bureau.calls.recordOutcome).toBe(0);
+    await service.stop();
   });
 
   it("drains: answers what it accepted, closes connections, takes no new ones", async () => {
-    const room = await openTestServer(adapter);
+    const service = await openTestServer(adapter);
     const { promise, open } = gate();
-    room.bureau.hold = promise;
+    service.bureau.hold = promise;
     const accepted = Array.from({ length: 20 }, (_, index) =>
-      call(room, "/v1/outcomes", { body: { ...OUTCOME_BODY, id: `d-${index}` } }),
+      call(service, "/v1/outcomes", { body: { ...OUTCOME_BODY, id: `d-${index}` } }),
     );
-    const { port } = room.server;
+    const { port } = service.server;
     const request = (path: string) =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${room.key}\r\n\r\n`;
-    const onOldConnection = sendRaw(port, [request("/healthz"), request("/readyz")], {
-      gapMs: 400,
-      waitMs: 1500,
-    });
-    await expect.poll(() => room.server.inflight).toBe(20);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    room.server.stopAccepting();
-    const closing = room.server.close(5000);
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+    const { promise: draining, resolve: drain } = Promise.withResolvers<void>();
+    const pieces = [request("/healthz"), draining, request("/readyz")];
+    let before = "";
+    const onText = (text: string) => (before = text);
+    const onOldConnection = sendRaw(port, pieces, { until: "closed", onText });
+    await expect.poll(() => service.server.inflight).toBe(20);
+    await expect.poll(() => statusesOf(before)).toEqual([200]);
+    service.server.stopAccepting();
+    const closing = service.server.close(WAIT_MS_MAX);
+    drain();
     const old = await onOldConnection;
     if (adapter === "uws") {
       expect(statusesOf(old.text)).toEqual([200, 503]);
@@ -92,18 +103,18 @@ describeAdapters("lifecycle", (adapter) => {
     expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(201));
     for (const answer of answers) expect(answer.headers.get("connection")).toBe("close");
     await closing;
-    expect(room.server.inflight).toBe(0);
+    expect(service.server.inflight).toBe(0);
     await expect(sendRaw(port, [request("/healthz")])).rejects.toThrow(/ECONNREFUSED/);
-    await room.stop();
+    await service.stop();
   });
 
   it("drains under load: every request that got through is answered whole", async () => {
-    const room = await openTestServer(adapter);
+    const service = await openTestServer(adapter);
     const statuses: number[] = [];
     const load = Array.from({ length: 8 }, async () => {
       for (;;) {
         try {
-          const answer = await call(room, "/v1/check", { body: CHECK_BODY });
+          const answer = await call(service, "/v1/check", { body: CHECK_BODY });
           statuses.push(answer.status);
           expect(answer.json.allowed).toBe(true);
         } catch (error) {
@@ -114,59 +125,59 @@ describeAdapters("lifecycle", (adapter) => {
       }
     });
     await expect.poll(() => statuses.length).toBeGreaterThan(50);
-    const closing = room.server.close(2000);
+    const closing = service.server.close(WAIT_MS_MAX);
     await closing;
     await Promise.all(load);
     expect(new Set(statuses)).toEqual(new Set([200]));
-    await room.stop();
+    await service.stop();
   });
 
   it("gives up waiting after the grace period", async () => {
-    const room = await openTestServer(adapter);
-    room.bureau.hold = new Promise(() => undefined);
-    const pending = call(room, "/v1/outcomes", { body: OUTCOME_BODY }).catch(() => "cut");
-    await expect.poll(() => room.server.inflight).toBe(1);
-    await room.server.close(50);
+    const service = await openTestServer(adapter);
+    service.bureau.hold = new Promise(() => undefined);
+    const pending = call(service, "/v1/outcomes", { body: OUTCOME_BODY }).catch(() => "cut");
+    await expect.poll(() => service.server.inflight).toBe(1);
+    await service.server.close(50);
     expect(await pending).toBe("cut");
-    await room.stop();
+    await service.stop();
   });
 
   it("refuses a port that is taken", async () => {
-    const room = await openTestServer(adapter);
-    await expect(openTestServer(adapter, { port: room.server.port })).rejects.toThrow(
+    const service = await openTestServer(adapter);
+    await expect(openTestServer(adapter, { port: service.server.port })).rejects.toThrow(
       /port|EADDRINUSE/,
     );
-    expect((await call(room, "/healthz")).status).toBe(200);
-    await room.stop();
+    expect((await call(service, "/healthz")).status).toBe(200);
+    await service.stop();
   });
 });
 
 describe("the choice of adapter", () => {
   it.each(ADAPTERS)("serves with %s when asked to", async (adapter) => {
-    const room = await openTestServer(adapter);
-    expect(room.server.adapter).toBe(adapter);
-    await room.stop();
+    const service = await openTestServer(adapter);
+    expect(service.server.adapter).toBe(adapter);
+    await service.stop();
   });
 
   it("prefers the native server where its binary is known", async () => {
-    const room = await openTestServer("node");
+    const service = await openTestServer("node");
     const logger = { info() {}, warn() {}, error() {} };
     const server = await startHttpServer({
       adapter: "auto",
       host: "127.0.0.1",
       port: 0,
-      bureau: room.bureau,
-      keyring: room.keyring,
+      bureau: service.bureau,
+      keyring: service.keyring,
       store: new RowStore(),
-      clock: () => room.clock.nowMs,
+      clock: () => service.clock.nowMs,
       logger,
-      health: { isReady: () => room.readiness },
+      health: { isReady: () => service.readiness },
       version: "0",
     });
     const isKnown = process.versions.modules === "127";
     expect(server.adapter).toBe(isKnown ? "uws" : "node");
     await server.close(0);
-    await room.stop();
+    await service.stop();
   });
 
   it("does not load a binary with another hash", () => {

@@ -6,6 +6,8 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import type { TableReader } from "../../src/engine/reader.ts";
 import { KaizenService } from "../../src/kaizen/service/service.ts";
+import type { KaizenResult } from "../../src/kaizen/service/task.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
 import type { KaizenOptions } from "../../src/kaizen/service/service.ts";
 import { seededRandom } from "../../src/kaizen/model/random.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
@@ -83,3 +85,18 @@ export async function openStage(
 }
 
 export const ASKED = { isDryRun: false, isSignedOff: false, startedBy: "test" };
+
+/** Findings that promote, without the work. */
+export function winning(): KaizenResult {
+  const config = defaultConfig();
+  const model = { ...config.check, intercept: -0.25 };
+  return {
+    rows: 1,
+    findings: {
+      sides: [],
+      reason: "all gates passed for check",
+      policy: {} as KaizenResult["findings"]["policy"],
+      config: { ...config, name: "kaizen test", check: model },
+    },
+  };
+}

@@ -1,19 +1,23 @@
-// A promotion cut off at every durable step, in the real service, by SIGKILL: either the champion
-// stays or the challenger is fully in, the run's record says which, and the next start serves it.
+// A promotion cut off at every durable step by SIGKILL, some of them in the whole service over HTTP:
+// either the champion stays or the challenger is fully in, the run's record says which, and the next
+// start serves it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { versionOf } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
-import { endAll } from "../cli/process.ts";
+import { endAll } from "../cli/_process.ts";
 import { startServer } from "../crash/server.ts";
 import type { CrashServer } from "../crash/server.ts";
 import { openStage, outcomesOf } from "./_service.ts";
 
 const SHIPPED = versionOf(defaultConfig());
+const PROMOTING = fileURLToPath(new URL("./_promoting-child.ts", import.meta.url));
 const SWITCH = fileURLToPath(new URL("./_kill-switch.ts", import.meta.url));
 /** Enough for a challenger that wins once a person signs the structural change. */
 const OUTCOMES = 4000;
@@ -21,19 +25,24 @@ const RUN = { sign_off: true, holdout_days: 200 };
 
 const root = mkdtempSync(join(tmpdir(), "kaizen-crash-"));
 const history = join(root, "history");
+/** What a first start leaves behind. */
+const empty = join(root, "empty");
 let cases = 0;
 
 beforeAll(async () => {
   const stage = await openStage(history);
   await stage.ledger.appendBatch(outcomesOf(1, OUTCOMES, Date.now()));
   await stage.ledger.close();
+  await (await openStage(empty)).ledger.close();
 });
-afterEach(endAll);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+afterAll(async () => {
+  await endAll();
+  rmSync(root, { recursive: true, force: true });
+});
 
-function freshCopy(): string {
+function freshCopy(from = history): string {
   const dataDir = join(root, `case-${++cases}`);
-  cpSync(history, dataDir, { recursive: true });
+  cpSync(from, dataDir, { recursive: true });
   return dataDir;
 }
 
@@ -82,34 +91,73 @@ const BEFORE = [
   ["before the state", "rename state.json before 1", "before the promotion was committed"],
 ] as const;
 
-it.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
-  const dataDir = freshCopy();
-  await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
-  const server = await serve(dataDir);
-  const { status, run, served } = await afterwards(server);
-  expect(served).toBe(SHIPPED);
-  expect(status.config_version).toBe(SHIPPED);
-  expect(run).toMatchObject({
-    state: "failed",
-    reason: `the process ended ${when}: the champion stays`,
-  });
-  // Nothing is spent, nothing is in the way: the same run promotes now.
-  const again = await server.post("/v1/kaizen/run", JSON.stringify(RUN));
-  const promoted = again.body as RunRecord;
-  expect(promoted.state).toBe("promoted");
-  expect((await afterwards(server)).served).toBe(promoted.challenger_version);
-  await server.kill("SIGTERM");
-});
-
 const AFTER = [
   // From here on the swap has not happened when the process dies.
   ["after the state", "rename state.json after 1"],
   ["before the record's end", "rename .json before 5"],
 ] as const;
 
-it.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
+describe("with findings that win without the work", () => {
+  /** Promotes in a process that does not survive it; what the next start finds. */
+  async function promotedToDeath(killAt: string) {
+    const dataDir = freshCopy(empty);
+    const child = spawn(process.execPath, ["--import", SWITCH, PROMOTING, dataDir], {
+      env: { PATH: process.env["PATH"], KILL_AT: killAt },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    expect(await once(child, "close")).toEqual([null, "SIGKILL"]);
+    const stage = await openStage(dataDir);
+    const served = stage.engine.activeConfigVersion;
+    const [summary] = stage.kaizen.runs();
+    const run = stage.kaizen.find(summary!.run_id)!;
+    await stage.kaizen.close();
+    await stage.ledger.close();
+    return { run, served };
+  }
+
+  it.concurrent.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
+    const { run, served } = await promotedToDeath(killAt);
+    expect(served).toBe(SHIPPED);
+    expect(run).toMatchObject({
+      state: "failed",
+      reason: `the process ended ${when}: the champion stays`,
+    });
+  });
+
+  it.concurrent.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
+    const { run, served } = await promotedToDeath(killAt);
+    expect(run.state).toBe("promoted");
+    expect(run.challenger_version).not.toBe(SHIPPED);
+    expect(served).toBe(run.challenger_version);
+  });
+});
+
+// In the whole service: the first cut leaves least behind, the last one most.
+it.concurrent.each([BEFORE[0], BEFORE.at(-1)!])(
+  "the champion stays when killed %s",
+  async (_, killAt, when) => {
+    const dataDir = freshCopy();
+    await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
+    const server = await serve(dataDir);
+    const { status, run, served } = await afterwards(server);
+    expect(served).toBe(SHIPPED);
+    expect(status.config_version).toBe(SHIPPED);
+    expect(run).toMatchObject({
+      state: "failed",
+      reason: `the process ended ${when}: the champion stays`,
+    });
+    // Nothing is spent, nothing is in the way: the same run promotes now.
+    const again = await server.post("/v1/kaizen/run", JSON.stringify(RUN));
+    const promoted = again.body as RunRecord;
+    expect(promoted.state).toBe("promoted");
+    expect((await afterwards(server)).served).toBe(promoted.challenger_version);
+    await server.kill();
+  },
+);
+
+it.concurrent("the challenger is in when killed after the state", async () => {
   const dataDir = freshCopy();
-  await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
+  await askToDeath(await serve(dataDir, AFTER[0][1]), "/v1/kaizen/run", RUN);
   const server = await serve(dataDir);
   const { status, run, served } = await afterwards(server);
   expect(run.state).toBe("promoted");
@@ -118,43 +166,45 @@ it.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
   expect(served).toBe(run.challenger_version);
   expect(status).toMatchObject({ config_version: served, promoted_by: run.run_id });
   expect(run.findings!.sides.flatMap((side) => side.gates).length).toBeGreaterThan(10);
-  await server.kill("SIGTERM");
+  await server.kill();
 });
 
-it("a rollback cut off is either done or not begun", async () => {
-  const promoted = freshCopy();
-  const first = await serve(promoted);
-  const run = (await first.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
-  expect(run.state).toBe("promoted");
-  await first.kill("SIGTERM");
-  for (const [side, expected] of [
-    ["before", run.challenger_version],
-    ["after", SHIPPED],
-  ] as const) {
-    const dataDir = join(root, `rollback-${side}`);
-    cpSync(promoted, dataDir, { recursive: true });
-    const cut = await serve(dataDir, `rename state.json ${side} 1`);
-    await askToDeath(cut, "/v1/kaizen/rollback", { reason: "a test" });
-    const server = await serve(dataDir);
-    const { run: found, served } = await afterwards(server);
-    expect(served, side).toBe(expected);
-    expect(found.rolled_back?.reason, side).toBe(side === "after" ? "a test" : undefined);
+describe("a promotion that nobody cuts off", () => {
+  const promoted = join(root, "promoted");
+  let challenger: RunRecord["challenger_version"];
+  beforeAll(async () => {
+    cpSync(history, promoted, { recursive: true });
+    const server = await serve(promoted);
+    const run = (await server.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
+    if (run.state !== "promoted") throw new Error(`the run is ${run.state}: ${run.reason}`);
+    challenger = run.challenger_version;
     await server.kill("SIGTERM");
-  }
-});
+  });
 
-it("nobody cuts it off: both configs, one promotion, nothing half-written", async () => {
-  const dataDir = freshCopy();
-  const server = await serve(dataDir);
-  await server.post("/v1/kaizen/run", JSON.stringify(RUN));
-  await server.kill("SIGTERM");
-  const kaizen = join(dataDir, "kaizen");
-  const names = readdirSync(join(kaizen, "configs"));
-  expect(names).toHaveLength(2);
-  expect(names).toContain(`${SHIPPED}.json`);
-  expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
-  const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
-    promotions: { version: string }[];
-  };
-  expect(state.promotions).toHaveLength(1);
+  it("leaves both configs, one promotion, nothing half-written", () => {
+    const kaizen = join(promoted, "kaizen");
+    const names = readdirSync(join(kaizen, "configs"));
+    expect(names).toHaveLength(2);
+    expect(names).toContain(`${SHIPPED}.json`);
+    expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    const state = JSON.parse(readFileSync(join(kaizen, "state.json"), "utf8")) as {
+      promotions: { version: string }[];
+    };
+    expect(state.promotions).toHaveLength(1);
+  });
+
+  it.concurrent.each(["before", "after"])(
+    "is there or rolled back when cut %s it",
+    async (side) => {
+      const dataDir = join(root, `rollback-${side}`);
+      cpSync(promoted, dataDir, { recursive: true });
+      const cut = await serve(dataDir, `rename state.json ${side} 1`);
+      await askToDeath(cut, "/v1/kaizen/rollback", { reason: "a test" });
+      const server = await serve(dataDir);
+      const { run: found, served } = await afterwards(server);
+      expect(served).toBe(side === "after" ? SHIPPED : challenger);
+      expect(found.rolled_back?.reason).toBe(side === "after" ? "a test" : undefined);
+      await server.kill();
+    },
+  );
 });

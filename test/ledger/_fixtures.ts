@@ -89,6 +89,9 @@ export interface CoreChanges {
   reserveBytes?: number;
 }
 
+/** Room for all that a test records: the real guard's 16 MiB of index would be most of its time. */
+export const GUARD_ENTRIES = 4096;
+
 export function openCore(directory: string, key: BureauKey, changes: CoreChanges = {}): OpenedCore {
   const folded: FoldedOutcome[] = [];
   const core = openLedgerCore({
@@ -98,6 +101,7 @@ export function openCore(directory: string, key: BureauKey, changes: CoreChanges
     epoch: 1,
     fold: (outcome) => folded.push({ ...outcome }),
     nowMs: NOW_MS,
+    replayEntriesMax: GUARD_ENTRIES,
     ...changes,
   });
   return { core, folded };

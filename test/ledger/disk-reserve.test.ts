@@ -17,8 +17,8 @@ import {
   seededRandom,
   temporaryDirectory,
 } from "./_fixtures.ts";
-import { SimulatedFiles } from "./simulated-files.ts";
-import { fillUp, mountSmall, unmount } from "./small-disk.ts";
+import { SimulatedFiles } from "../journal/_simulated-files.ts";
+import { fillUp, mountSmall, unmount } from "./_small-disk.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const RESERVE = 4 * MEBIBYTE;
@@ -57,7 +57,7 @@ test("a real disk: refused before it is full, finished on it, healed after it", 
   const filler = join(mount, "filler");
 
   const ledger = await openLedger(dataDir);
-  const poll = (look: () => unknown) => expect.poll(look, { timeout: 10_000, interval: 20 });
+  const poll = (look: () => unknown) => expect.poll(look, { interval: 20 });
   await poll(() => ledger.disk.ballastBytes).toBe(RESERVE);
   // Blocks, not a promise of blocks.
   expect(fs.statSync(ballast).blocks * 512).toBeGreaterThanOrEqual(RESERVE);

@@ -20,7 +20,7 @@ import { nodeFiles } from "../../src/journal/files.ts";
 import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { NOW_MS, recordOf, temporaryDirectory } from "./_fixtures.ts";
 
-const CHILD = fileURLToPath(new URL("./standings-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("./_standings-child.ts", import.meta.url));
 const NEVER = { outcomes: 1e9, ms: 1e12, outcomesMin: 1e9 };
 const OFTEN = { outcomes: 100, ms: 1e12, outcomesMin: 1e9 };
 

@@ -11,7 +11,7 @@ import {
   type SettingName,
   SETTINGS,
 } from "../../src/service/settings.ts";
-import { runCommand } from "../cli/process.ts";
+import { runCommand } from "../cli/_process.ts";
 
 const PAGE = new URL("../../docs/reference/configuration.md", import.meta.url);
 

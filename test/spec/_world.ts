@@ -31,6 +31,7 @@ import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const DAY_MS = 86_400_000;
 const KEY = "spec-suite-admin-key-0123456789abcdefghijk";
@@ -66,7 +67,7 @@ export const principal: Principal = {
   keyId: "spec",
   tenant: "operator",
   scopes: new Set(["admin"]),
-  minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+  minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
   isShadow: false,
   isFirstParty: true,
   voice: 2,
@@ -187,7 +188,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },
-    entry: new URL("./world-thread.ts", import.meta.url),
+    entry: new URL("./_world-thread.ts", import.meta.url),
   });
   await threads.listen();
   return { threads, port };
@@ -233,7 +234,7 @@ function httpDoor(url: string): Door {
 }
 
 function clientDoor(url: string): Door {
-  const client = new TrustRankClient({ baseUrl: url, apiKey: KEY, timeoutMs: 5000 });
+  const client = new TrustRankClient({ baseUrl: url, apiKey: KEY, timeoutMs: WAIT_MS_MAX });
   return {
     name: "client",
     verify: (request) => client.verify(request),

@@ -5,6 +5,7 @@ import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
 import { AGENTS, openWorld, post } from "./_world.ts";
 import type { World } from "./_world.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -40,7 +41,11 @@ describe.each(["main", "further"])("at the %s HTTP thread", (thread) => {
   });
 
   test("SPEC §7, §4.7: check and handshake never throw on a low score, require does", async () => {
-    const client = new TrustRankClient({ baseUrl: url(), apiKey: world.key, timeoutMs: 5000 });
+    const client = new TrustRankClient({
+      baseUrl: url(),
+      apiKey: world.key,
+      timeoutMs: WAIT_MS_MAX,
+    });
     const refuse = "agent://test/refuse";
     expect((await client.check(refuse, { stakes: 1 })).allowed).toBe(false);
     const shaken = await client.handshake(AGENTS.trusted, refuse, { stakes: 1 });

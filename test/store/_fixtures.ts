@@ -11,7 +11,7 @@ import { StoreCore } from "../../src/store/core.ts";
 import type { QueryResult } from "../../src/store/store.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 
-export const LIMITS = { rowsMax: 1000, timeoutMs: 5000 };
+export const LIMITS = { rowsMax: 1000, timeoutMs: 60_000 };
 
 export function openJournal(dataDir: string): LedgerCore {
   return openLedgerCore({

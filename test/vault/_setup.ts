@@ -6,7 +6,7 @@ import { VaultAssessor } from "../../src/vault/assessment/assessor.ts";
 import { createVaultMemory } from "../../src/vault/memory.ts";
 import { Vault } from "../../src/vault/vault.ts";
 import type { VaultOptions } from "../../src/vault/options.ts";
-import type { EvidenceItem } from "../../src/contract/sources.ts";
+import type { EvidenceItem } from "../../src/contract/schemas/sources.ts";
 
 export const NOW = Date.UTC(2026, 5, 15);
 

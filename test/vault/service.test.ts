@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { compactVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { SignedRoot } from "../../src/contract/sources.ts";
-import type { KindThreshold } from "../../src/contract/text-labels.ts";
+import type { SignedRoot, KindThreshold } from "../../src/contract/schemas/sources.ts";
 import type { VerifyContext } from "../../src/contract/messages.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";

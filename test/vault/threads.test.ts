@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 
 import { contextOf, PAGES, pageText } from "./_churn.ts";
 import { ACME, itemOf, openVault } from "./_setup.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
 
 const VERSIONS = 1500;
 const READERS = 2;
@@ -27,7 +28,7 @@ it("never shows a reader another page's index, and uses memory again", async () 
 
   const control = new Int32Array(new SharedArrayBuffer(8));
   const workerData = { memory: vault.memory, control };
-  const entry = new URL("./reader-thread.ts", import.meta.url);
+  const entry = new URL("./_reader-thread.ts", import.meta.url);
   const readers = Array.from({ length: READERS }, () => new Worker(entry, { workerData }));
   const answers = readers.map((reader) => once(reader, "message") as Promise<[object]>);
   const started = Date.now();
@@ -37,7 +38,7 @@ it("never shows a reader another page's index, and uses memory again", async () 
     if (version % 10 === 0) await vault.revoke(`page-${page}`, ACME);
     // Lets the readers in, wherever there is but one core.
     if (version % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
-    if (Date.now() - started > 45_000) break;
+    if (Date.now() - started > WAIT_MS_MAX) break;
   }
   Atomics.store(control, 0, 1);
   const seen = (await Promise.all(answers)).flatMap(([each]) => Object.keys(each));
@@ -50,4 +51,4 @@ it("never shows a reader another page's index, and uses memory again", async () 
   // reader that the system stopped in the middle of an answer holds up what was taken down since.
   expect(written).toBeGreaterThan(3_000_000);
   expect(vault.indexBytes).toBeLessThan(written / 2);
-}, 90_000);
+});

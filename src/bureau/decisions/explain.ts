@@ -1,6 +1,6 @@
 // Use case of `GET /v1/agents/{id}`: the inputs behind a score, and changes that would raise it.
 // Off the hot path; never cached, so that it always describes the same state as the next verdict.
-import type { AgentExplanation } from "../../contract/messages.ts";
+import type { AgentExplanation } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REASON_CODES, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { AgentReading, Reading } from "../../engine/reading.ts";

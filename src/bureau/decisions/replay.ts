@@ -1,7 +1,7 @@
 // Use case of `POST /v1/decisions/{request_id}/replay` (SPEC §3, audited on both sides): judges a
 // logged decision again from its log entry alone, by the same engine and the same policy. Under its
 // own config it gives the same bits; under another, the difference.
-import type { DecisionReplay, ReplayableLeg } from "../../contract/decisions.ts";
+import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";

@@ -8,7 +8,7 @@ import type {
   ReporterKeyDescription,
   ReporterKeyRequest,
   ReporterKeyRevocation,
-} from "../../contract/reporter-keys.ts";
+} from "../../contract/schemas/reporter-keys.ts";
 import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
 import { Reporters, type ReportersOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";

@@ -10,7 +10,7 @@ import type {
   ReporterKeyDescription,
   ReporterKeyRequest,
   ReporterKeyRevocation,
-} from "../../contract/reporter-keys.ts";
+} from "../../contract/schemas/reporter-keys.ts";
 import type { SignedId, SignedRecords } from "../../contract/signed-records.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
 import { KeyRegistry, keyStateAt, namespaceOf, type ReporterKey } from "./key-registry.ts";
@@ -106,6 +106,7 @@ export class Reporters {
         throw new ServiceFault("key_conflict", `an agent has at most ${REPORTER_KEYS_MAX} keys`);
       }
       const nowMs = this.options.clock();
+      const { overlap_sec: overlapSec = KEY_OVERLAP_MS / 1000 } = request;
       await this.#record({
         event: "registered",
         at_ms: nowMs,
@@ -115,7 +116,7 @@ export class Reporters {
         x: key.x,
         not_before_ms: request.not_before ?? nowMs,
         expires_ms: request.expires ?? null,
-        others_retire_ms: nowMs + (request.overlap_ms ?? KEY_OVERLAP_MS),
+        others_retire_ms: nowMs + overlapSec * 1000,
         proof: request.proof,
       });
       return describe(this.registry.find(key.kid) as ReporterKey, nowMs);

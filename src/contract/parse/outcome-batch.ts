@@ -2,12 +2,12 @@
 // is. A signed item is `{"body": "<the exact JSON text of one outcome>", "signature": "<as in
 // X-JWS-Signature>"}`: text inside a string, so that what was signed survives whoever collects it.
 import { ServiceFault } from "../faults.ts";
-import { invalidRequest, isObject, typeFault } from "./field-rules.ts";
-import { BATCH_ITEMS_MAX, OUTCOME_BODY_BYTES_MAX } from "../limits.ts";
-import type { FieldError, OutcomeRequest } from "../messages.ts";
+import { BATCH_ITEMS_MAX } from "../limits.ts";
+import type { OutcomeRequest } from "../messages.ts";
+import { isObject } from "./json-object.ts";
 import { parseJson } from "./json.ts";
 import { parsePlainOutcome, parsePlainOutcomes } from "./outcome-fast.ts";
-import { parseOutcomeRequest } from "./requests.ts";
+import { parseOutcomeRequest, parseSignedOutcome } from "./requests.ts";
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -80,22 +80,9 @@ function rowOf(value: unknown): OutcomeRow {
   return orFault(() => (isSigned ? signedItem(value) : parseOutcomeRequest(value)));
 }
 
-function signedItem({ body, signature }: Record<string, unknown>): SignedItem {
-  const faults: FieldError[] = [];
-  for (const [pointer, value] of [
-    ["/body", body],
-    ["/signature", signature],
-  ] as const) {
-    const fault = typeFault(pointer, value, "string");
-    if (fault !== undefined) faults.push(fault);
-  }
-  if (faults.length > 0) throw invalidRequest(faults);
-  const bytes = Buffer.from(body as string);
-  if (bytes.byteLength > OUTCOME_BODY_BYTES_MAX) {
-    const detail = `must be at most ${OUTCOME_BODY_BYTES_MAX} bytes`;
-    throw invalidRequest([{ pointer: "/body", code: "length", detail }]);
-  }
-  return { body: bytes, signature: signature as string };
+function signedItem(value: unknown): SignedItem {
+  const { body, signature } = parseSignedOutcome(value);
+  return { body: Buffer.from(body), signature };
 }
 
 function orFault(parse: () => OutcomeRow): OutcomeRow {

@@ -4,7 +4,7 @@
 // reports a fault.
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
-// test/contract/parse-outcome-plain.test.ts holds it on generated and damaged bodies.
+// test/contract/parse/outcome-fast.test.ts holds it on generated and damaged bodies.
 import { isAction, isAgentId, isToken } from "../identifiers.ts";
 import {
   ACTION_LENGTH_MAX,

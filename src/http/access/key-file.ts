@@ -2,8 +2,8 @@
 // Written to a temporary file, synced and renamed, so a crash leaves the old list or the new one.
 import { open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
-import type { KeyDescription } from "../../contract/messages.ts";
-import { isObject } from "../../contract/parse/field-rules.ts";
+import { isObject } from "../../contract/parse/json-object.ts";
+import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 
 const FILE_NAME = "keys.json";

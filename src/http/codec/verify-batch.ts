@@ -2,17 +2,16 @@
 // thread hop. The routes call it in place for small bodies; a pool worker calls the same function
 // for large ones, so that both give the same bytes.
 import type { Bureau } from "../../bureau/bureau.ts";
-import { ServiceFault } from "../../contract/faults.ts";
-import { invalidRequest } from "../../contract/parse/field-rules.ts";
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import type {
   FieldError,
   Principal,
-  VerifyBatchResponse,
   VerifyRequest,
   VerifyResponse,
 } from "../../contract/messages.ts";
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseVerifyBatch } from "../../contract/parse/requests.ts";
+import type { VerifyBatchResponse } from "../../contract/schemas/scores.ts";
 import type { Verdict } from "../../contract/vocabulary.ts";
 import { encodeMsgpack, parseMsgpack } from "./msgpack.ts";
 import type { Format } from "./negotiation.ts";
@@ -65,7 +64,7 @@ function asBuffer({ body }: VerifyBatchTask): Buffer {
 function finish(task: VerifyBatchTask, items: BatchItem[]): VerifyBatchResult {
   const verdicts: Partial<Record<Verdict, number>> = {};
   for (const item of items) {
-    if (!("result" in item)) continue;
+    if (item.result === undefined) continue;
     const { verdict } = item.result.policy_action;
     verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
   }

@@ -5,7 +5,7 @@
 // reports a fault.
 //
 // INVARIANT (same answer): a body accepted here is accepted by the general path with an equal
-// value. test/http/verify-scan.test.ts checks it on generated and damaged bodies.
+// value. test/http/codec/verify-scan.test.ts checks it on generated and damaged bodies.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import {

@@ -1,6 +1,5 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
-// paths, methods, scopes, limits and parameters come from the table, shapes from
-// openapi-schemas.ts.
+// paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
 import { FAULTS } from "../../contract/faults.ts";
 import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import { SCHEMAS } from "./schemas.ts";

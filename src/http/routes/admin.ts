@@ -1,8 +1,8 @@
 // Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
-// unknown members (contract/parse/admin.ts).
+// unknown members (contract/parse/requests.ts).
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import type { KeyDescription, KeyRequest } from "../../contract/messages.ts";
-import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/admin.ts";
+import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/requests.ts";
+import type { KeyDescription, KeyRequest } from "../../contract/schemas/service.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NewKey } from "../access/keyring.ts";

@@ -1,11 +1,11 @@
 // OpenID AuthZEN Authorization API 1.0: the verdict for policy enforcement points that follow the
 // standard. Members that AuthZEN leaves to "properties" (tool level, stakes) are read where its
 // users put them; the answer's context carries the verdict.
-import { invalidRequest, asBody, broken, isObject } from "../../contract/parse/field-rules.ts";
-import { ServiceFault } from "../../contract/faults.ts";
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { isAction } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import { asBody, isObject } from "../../contract/parse/json-object.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import { problemOf } from "../codec/reply.ts";
@@ -76,7 +76,7 @@ async function evaluateAll(exchange: Exchange): Promise<Reply> {
   }
   if (!Array.isArray(evaluations) || evaluations.length > BATCH_ITEMS_MAX) {
     const detail = `must be a list of at most ${BATCH_ITEMS_MAX} evaluations`;
-    throw invalidRequest([broken("/evaluations", "type", detail)]);
+    throw invalidRequest([{ pointer: "/evaluations", code: "type", detail }]);
   }
   const stopsAt = stopOf(options);
   const decided: AuthzenDecision[] = [];
@@ -121,7 +121,7 @@ function stopOf(options: unknown): boolean | undefined {
   if (semantic === undefined) return undefined;
   if (typeof semantic === "string" && Object.hasOwn(STOPS, semantic)) return STOPS[semantic];
   const detail = `must be one of ${Object.keys(STOPS).join(", ")}`;
-  throw invalidRequest([broken("/options/evaluations_semantic", "enum", detail)]);
+  throw invalidRequest([{ pointer: "/options/evaluations_semantic", code: "enum", detail }]);
 }
 
 function requestOf(members: Members): VerifyRequest {
@@ -147,7 +147,7 @@ function entity(members: Members, name: string): Members {
   const value = members[name];
   if (isObject(value)) return value;
   const code = value === undefined ? "required" : "type";
-  throw invalidRequest([broken(`/${name}`, code, "must be an object")]);
+  throw invalidRequest([{ pointer: `/${name}`, code, detail: "must be an object" }]);
 }
 
 function properties(value: Members): Members {

@@ -1,17 +1,16 @@
 // Routes of the decision log (SPEC §3, audited on both sides; §8.2, human review): provenance
 // recorded afterwards, decisions read back and judged again, reviews, and days as Parquet. A key
 // sees its own tenant's rows; an administrator's key sees all.
-import type { DecisionFilter, ReplayableLeg } from "../../contract/decisions.ts";
+import type { DecisionFilter } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseDay, parseLimit, parseSince } from "../../contract/parse/parameters.ts";
 import {
-  parseDay,
-  parseLimit,
   parseProvenanceRecord,
   parseReplayRequest,
   parseReviewResolution,
-  parseSince,
-} from "../../contract/parse/decisions.ts";
+} from "../../contract/parse/requests.ts";
+import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import type { ExportView } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyReply } from "../codec/reply.ts";
@@ -160,7 +159,8 @@ async function readDecision(exchange: Exchange): Promise<Reply> {
 
 async function replayDecision(exchange: Exchange): Promise<Reply> {
   const isEmpty = exchange.body.length === 0;
-  const configVersion = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
+  const { config } = parseReplayRequest(isEmpty ? {} : exchange.readDocument());
+  const configVersion = config === "active" ? undefined : config;
   const legs = await legsOf(exchange);
   return exchange.document(200, exchange.services.bureau.replay(legs, configVersion));
 }

@@ -1,25 +1,17 @@
 // Routes of kaizen: start a run, read its findings (as data or as a page), roll a promotion back. A
 // run may take a minute: `wait` false answers at once with its id.
-import {
-  asBody,
-  broken,
-  invalidRequest,
-  note,
-  typeFault,
-  unknownMembers,
-} from "../../contract/parse/field-rules.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import type { Kaizen, RunRequest } from "../../kaizen/kaizen.ts";
+import {
+  parseKaizenRollbackRequest,
+  parseKaizenRunRequest,
+} from "../../contract/parse/requests.ts";
+import type { Kaizen } from "../../kaizen/kaizen.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const RUN_DEADLINE_MS = 300_000;
-const HOLDOUT_DAYS_MAX = 365;
-const RUN_MEMBERS = ["dry_run", "holdout_days", "sign_off", "wait"];
-const ROLLBACK_MEMBERS = ["reason"];
-const REASON_LENGTH_MAX = 500;
 
 export const KAIZEN_ROUTES: readonly Route[] = [
   {
@@ -101,49 +93,21 @@ function findRun(exchange: Exchange): object {
 }
 
 async function startRun(exchange: Exchange): Promise<Reply> {
-  const { request, isWaiting } = parseRun(exchange.readDocument(), exchange.principal.tenant);
-  const kaizen = kaizenOf(exchange);
-  const started = kaizen.start(request);
+  const { dry_run, holdout_days, sign_off, wait } = parseKaizenRunRequest(exchange.readDocument());
+  const started = kaizenOf(exchange).start({
+    isDryRun: dry_run,
+    isSignedOff: sign_off,
+    startedBy: exchange.principal.tenant,
+    ...(holdout_days === undefined ? {} : { holdoutDays: holdout_days }),
+  });
   if (started === undefined) throw new ServiceFault("overloaded", "a run is under way");
-  if (isWaiting) return exchange.document(200, await started.done);
+  if (wait) return exchange.document(200, await started.done);
   return exchange.document(202, { run_id: started.id, state: "running" });
 }
 
 async function rollback(exchange: Exchange): Promise<Reply> {
-  const members = asBody(exchange.readDocument());
-  const { reason } = members;
-  let errors = unknownMembers(members, ROLLBACK_MEMBERS);
-  if (reason !== undefined) errors = note(errors, typeFault("/reason", reason, "string"));
-  if (typeof reason === "string" && reason.length > REASON_LENGTH_MAX) {
-    errors = note(errors, broken("/reason", "length", `is longer than ${REASON_LENGTH_MAX}`));
-  }
-  if (errors !== undefined) throw invalidRequest(errors);
-  const done = await kaizenOf(exchange).rollback((reason as string | undefined) ?? "by command");
+  const { reason } = parseKaizenRollbackRequest(exchange.readDocument());
+  const done = await kaizenOf(exchange).rollback(reason);
   if (done === undefined) throw new ServiceFault("not_found", "there is no promotion to take back");
   return exchange.document(200, done);
-}
-
-function parseRun(value: unknown, tenant: string): { request: RunRequest; isWaiting: boolean } {
-  const members = asBody(value);
-  const { dry_run, holdout_days, sign_off, wait } = members;
-  let errors = unknownMembers(members, RUN_MEMBERS);
-  for (const [name, flag] of Object.entries({ dry_run, sign_off, wait })) {
-    if (flag !== undefined) errors = note(errors, typeFault(`/${name}`, flag, "boolean"));
-  }
-  if (holdout_days !== undefined && !isDays(holdout_days)) {
-    const detail = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
-    errors = note(errors, broken("/holdout_days", "range", detail));
-  }
-  if (errors !== undefined) throw invalidRequest(errors);
-  const request: RunRequest = {
-    isDryRun: dry_run === true,
-    isSignedOff: sign_off === true,
-    startedBy: tenant,
-    ...(holdout_days === undefined ? {} : { holdoutDays: holdout_days as number }),
-  };
-  return { request, isWaiting: wait !== false };
-}
-
-function isDays(value: unknown): boolean {
-  return typeof value === "number" && value >= 1 && value <= HOLDOUT_DAYS_MAX;
 }

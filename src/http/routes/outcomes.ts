@@ -9,7 +9,7 @@ import {
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
 } from "../../contract/limits.ts";
-import type { ImportReport, OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
 import {
   isSignedItem,
   type OutcomeRow,
@@ -20,6 +20,7 @@ import {
   type SignedItem,
 } from "../../contract/parse/outcome-batch.ts";
 import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
+import type { ImportReport } from "../../contract/schemas/outcomes.ts";
 import type { ImportResult as BatchItem } from "../../bureau/bureau.ts";
 import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
 import type { Exchange } from "../exchange.ts";

@@ -7,7 +7,7 @@ import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import {
   parseReporterKeyRequest,
   parseReporterKeyRevocation,
-} from "../../contract/reporter-keys.ts";
+} from "../../contract/parse/requests.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";

@@ -1,16 +1,16 @@
 // Routes of the evidence vault: sources are registered, read and revoked, never downloaded. Writing
 // takes the scope `evidence:write`; reading any key, which sees its tenant's sources and public
 // ones. Writes are answered once durable.
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { faultsOf } from "../../contract/parse/faults-of.ts";
 import {
-  EVIDENCE_BODY_BYTES_MAX,
   parseEvidenceBatch,
   parseEvidenceRequest,
-  sourceIdFault,
-} from "../../contract/sources.ts";
+  parseTextLabels,
+} from "../../contract/parse/requests.ts";
+import { sourceId } from "../../contract/schemas/schema.ts";
 import type { EvidenceRegistrar, EvidenceVault } from "../../contract/sources.ts";
-import { parseTextLabels } from "../../contract/text-labels.ts";
-import { ServiceFault } from "../../contract/faults.ts";
-import { invalidRequest } from "../../contract/parse/field-rules.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -104,7 +104,7 @@ export const EVIDENCE_ROUTES: readonly Route[] = [
     isSynchronous: false,
     deadlineMs: LABELS_DEADLINE_MS,
     handle: async (exchange) => {
-      const items = parseTextLabels(exchange.readDocument());
+      const { items } = parseTextLabels(exchange.readDocument());
       return exchange.document(200, await vaultOf(exchange).label(items, registrarOf(exchange)));
     },
   },
@@ -129,7 +129,7 @@ async function register(exchange: Exchange): Promise<Reply> {
 }
 
 async function registerBatch(exchange: Exchange): Promise<Reply> {
-  const items = parseEvidenceBatch(exchange.readDocument());
+  const { items } = parseEvidenceBatch(exchange.readDocument());
   const made = await vaultOf(exchange).register(items, registrarOf(exchange));
   return exchange.document(200, { records: made.map(({ record }) => record) });
 }
@@ -141,8 +141,8 @@ function vaultOf({ services }: Exchange): EvidenceVault {
 
 function sourceIdOf(exchange: Exchange): string {
   const id = exchange.decodedParameter();
-  const errors = sourceIdFault(id);
-  if (errors !== undefined) throw invalidRequest(errors);
+  const errors = faultsOf(sourceId, id, "/source_id");
+  if (errors.length > 0) throw invalidRequest(errors);
   return id;
 }
 

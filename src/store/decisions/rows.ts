@@ -1,6 +1,6 @@
 // Table and view of decisions: the table takes the ring's records as they are, the view gives their
 // numbers names. Codes stay codes in the table: ten texts a row are expensive enough.
-import type { DecisionFilter, LoggedLeg, ReplayableLeg } from "../../contract/decisions.ts";
+import type { DecisionFilter } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import {
   DECISIONS,
@@ -10,6 +10,7 @@ import {
   TOOL_LEVELS,
   VERDICTS,
 } from "../../contract/vocabulary.ts";
+import type { LoggedLeg, ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import {
   FLAG_ENFORCED,
   FLAG_FLAGGED,

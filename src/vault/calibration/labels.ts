@@ -7,7 +7,7 @@ import type {
   LabelledItem,
   TextLabel,
   ThresholdList,
-} from "../../contract/text-labels.ts";
+} from "../../contract/schemas/sources.ts";
 import { cleanNeeded, conformalThreshold } from "./conformal.ts";
 import { ONE } from "../../../assembly/grounding/layout.ts";
 import type { GroundingNumbers } from "../grounding/tables.ts";

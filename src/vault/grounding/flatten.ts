@@ -1,7 +1,7 @@
 // Flattening of registered documents into text to index: JSON becomes one line per leaf, HTML loses
 // its tags, the rest stays. Leaves that are false or null are left out of the text and listed
 // apart, since a response that asserts one contradicts the document.
-import { isObject } from "../../contract/parse/field-rules.ts";
+import { isObject } from "../../contract/parse/json-object.ts";
 
 /** Text to index, and lines `!key words` (false) or `?key words` (null) for contradictions. */
 export interface FlatDocument {

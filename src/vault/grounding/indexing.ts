@@ -1,6 +1,6 @@
 // Preparation of a text for look-up: flattened and indexed, or, where it taints, its signature. The
 // same on every thread; nothing is visible before the writer publishes it.
-import type { EvidenceState } from "../../contract/sources.ts";
+import type { EvidenceState } from "../../contract/vocabulary.ts";
 import { isTaint } from "../sources/catalogue.ts";
 import { decodeWithoutText } from "../sources/events.ts";
 import type { SourceEvent } from "../sources/events.ts";

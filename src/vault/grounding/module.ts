@@ -7,7 +7,7 @@ const INITIAL_PAGES = 128;
 /** 65,536 pages: 4 GiB, declared cheaply and grown as scratches and indexes are made. */
 const MAXIMUM_PAGES = 65_536;
 
-/** Exports of the module; test/grounding/abi.test.ts compares them with this list. */
+/** Exports of the module; test/vault/grounding/abi.test.ts compares them with this list. */
 export interface GroundingExports {
   initialise(): number;
   addWord(hash: number, flags: number, digits: number, whole: number): void;

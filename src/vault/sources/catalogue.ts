@@ -7,8 +7,8 @@
 // only words that change while it is named, each by one atomic store. An entry that no slot names
 // any more is reused only once no reader holds a guard (epochs.ts), so look-ups happen under a
 // guard.
-import { EVIDENCE_STATES } from "../../contract/sources.ts";
-import type { EvidenceState } from "../../contract/sources.ts";
+import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
+import type { EvidenceState } from "../../contract/vocabulary.ts";
 import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
 
 /*

@@ -3,8 +3,8 @@
 // Canonical bytes of a record leave the text out: the digest replaces it.
 import { hash } from "node:crypto";
 
-import { EVIDENCE_STATES, VISIBILITIES } from "../../contract/sources.ts";
-import type { EvidenceState, Visibility } from "../../contract/sources.ts";
+import { EVIDENCE_STATES, VISIBILITIES } from "../../contract/vocabulary.ts";
+import type { EvidenceState, Visibility } from "../../contract/vocabulary.ts";
 import type { LabelEvent } from "../calibration/labels.ts";
 
 /** One event: the new state of a source. A change of state repeats the record without text. */

@@ -2,9 +2,9 @@
 // chain, and returned in answers. Held without their text.
 import { createHash } from "node:crypto";
 
-import type { EvidenceItem, EvidenceRecord, EvidenceRegistrar } from "../../contract/sources.ts";
-import { ServiceFault } from "../../contract/faults.ts";
-import { invalidRequest } from "../../contract/parse/field-rules.ts";
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import type { EvidenceItem, EvidenceRecord } from "../../contract/schemas/sources.ts";
+import type { EvidenceRegistrar } from "../../contract/sources.ts";
 import type { SourceEvent } from "./events.ts";
 
 export interface Held extends Omit<SourceEvent, "text"> {

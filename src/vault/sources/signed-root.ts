@@ -2,7 +2,7 @@
 // bureau's public key, long after the bureau is gone. Signed once per head and hour.
 import { createHash } from "node:crypto";
 
-import type { SignedRoot } from "../../contract/sources.ts";
+import type { SignedRoot } from "../../contract/schemas/sources.ts";
 
 /** Signing key of the bureau, as far as the vault needs it. */
 export interface RootSigner {

@@ -1,0 +1,32 @@
+// Parameters of queries and paths -> values. Their faults are `invalid_parameter`: they stand in no
+// body to point into.
+import { ServiceFault } from "../faults.ts";
+import { parseDateTime } from "../timestamps.ts";
+
+const DECISIONS_LIMIT_MAX = 1000;
+const DECISIONS_LIMIT_DEFAULT = 100;
+
+/** `since`: an RFC 3339 date-time, a date, or epoch milliseconds. */
+export function parseSince(text: string): number {
+  const date = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  const sinceMs = /^\d{1,15}$/.test(text) ? Number(text) : parseDateTime(date);
+  if (sinceMs !== undefined) return sinceMs;
+  const detail = "`since` must be a date, an RFC 3339 date-time or epoch milliseconds";
+  throw new ServiceFault("invalid_parameter", detail);
+}
+
+/** `limit`: how many rows a list may hold. */
+export function parseLimit(text: string | null): number {
+  if (text === null) return DECISIONS_LIMIT_DEFAULT;
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= DECISIONS_LIMIT_MAX) return limit;
+  throw new ServiceFault("invalid_parameter", `\`limit\` must be 1 to ${DECISIONS_LIMIT_MAX}`);
+}
+
+/** A day as it names a partition; only digits and hyphens get through. */
+export function parseDay(text: string | null): string {
+  if (text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) {
+    return text;
+  }
+  throw new ServiceFault("invalid_parameter", "`day` must be a date such as `2026-01-31`");
+}

@@ -1,0 +1,103 @@
+// Messages of the decision log: how a decision is read back, what comes of judging it again, what
+// people make of it, and provenance that is recorded apart from a verdict.
+import { DECISION_KINDS, DECISION_LEGS, REVIEW_RESOLUTIONS } from "../decisions.ts";
+import { AGENT_ID_BYTES_MAX, REQUEST_ID_LENGTH_MAX, REVIEW_NOTE_BYTES_MAX } from "../limits.ts";
+import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+
+const CONFIG_NAME_LENGTH_MAX = 64;
+
+/** One leg as it is read back. */
+const leg = t.object({
+  request_id: t.text,
+  kind: t.oneOf(DECISION_KINDS),
+  leg: t.oneOf(DECISION_LEGS),
+  ...t.all(t.text, "tenant", "key_id", "subject"),
+  viewer: t.textOrNull,
+  action: t.textOrNull,
+  tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
+  stakes: t.number,
+  verdict: t.orNull(t.oneOf(VERDICTS)),
+  decision: t.oneOf(DECISIONS),
+  leg_decision: t.oneOf(DECISIONS),
+  /** What the decision came to; `enforced`: false in shadow mode. */
+  effective: t.oneOf(["allow", "deny"]),
+  ...t.all(t.flag, "enforced", "flagged", "known", "is_test"),
+  ...t.all(
+    t.number,
+    "internal_score",
+    "effective_score",
+    "minimum_score",
+    "failure_probability",
+    "failure_optimistic",
+    "failure_pessimistic",
+  ),
+  tier: t.oneOf(TIERS),
+  regime: t.orNull(t.oneOf(REGIMES)),
+  max_stakes: t.numberOrNull,
+  log_reason: t.textOrNull,
+  hard_failure: t.textOrNull,
+  reason_codes: t.texts,
+  config_version: t.text,
+  evaluated_at: t.time,
+});
+export type LoggedLeg = t.MessageOf<typeof leg>;
+
+/** A leg with the inputs it was judged from, for replay. */
+const replayableLeg = t.object({ ...leg.properties, inputs: t.list(t.number) });
+export type ReplayableLeg = t.MessageOf<typeof replayableLeg>;
+
+/** Body of `POST /v1/provenance`. */
+export const ProvenanceRecord = t.message("ProvenanceRecord", {
+  agent_id: t.plainText(AGENT_ID_BYTES_MAX),
+  action: t.action,
+  content_hash: t.contentHash,
+  cited_sources: t.citedSources,
+  request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
+});
+
+export const Accepted = t.message("Accepted", {
+  accepted: t.schemaOf<true>({ const: true }),
+  request_id: t.text,
+});
+export const DecisionList = t.message("DecisionList", { decisions: t.list(leg) });
+export const DecisionRecord = t.message("DecisionRecord", {
+  request_id: t.text,
+  legs: t.list(replayableLeg),
+});
+
+/** `config`: the name of one; without it, the active one. */
+export const ReplayRequest = t.strict("ReplayRequest", {
+  config: t.optional(t.token(CONFIG_NAME_LENGTH_MAX)),
+});
+
+export const DecisionReplay = t.message("DecisionReplay", {
+  ...t.all(t.text, "request_id", "recorded_config", "replayed_config"),
+  /** True when nothing differs. */
+  identical: t.flag,
+  differences: t.list(
+    t.object({
+      leg: t.oneOf(DECISION_LEGS),
+      member: t.text,
+      recorded: t.optional(t.anything),
+      replayed: t.optional(t.anything),
+    }),
+  ),
+});
+export type DecisionReplay = t.MessageOf<typeof DecisionReplay>;
+
+/** Body of `POST /v1/reviews/{request_id}`. */
+export const ReviewResolution = t.strict("ReviewResolution", {
+  resolution: t.oneOf(REVIEW_RESOLUTIONS),
+  note: t.optional(t.plainText(REVIEW_NOTE_BYTES_MAX)),
+});
+
+export const Review = t.message("Review", {
+  request_id: t.text,
+  resolution: t.oneOf(REVIEW_RESOLUTIONS),
+  note: t.textOrNull,
+  reviewer: t.text,
+  recorded_at: t.time,
+});
+export const ReviewList = t.message("ReviewList", { reviews: t.list(t.anObject) });
+export const ExportDays = t.message("ExportDays", { days: t.texts });

@@ -1,0 +1,91 @@
+// Messages of kaizen and of reporters' credibility. The answers are kaizen's own shapes, shown here
+// as far as callers may rely on them.
+import * as t from "./schema.ts";
+
+const HOLDOUT_DAYS_MAX = 365;
+const REASON_LENGTH_MAX = 500;
+
+const DAYS = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
+
+const summary = {
+  run_id: t.text,
+  state: t.oneOf(["running", "kept", "promoted", "dry_run", "failed"]),
+  started_at: t.optional(t.time),
+  started_by: t.optional(t.text),
+  finished_at: t.optional(t.time),
+  champion_version: t.optional(t.text),
+  challenger_version: t.optional(t.text),
+  rolled_back: t.optional(t.object({ at: t.time, reason: t.text })),
+  reason: t.optional(t.text),
+  ...t.all(t.optional(t.integer), "rows", "position", "duration_ms"),
+};
+
+/** The newest look at a promotion, by scorecard that it changed. */
+const watch = t.object({
+  at: t.time,
+  sides: t.list(
+    t.object({
+      side: t.oneOf(["check", "handshake"]),
+      rollback_due: t.flag,
+      numbers: t.anObject,
+      sentence: t.text,
+    }),
+  ),
+});
+
+export const KaizenRunRequest = t.strict("KaizenRunRequest", {
+  dry_run: t.defaulted(t.flag, false),
+  holdout_days: t.optional(t.between(1, HOLDOUT_DAYS_MAX, DAYS)),
+  sign_off: t.defaulted(t.flag, false),
+  wait: t.defaulted(t.flag, true),
+});
+export const KaizenRun = t.message("KaizenRun", {
+  ...summary,
+  findings: t.optional(t.anObject),
+  watch: t.optional(watch),
+});
+export const KaizenRuns = t.message("KaizenRuns", {
+  config_version: t.text,
+  cool_down_runs: t.integer,
+  runs: t.list(t.object(summary)),
+  promoted_by: t.optional(t.text),
+  promoted_at: t.optional(t.time),
+  watch: t.optional(watch),
+  running: t.optional(t.object({ run_id: t.text, stage: t.text, share: t.number })),
+  next_run_at: t.optional(t.time),
+});
+export const KaizenRollbackRequest = t.strict("KaizenRollbackRequest", {
+  reason: t.defaulted(
+    t.textOfLength(
+      { maxLength: REASON_LENGTH_MAX },
+      ({ length }) => length <= REASON_LENGTH_MAX,
+      `is longer than ${REASON_LENGTH_MAX}`,
+    ),
+    "by command",
+  ),
+});
+export const KaizenRollback = t.message("KaizenRollback", {
+  config_version: t.text,
+  run_id: t.text,
+});
+
+const figures = t.object({
+  ...t.all(t.integer, "reporters", "seeds", "believed"),
+  believed_share: t.share,
+  clusters: t.integer,
+  discounted: t.integer,
+  stakes_high: t.number,
+  changed: t.integer,
+});
+export const CredibilityBatch = t.message("CredibilityBatch", {
+  at: t.time,
+  position: t.integer,
+  records: t.integer,
+  reason: t.text,
+  duration_ms: t.number,
+  figures: t.optional(figures),
+});
+export const CredibilityStatus = t.message("CredibilityStatus", {
+  ...t.all(t.flag, "is_wanted", "has_seeds", "in_force", "is_running"),
+  last: t.optional(CredibilityBatch),
+});

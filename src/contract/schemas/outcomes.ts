@@ -1,0 +1,86 @@
+// Messages of the routes that report outcomes: alone, in a batch, imported.
+import {
+  OUTCOME_BODY_BYTES_MAX,
+  OUTCOME_ID_LENGTH_MAX,
+  REQUEST_ID_LENGTH_MAX,
+  SIGNATURE_LENGTH_MAX,
+} from "../limits.ts";
+import { GRADES, SIGNATURES } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+import { FieldError, itemResults } from "./service.ts";
+
+/** The integer 0 or 1 and nothing that merely looks like it. */
+const outcome = t.checked<0 | 1>(
+  { "~shown": { enum: [0, 1] } },
+  (value) => value === 0 || value === 1,
+  (value) =>
+    Number.isInteger(value)
+      ? "enum must be 0 (failure) or 1 (success)"
+      : "type must be the integer 0 or 1",
+);
+
+/** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
+export const OutcomeRequest = t.message("OutcomeRequest", {
+  subject: t.agentId,
+  reporter: t.agentId,
+  outcome,
+  stakes: t.stakes,
+  grade: t.oneOf(GRADES),
+  id: t.optional(t.token(OUTCOME_ID_LENGTH_MAX)),
+  settled_at: t.optional(t.settledAt),
+  agent_fault: t.optional(t.flag),
+  action: t.optional(t.action),
+  request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
+});
+
+export const OutcomeReceipt = t.message("OutcomeReceipt", {
+  outcome_id: t.text,
+  position: t.integer,
+  recorded_at: t.time,
+  duplicate: t.flag,
+  signature: t.oneOf(SIGNATURES),
+  evidence_id: t.optional(t.text),
+  evidence_index: t.optional(t.integer),
+});
+
+export const SignedOutcome = t.message(
+  "SignedOutcome",
+  {
+    body: t.textOfLength(
+      { minLength: 1, maxLength: OUTCOME_BODY_BYTES_MAX },
+      (body) => Buffer.byteLength(body) <= OUTCOME_BODY_BYTES_MAX,
+      `must be at most ${OUTCOME_BODY_BYTES_MAX} bytes`,
+    ),
+    // Its length is judged with the rest of it, where the signature is read (jws.ts).
+    signature: t.withKeywords(t.text, {
+      "~shown": { minLength: 1, maxLength: SIGNATURE_LENGTH_MAX },
+    }),
+  },
+  {
+    description: [
+      "An outcome with a signature of its own: `body` is the exact text of an `OutcomeRequest`,",
+      "`signature` what `X-JWS-Signature` over these bytes would be. Only in a batch that carries",
+      "no `X-JWS-Signature` itself, and only as JSON. Each item is checked and answered as if it",
+      "came alone: its problem has the same code.",
+    ].join(" "),
+  },
+);
+
+const row = t.schemaOf<unknown>({ anyOf: [OutcomeRequest, SignedOutcome] });
+export const OutcomeBatchRequest = t.withKeywords(t.batchOf(row), {
+  "~component": "OutcomeBatchRequest",
+});
+
+export const OutcomeBatchResponse = t.message("OutcomeBatchResponse", {
+  items: itemResults(OutcomeReceipt),
+});
+
+/** `POST /v1/outcomes/import`: lines are counted from 1, blank lines included. */
+export const ImportReport = t.message("ImportReport", {
+  accepted: t.integer,
+  duplicates: t.integer,
+  rejected: t.list(
+    t.object({ line: t.integer, code: t.text, detail: t.text, errors: t.list(FieldError) }),
+  ),
+});
+export type ImportReport = t.MessageOf<typeof ImportReport>;

@@ -1,0 +1,298 @@
+// What message schemas are made of: builders of JSON Schemas that carry the TypeScript type of the
+// values they describe, the kinds of values that messages hold, and the compiled check. The one
+// file that imports typebox: its types infer a message's type from its schema, its compiler makes
+// the check. The builders are ours because they only make plain JSON Schema, and loading the
+// library's own would cost every thread 100 ms of CPU at its start.
+//
+// Keywords that begin with `~` are no JSON Schema: `~refine` and `~optional` are typebox's, the rest
+// is read by faults-of.ts, parser.ts and the OpenAPI document. Whatever JSON Schema cannot say
+// (bytes, control characters, clocks) is checked by the predicates that the fast paths use too, so
+// that one value has one verdict; documents show the nearest keywords.
+import type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnsafe } from "typebox";
+import { Build, Errors } from "typebox/schema";
+import { isAction, isAgentId, isContentHash, isPlainText, isToken } from "../identifiers.ts";
+import {
+  ACTION_LENGTH_MAX,
+  AGENT_ID_BYTES_MAX,
+  BATCH_ITEMS_MAX,
+  CITED_SOURCES_MAX,
+  SOURCE_ID_LENGTH_MAX,
+  STAKES_MAX,
+} from "../limits.ts";
+import { isEpochMs, parseDateTime } from "../timestamps.ts";
+
+/** The type of the values that a schema describes; after parsing, where parsing changes them. */
+export type MessageOf<S extends TSchema> = Static<S>;
+
+export type TypedSchema = TSchema;
+export type Keywords = Readonly<Record<string, unknown>>;
+
+/** A schema as this folder's readers see it. */
+export interface Schema extends TSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly additionalProperties?: boolean;
+  /** At most one; its error is `code sentence` or, for an object, `code /member sentence`. */
+  readonly "~refine"?: readonly {
+    readonly check: Check;
+    readonly error: (value: unknown) => string;
+  }[];
+  readonly "~optional"?: true;
+  /** Stands in for a member that is left out. */
+  readonly "~default"?: unknown;
+  /** The parsed value of a checked one. */
+  readonly "~read"?: (value: unknown) => unknown;
+  /** Plural of an item, for the sentence about a list's length. */
+  readonly "~noun"?: string;
+  /** The sentence about an unknown member. */
+  readonly "~unknown"?: string;
+  /** Name of a schema that documents refer to instead of repeating it. */
+  readonly "~component"?: string;
+  /** Keywords that documents show and `~refine` checks. */
+  readonly "~shown"?: Keywords;
+}
+
+export const STRICT: Keywords = { additionalProperties: false };
+
+/** A schema of `Value` by its keywords. */
+export function schemaOf<Value>(keywords: Keywords): TUnsafe<Value> {
+  return keywords as unknown as TUnsafe<Value>;
+}
+
+/** `schema` with more keywords. */
+export function withKeywords<S extends TSchema>(schema: S, keywords: Keywords): S {
+  return { ...schema, ...keywords };
+}
+
+export function optional<S extends TSchema>(schema: S): TOptional<S> {
+  return { ...schema, "~optional": true };
+}
+
+/** A member that may be left out, and then is `value` once parsed. */
+export function defaulted<S extends TSchema>(schema: S, value: MessageOf<S>): S {
+  return withKeywords(schema, { "~optional": true, "~default": value });
+}
+
+export function object<P extends TProperties>(properties: P, keywords: Keywords = {}): TObject<P> {
+  const names = Object.keys(properties);
+  const required = names.filter((name) => !("~optional" in (properties[name] as Schema)));
+  const schema = { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
+  return { ...schema, ...keywords } as unknown as TObject<P>;
+}
+
+/** An object that documents refer to by its name. */
+export function message<P extends TProperties>(
+  name: string,
+  properties: P,
+  keywords: Keywords = {},
+): TObject<P> {
+  return object(properties, { "~component": name, ...keywords });
+}
+
+/** A message that refuses members it does not know: a misspelt `expires_at` must not make an
+ * eternal key. */
+export function strict<P extends TProperties>(
+  name: string,
+  properties: P,
+  keywords: Keywords = {},
+): TObject<P> {
+  return message(name, properties, { ...STRICT, ...keywords });
+}
+
+/** The same schema for every one of these members. */
+export function all<S extends TSchema, const Name extends string>(
+  schema: S,
+  ...names: readonly Name[]
+): Record<Name, S> {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, S>;
+}
+
+export function list<S extends TSchema>(items: S, keywords: Keywords = {}): TArray<S> {
+  return { type: "array", items, ...keywords } as unknown as TArray<S>;
+}
+
+export function oneOf<const Value extends string>(values: readonly Value[]): TUnsafe<Value> {
+  return schemaOf<Value>({ type: "string", enum: [...values] });
+}
+
+export function orNull<Value>(schema: TUnsafe<Value>): TUnsafe<Value | null> {
+  const { type, enum: values } = schema as { type?: string; enum?: readonly unknown[] };
+  const choices = values === undefined ? {} : { enum: [...values, null] };
+  return schemaOf<Value | null>({ ...schema, type: [type, "null"], ...choices });
+}
+
+/**
+ * A value that `check` accepts. `fault` gives the code and the sentence, in one string, of one that
+ * is refused; with `type` among the keywords it only sees values of that type.
+ */
+export function checked<Value>(
+  keywords: Keywords,
+  check: (value: unknown) => boolean,
+  fault: (value: unknown) => string,
+): TUnsafe<Value> {
+  return schemaOf<Value>({ ...keywords, "~refine": [{ check, error: fault }] });
+}
+
+export type Check = (value: unknown) => boolean;
+
+/** The compiled check of a schema. */
+export function compile(schema: TSchema): Check {
+  const built = Build(schema).Evaluate();
+  return (value) => built.Check(value);
+}
+
+const CHECKS = new WeakMap<TSchema, Check>();
+
+export interface Refusal {
+  readonly keyword: string;
+  readonly params: object;
+}
+
+/** The first thing that is wrong with a value by a schema without members or items. */
+export function refusalOf(schema: TSchema, value: unknown): Refusal | undefined {
+  // Most members of a refused body are sound, and typebox's search for errors is interpreted.
+  const check = CHECKS.get(schema) ?? compile(schema);
+  CHECKS.set(schema, check);
+  if (check(value)) return undefined;
+  const [, errors] = Errors(schema, value);
+  return errors[0];
+}
+
+/** `[...]` of 1 to 1,000. */
+export function batchOf<S extends TSchema>(items: S): TArray<S> {
+  return list(items, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
+}
+
+export const anything = schemaOf<unknown>({});
+export const anObject = schemaOf<Record<string, unknown>>({ type: "object" });
+export const text = schemaOf<string>({ type: "string" });
+export const number = schemaOf<number>({ type: "number" });
+export const integer = schemaOf<number>({ type: "integer" });
+export const flag = schemaOf<boolean>({ type: "boolean" });
+export const share = schemaOf<number>({ type: "number", minimum: 0, maximum: 1 });
+export const time = schemaOf<string>({ type: "string", format: "date-time" });
+export const textOrNull = orNull(text);
+export const numberOrNull = orNull(number);
+export const integerOrNull = orNull(integer);
+export const timeOrNull = orNull(time);
+export const texts = list(text);
+
+/** A string that `check` accepts; `shown` is what documents say of it. */
+function word(
+  shown: Keywords,
+  check: (value: string) => boolean,
+  fault: (value: string) => string,
+): TUnsafe<string> {
+  // Its type is checked before: both see nothing but strings.
+  type Any = (value: unknown) => never;
+  return checked<string>({ type: "string", "~shown": shown }, check as Any, fault as Any);
+}
+
+export const agentId = word(
+  {
+    maxLength: AGENT_ID_BYTES_MAX,
+    pattern: "^agent://[A-Za-z0-9._~-]{1,128}(/[A-Za-z0-9._~-]{1,128})+$",
+  },
+  isAgentId,
+  () => "format must be an agent identifier, `agent://namespace/name`",
+);
+
+export const action = word(
+  { maxLength: ACTION_LENGTH_MAX, pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)+$" },
+  isAction,
+  () => "format must have the form `domain.operation`",
+);
+
+export const contentHash = word(
+  { pattern: "^sha256:[0-9a-f]{64}$" },
+  isContentHash,
+  () => "format must be `sha256:` and 64 lower-case hex digits",
+);
+
+/** A line of 1 to `bytesMax` bytes. */
+export function plainText(bytesMax: number, shown: Keywords = {}): typeof text {
+  return word(
+    { minLength: 1, maxLength: bytesMax, ...shown },
+    (value) => isPlainText(value, bytesMax),
+    (value) => {
+      const bytes = Buffer.byteLength(value);
+      return bytes === 0 || bytes > bytesMax
+        ? `length must be 1 to ${bytesMax} bytes`
+        : "format must not hold control characters";
+    },
+  );
+}
+
+/** 1 to `lengthMax` characters that are safe in a header. */
+export function token(lengthMax: number): typeof text {
+  return word(
+    { minLength: 1, maxLength: lengthMax },
+    (value) => isToken(value, lengthMax),
+    ({ length }) =>
+      length === 0 || length > lengthMax
+        ? `length must be 1 to ${lengthMax} characters`
+        : "format may hold only letters, digits and `._~:/+=@-`",
+  );
+}
+
+/** Text without rules but for its length, which `isLength` judges and `sentence` words. */
+export function textOfLength(
+  shown: Keywords,
+  isLength: (value: string) => boolean,
+  sentence: string,
+): typeof text {
+  return word(shown, isLength, () => `length ${sentence}`);
+}
+
+/** A number, bounds included. With a `sentence` whatever else it is is out of range, too. */
+export function between(minimum: number, maximum: number, sentence?: string): typeof number {
+  return checked<number>(
+    { "~shown": { type: "number", minimum, maximum } },
+    (value) => typeof value === "number" && value >= minimum && value <= maximum,
+    (value) => {
+      if (sentence !== undefined) return `range ${sentence}`;
+      const isNumber = typeof value === "number";
+      return isNumber ? `range must be ${minimum} to ${maximum}` : "type must be a number";
+    },
+  );
+}
+
+/** SPEC §2.4 leaves the bounds of stakes open: finite, 0 to STAKES_MAX. */
+export const stakes = between(0, STAKES_MAX);
+export const internalScore = between(300, 850);
+
+const TIME_OR_MS = { anyOf: [time, { type: "integer", minimum: 0 }] };
+const NO_TIME = "must be an RFC 3339 date-time or epoch milliseconds";
+
+let lastTime: { text: string; ms: number | undefined } = { text: "", ms: undefined };
+
+/** Asked twice of every time, by the check and by the copy: the last answer is kept. */
+function timeMs(value: unknown): number | undefined {
+  if (typeof value !== "string") return value as number;
+  if (value !== lastTime.text) lastTime = { text: value, ms: parseDateTime(value) };
+  return lastTime.ms;
+}
+
+/** An RFC 3339 date-time or epoch milliseconds; parsed, the latter. */
+export const timeOrMs = checked<number>(
+  { "~shown": TIME_OR_MS, "~read": timeMs },
+  (value) => isEpochMs(timeMs(value)),
+  () => `format ${NO_TIME}`,
+);
+
+/** The same with a code for every fault that an outcome's time can have. */
+export const settledAt = checked<number>(
+  { "~shown": TIME_OR_MS, "~read": timeMs },
+  (value) => isEpochMs(timeMs(value)),
+  (value) => {
+    if (Number.isInteger(timeMs(value))) return "range must be 1970 or later";
+    if (typeof value === "string") return `format ${NO_TIME}`;
+    return "type must be an RFC 3339 date-time or whole epoch milliseconds";
+  },
+);
+
+export const sourceId = plainText(SOURCE_ID_LENGTH_MAX);
+export const citedSources = list(sourceId, { maxItems: CITED_SOURCES_MAX, "~noun": "sources" });

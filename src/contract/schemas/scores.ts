@@ -1,0 +1,176 @@
+// Messages of the routes that read scores: verify and its batch, check, handshake, explain.
+import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
+import { DECISIONS, REASON_CODES, REGIMES, RISK_LEVELS, TIERS } from "../vocabulary.ts";
+import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+import { itemResults } from "./service.ts";
+
+const duration = t.checked<number>(
+  { "~shown": { type: "integer", minimum: 0 } },
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+  (value) =>
+    Number.isInteger(value)
+      ? "range must be a non-negative number of seconds"
+      : "type must be an integer",
+);
+
+const MEDIA_TYPE =
+  "Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says " +
+  "which thresholds the text is judged by; else that is inferred.";
+
+/** SPEC §2.2. */
+export const VerifyRequest = t.message("VerifyRequest", {
+  agent_id: t.plainText(AGENT_ID_BYTES_MAX),
+  action: t.action,
+  tool_level: t.oneOf(TOOL_LEVELS),
+  stakes: t.optional(t.stakes),
+  // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
+  context: t.defaulted(
+    t.object({
+      content_hash: t.optional(t.contentHash),
+      cited_sources: t.optional(t.citedSources),
+      session_duration_sec: t.optional(duration),
+      content: t.optional(t.text),
+      content_type: t.optional(t.plainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE })),
+      question: t.optional(t.text),
+    }),
+    {},
+  ),
+});
+
+/** SPEC §4.9 "batch mode". */
+export const VerifyBatchRequest = t.message("VerifyBatchRequest", {
+  items: t.batchOf(VerifyRequest),
+});
+
+const stamp = {
+  request_id: t.text,
+  config_version: t.text,
+  evaluated_at: t.time,
+  expires_at: t.time,
+};
+const reasonCodes = t.list(t.oneOf(REASON_CODES));
+const regime = t.optional(t.oneOf(REGIMES));
+const maxStakes = t.numberOrNull;
+
+/** SPEC §2.3. */
+export const VerifyResponse = t.message("VerifyResponse", {
+  ...stamp,
+  trust_evaluation: t.object({
+    score: t.schemaOf<number>({ type: "integer", minimum: 0, maximum: 100 }),
+    threshold_met: t.flag,
+    risk_level: t.oneOf(RISK_LEVELS),
+    internal_score: t.internalScore,
+    tier: t.oneOf(TIERS),
+    regime,
+    confidence: t.share,
+  }),
+  provenance_data: t.object({
+    is_hallucinated: t.flag,
+    source_verified: t.flag,
+    reason: t.text,
+    sources: t.optional(t.list(t.object({ id: t.text, status: t.text }))),
+  }),
+  policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.text }),
+  reason_codes: t.texts,
+  max_stakes: maxStakes,
+  enforced: t.flag,
+  policy_version: t.text,
+});
+
+export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
+  items: itemResults(VerifyResponse),
+});
+export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
+
+/** SPEC §4.3 leaves the body open. */
+export const CheckRequest = t.message("CheckRequest", { subject: t.agentId, stakes: t.stakes });
+
+/** SPEC §2.4. An agent may be asked about itself: the specification does not forbid it. */
+export const HandshakeRequest = t.message("HandshakeRequest", {
+  initiator: t.agentId,
+  counterparty: t.agentId,
+  stakes: t.stakes,
+});
+
+/** SPEC §2.5, leg object, with the extensions every leg carries. */
+export const Leg = t.message("Leg", {
+  subject: t.text,
+  effective_score: t.number,
+  tier: t.oneOf(TIERS),
+  regime,
+  decision: t.oneOf(DECISIONS),
+  reasons: t.texts,
+  reason_codes: reasonCodes,
+  max_stakes: maxStakes,
+  tool_level_max: t.oneOf(TOOL_LEVELS),
+});
+
+export const CheckResponse = t.message("CheckResponse", {
+  ...Leg.properties,
+  ...stamp,
+  stakes: t.number,
+  allowed: t.flag,
+});
+
+/** SPEC §2.5. */
+export const HandshakeResponse = t.message("HandshakeResponse", {
+  ...stamp,
+  initiator: t.text,
+  counterparty: t.text,
+  stakes: t.number,
+  a_to_b: Leg,
+  b_to_a: Leg,
+  decision: t.oneOf(DECISIONS),
+  connected: t.flag,
+  reasons: t.texts,
+});
+
+/** An agent's standing as it is at present in the table. */
+const standing = t.object({
+  /** False: every reporter counts fully, whatever is said here. */
+  in_force: t.flag,
+  /** What an outcome it signs counts now, before pair, pool and cluster caps. */
+  weight: t.share,
+  /** rho, 0 to 1; null for a stranger. */
+  credibility: t.numberOrNull,
+  /** The operator vouches for it. */
+  is_seed: t.flag,
+  /** Reporters of one number are one voice; null for none. */
+  cluster: t.integerOrNull,
+  /** It has a signing key: what is reported unsigned in its name counts as a stranger's. */
+  signs: t.flag,
+  /** Most of what is reported of the agent itself comes from strangers. */
+  discounted: t.flag,
+});
+
+/** `GET /v1/agents/{id}`: why the agent scores as it does. */
+export const AgentExplanation = t.message("AgentExplanation", {
+  agent_id: t.text,
+  known: t.flag,
+  ...t.all(t.number, "internal_score", "score", "effective_score"),
+  tier: t.oneOf(TIERS),
+  regime,
+  failure_probability: t.object({
+    ...t.all(t.number, "expected", "optimistic", "pessimistic"),
+  }),
+  evidence: t.object({
+    outcomes: t.integer,
+    reported: t.integer,
+    ...t.all(t.number, "successes_90d", "failures_90d", "successes_14d", "failures_14d"),
+    ...t.all(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
+    max_proven_stakes: t.number,
+  }),
+  /** What the agent's word counts as a reporter, and whose word its own record rests on. */
+  standing,
+  features: t.list(t.object({ name: t.text, value: t.number, points: t.number })),
+  decisions: t.list(
+    t.object({ stakes: t.number, decision: t.oneOf(DECISIONS), max_stakes: maxStakes }),
+  ),
+  /** What would change the decision, one plain sentence each. */
+  improvements: t.texts,
+  reason_codes: reasonCodes,
+  config_version: t.text,
+  evaluated_at: t.time,
+});
+export type AgentExplanation = t.MessageOf<typeof AgentExplanation>;

@@ -1,0 +1,107 @@
+// Messages of operators and analysts: API keys, SQL, usage, health; and the problem, which is the
+// answer of every route that fails.
+import { FAULTS } from "../faults.ts";
+import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
+import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+
+/** `POST /v1/keys`. */
+export const KeyRequest = t.strict("KeyRequest", {
+  tenant: t.plainText(TENANT_LENGTH_MAX),
+  scopes: t.list(t.oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length, "~noun": "scopes" }),
+  /** Minimum internal score by tool level; levels left out keep the default. */
+  minimum_scores: t.optional(
+    t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS), {
+      ...t.STRICT,
+      "~unknown": "is not a tool level",
+    }),
+  ),
+  is_shadow: t.optional(t.flag),
+  first_party: t.optional(t.flag),
+  label: t.optional(t.plainText(KEY_LABEL_LENGTH_MAX)),
+  expires_at: t.optional(t.timeOrMs),
+});
+export type KeyRequest = t.MessageOf<typeof KeyRequest>;
+
+/** A key as it is listed: never its secret. */
+export const KeyDescription = t.message("KeyDescription", {
+  key_id: t.text,
+  tenant: t.text,
+  scopes: t.list(t.oneOf(SCOPES)),
+  minimum_scores: t.object(t.all(t.internalScore, ...TOOL_LEVELS)),
+  is_shadow: t.flag,
+  /** Whether its unsigned reports count as those of the reporters that they name. */
+  first_party: t.flag,
+  label: t.textOrNull,
+  created_at: t.time,
+  expires_at: t.timeOrNull,
+  revoked_at: t.timeOrNull,
+});
+export type KeyDescription = t.MessageOf<typeof KeyDescription>;
+
+export const KeyCreated = t.message("KeyCreated", { key: t.text, ...KeyDescription.properties });
+export const KeyList = t.message("KeyList", { keys: t.list(KeyDescription) });
+
+/** `POST /v1/query`. */
+export const QueryRequest = t.strict("QueryRequest", {
+  sql: t.textOfLength({ minLength: 1 }, (sql) => sql !== "", "must not be empty"),
+  format: t.defaulted(t.oneOf(["json", "csv"]), "json"),
+});
+
+export const QueryResult = t.message("QueryResult", {
+  columns: t.list(t.object({ name: t.text, type: t.text })),
+  rows: t.list(t.schemaOf<unknown[]>({ type: "array" })),
+  is_truncated: t.flag,
+  elapsed_ms: t.number,
+});
+
+/** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
+export const UsageReport = t.message("UsageReport", {
+  /** Counting began here: counters live as long as the process. */
+  since: t.time,
+  keys: t.list(
+    t.object({
+      key_id: t.text,
+      tenant: t.text,
+      paid_reads: t.integer,
+      reads: t.object({
+        ...t.all(t.integer, "verify", "check", "handshake", "explain"),
+      }),
+      outcomes_reported: t.integer,
+    }),
+  ),
+});
+export type UsageReport = t.MessageOf<typeof UsageReport>;
+
+export const Health = t.message("Health", {
+  status: t.schemaOf<"ok">({ const: "ok" }),
+  version: t.text,
+  service_id: t.optional(t.text),
+});
+export const Readiness = t.message("Readiness", {
+  ready: t.flag,
+  reasons: t.texts,
+  warnings: t.optional(t.texts),
+});
+export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenApi" });
+
+/** What is wrong with one member, by its RFC 6901 pointer. */
+export const FieldError = t.message("FieldError", {
+  ...t.all(t.text, "pointer", "code", "detail"),
+});
+
+/** RFC 9457 problem details. */
+export const Problem = t.message("Problem", {
+  type: t.schemaOf<string>({ type: "string", format: "uri" }),
+  title: t.text,
+  status: t.integer,
+  detail: t.text,
+  instance: t.text,
+  code: t.schemaOf<string>({ type: "string", enum: Object.keys(FAULTS) }),
+  request_id: t.text,
+  errors: t.optional(t.list(FieldError)),
+});
+
+/** Answer to a batch: an entry per item, order kept, each a result or a problem. */
+export const itemResults = <S extends t.TypedSchema>(result: S) =>
+  t.list(t.object({ status: t.integer, result: t.optional(result), problem: t.optional(Problem) }));

@@ -1,0 +1,161 @@
+// Messages of the evidence vault: sources and the texts that people labelled. Documents go in and
+// are indexed; their text never comes out again.
+import { CONTENT_TYPE_LENGTH_MAX, TITLE_LENGTH_MAX } from "../limits.ts";
+import { EVIDENCE_STATES, TEXT_LABELS, VISIBILITIES } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+
+const digest = t.contentHash;
+const contentType = t.plainText(CONTENT_TYPE_LENGTH_MAX);
+
+const given = {
+  /** Digest of the original bytes; left out, that of `text` as UTF-8. */
+  sha256: t.optional(digest),
+  /** Without it the source can be verified by digest, but no text is checked against it. */
+  text: t.optional(t.text),
+  /** Media type: `application/json` and `text/html` are flattened before they are indexed. */
+  kind: t.defaulted(contentType, "text/plain"),
+  title: t.defaulted(t.plainText(TITLE_LENGTH_MAX), ""),
+  visibility: t.defaulted(t.oneOf(VISIBILITIES), "tenant"),
+  /** `retracted` and `recorded_false` register what must not be repeated. */
+  state: t.defaulted(t.oneOf(EVIDENCE_STATES.filter((state) => state !== "revoked")), "active"),
+};
+
+const HAS_CONTENT = {
+  ...t.STRICT,
+  "~refine": [
+    {
+      check: (item: Record<string, unknown>) =>
+        item["sha256"] !== undefined || item["text"] !== undefined,
+      error: () => "required /sha256 is required without `text`",
+    },
+  ],
+};
+
+/** `PUT /v1/evidence/{source_id}`. */
+export const EvidenceRequest = t.message("EvidenceRequest", given, HAS_CONTENT);
+export type EvidenceRequest = t.MessageOf<typeof EvidenceRequest>;
+
+export const EvidenceItem = t.message(
+  "EvidenceItem",
+  { source_id: t.sourceId, ...given },
+  HAS_CONTENT,
+);
+export type EvidenceItem = t.MessageOf<typeof EvidenceItem>;
+
+/** Body of `POST /v1/evidence`. All or nothing. */
+export const EvidenceBatch = t.message("EvidenceBatch", { items: t.batchOf(EvidenceItem) });
+
+/** A registered source: never its text. */
+export const EvidenceRecord = t.message("EvidenceRecord", {
+  source_id: t.sourceId,
+  sha256: digest,
+  size: t.integer,
+  ...t.all(t.text, "kind", "title", "tenant"),
+  visibility: t.oneOf(VISIBILITIES),
+  state: t.oneOf(EVIDENCE_STATES),
+  has_text: t.flag,
+  registered_at: t.time,
+  registrar: t.text,
+  /** Place in the chain of records, from 0. */
+  index: t.integer,
+  /** Chain before this record and with it. */
+  prev_hash: digest,
+  chain_hash: digest,
+});
+export type EvidenceRecord = t.MessageOf<typeof EvidenceRecord>;
+
+/** The record, and the proof that the chain's root holds it. */
+export const EvidenceProof = t.message("EvidenceProof", {
+  ...EvidenceRecord.properties,
+  /** `jws` is that of `GET /v1/vault/root` at this size: proof and signed root in one answer. */
+  merkle: t.object({
+    root: digest,
+    tree_size: t.integer,
+    leaf: digest,
+    path: t.list(digest),
+    jws: t.text,
+  }),
+});
+export type EvidenceProof = t.MessageOf<typeof EvidenceProof>;
+
+/** `GET /v1/vault/root`: the tree head of all records, signed by the bureau's own key. */
+export const SignedRoot = t.message("SignedRoot", {
+  root: digest,
+  tree_size: t.integer,
+  chain_hash: digest,
+  signed_at: t.time,
+  /** Compact JWS of `{root, tree_size, chain_hash, iat}`, `typ` `vault-root+jws`. */
+  jws: t.text,
+  jwk: t.object({
+    kty: t.oneOf(["OKP"]),
+    crv: t.oneOf(["Ed25519"]),
+    x: t.text,
+    kid: t.text,
+    alg: t.oneOf(["EdDSA"]),
+    use: t.oneOf(["sig"]),
+  }),
+});
+export type SignedRoot = t.MessageOf<typeof SignedRoot>;
+
+export const EvidenceList = t.message("EvidenceList", {
+  root: digest,
+  tree_size: t.integer,
+  records: t.list(EvidenceRecord),
+});
+export type EvidenceList = t.MessageOf<typeof EvidenceList>;
+
+export const EvidenceBatchResult = t.message("EvidenceBatchResult", {
+  records: t.list(EvidenceRecord),
+});
+
+/** A context as verify takes it, and what a person found of it. */
+export const TextLabel = t.strict("TextLabel", {
+  content: t.text,
+  cited_sources: t.withKeywords(t.citedSources, { minItems: 1 }),
+  question: t.optional(t.text),
+  content_type: t.optional(contentType),
+  label: t.oneOf(TEXT_LABELS),
+});
+export type TextLabel = t.MessageOf<typeof TextLabel>;
+
+/** Body of `POST /v1/vault/labels`. All or nothing. */
+export const TextLabels = t.message("TextLabels", { items: t.batchOf(TextLabel) });
+
+/** How texts of one kind are judged for this tenant. */
+export const KindThreshold = t.message("KindThreshold", {
+  kind: t.text,
+  /** From here on the text is doubted; from there on it is called hallucinated. */
+  doubt_at: t.number,
+  hallucinated_at: t.number,
+  from: t.oneOf(["shipped", "tenant"]),
+  /** Bounds on the share of supported texts that each threshold flags; null for a default. */
+  alpha_doubt: t.numberOrNull,
+  alpha_hallucinated: t.numberOrNull,
+  supported: t.integer,
+  unsupported: t.integer,
+  /** Supported texts of one's own that replace the shipped thresholds. */
+  needed: t.integer,
+});
+export type KindThreshold = t.MessageOf<typeof KindThreshold>;
+
+export const ThresholdList = t.message("ThresholdList", {
+  /** The model whose scores these are: labels of another one no longer count. */
+  model: t.text,
+  thresholds: t.list(KindThreshold),
+});
+export type ThresholdList = t.MessageOf<typeof ThresholdList>;
+
+export const LabelResult = t.message("LabelResult", {
+  ...ThresholdList.properties,
+  items: t.list(
+    t.object({
+      /** False when no cited source has a text, or the content says nothing to check. */
+      counted: t.flag,
+      kind: t.optional(t.text),
+      /** The score that was kept, in the unit of the thresholds. */
+      risk: t.optional(t.number),
+    }),
+  ),
+});
+export type LabelResult = t.MessageOf<typeof LabelResult>;
+export type LabelledItem = LabelResult["items"][number];

@@ -1,0 +1,114 @@
+// Every bench and evaluation in smoke mode: they cannot rot, and their last line stays one JSON
+// object with the members that people and regression bars read.
+import { execFile } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+
+async function lastLine(script: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const flags = ["--disable-warning=ExperimentalWarning", script, ...args];
+  const { stdout } = await run(process.execPath, flags, { maxBuffer: 1e7 });
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0]!) as Record<string, unknown>;
+}
+
+/** A small market with a seed: honest sellers, and one in ten who fails most of the time. */
+function writeRatings(): string {
+  let state = 12_345;
+  const random = () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+  const lines: string[] = [];
+  for (let i = 0; i < 3000; i++) {
+    const target = Math.floor(random() * 60);
+    const source = 100 + Math.floor(random() * 200);
+    const fails = random() < (target % 10 === 0 ? 0.7 : 0.04);
+    const rating = (fails ? -1 : 1) * (1 + Math.floor(random() * 10));
+    lines.push(`${source},${target},${rating},${1_600_000_000 + i * 3600}`);
+  }
+  const file = path.join(mkdtempSync(path.join(tmpdir(), "trustrank-eval-")), "ratings.csv");
+  writeFileSync(file, lines.join("\n"));
+  return file;
+}
+
+test.concurrent("eval:trust learns a small market better than the constant and Beta baselines", async () => {
+  const report = await lastLine("bench/eval-trust.ts", "--file", writeRatings());
+  expect(report).toMatchObject({ rows: 3000, test_rows: 600, agents: 260 });
+  const check = report["check"] as { auc: number; log_loss: number; fpr_refused: number };
+  const baselines = report["baselines"] as { constant_log_loss: number };
+  expect(check.auc).toBeGreaterThan(0.75);
+  expect(check.log_loss).toBeLessThan(baselines.constant_log_loss);
+});
+
+test.concurrent("eval:trust --robust: with credibility invented agents buy little", async () => {
+  const file = writeRatings();
+  const report = await lastLine("bench/eval-trust.ts", "--file", file, "--robust");
+  const lifts = report["sybil"] as Record<string, number>;
+  expect(lifts["20x5_lift_points"]).toBeLessThan(30);
+  expect(lifts["200x20_lift_points"]).toBeLessThan(35);
+  const check = report["check"] as { auc: number };
+  expect(check.auc).toBeGreaterThan(0.7);
+});
+
+test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
+  const report = await lastLine("bench/attacks-default.ts", "--smoke");
+  expect(report["one_key_points_max"]).toBeLessThanOrEqual(10);
+  const rows = report["rows"] as { attack: string; agent: string; before: object; after: object }[];
+  const byKey = rows.filter(({ attack }) => attack.endsWith("one key"));
+  expect(byKey.length).toBeGreaterThan(10);
+  const verdicts = (standing: object) => ({ ...standing, score: 0 });
+  for (const { attack, agent, before, after } of byKey) {
+    expect([attack, agent, verdicts(after)]).toEqual([attack, agent, verdicts(before)]);
+  }
+  const of = (name: string) => rows.find(({ agent }) => agent.endsWith(`/${name}`))!.before;
+  expect(of("thousand"), "one gateway alone").toMatchObject({ l2: "ALLOW", l3: "ALLOW" });
+  expect(of("blocked")).toMatchObject({ l2: "BLOCK" });
+});
+
+test.concurrent("bench:kernel", async () => {
+  const report = await lastLine("bench/kernel.ts", "--smoke");
+  for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {
+    expect(report[member], member).toBeGreaterThan(0);
+  }
+  expect(report["bytes_per_agent"]).toBeLessThan(220);
+});
+
+test.concurrent("bench:http", async () => {
+  const report = await lastLine("bench/http.ts", "--smoke");
+  expect(report["errors"]).toBe(0);
+  expect(report["verify_rps"]).toBeGreaterThan(0);
+  expect(report["open_loop"]).toMatchObject({ errors: 0 });
+});
+
+test.concurrent("bench:ledger", async () => {
+  const report = await lastLine("bench/ledger.ts", "--smoke");
+  expect(report).toMatchObject({ refused: 0, offered_refused: 0 });
+  for (const member of ["outcomes_per_second", "ack_p99_ms", "verify_p99_ms_busy", "fsyncs"]) {
+    expect(report[member], member).toBeGreaterThan(0);
+  }
+});
+
+test.concurrent("bench:start", async () => {
+  const report = await lastLine("bench/start.ts", "--smoke");
+  expect(report).toMatchObject({ outcomes: 20_000, same_bytes: true });
+  expect(report["start_seconds_snapshot"]).toBeGreaterThan(0);
+  expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
+});
+
+test.concurrent("bench:vault-start", async () => {
+  const report = await lastLine("bench/vault-start.ts", "--smoke");
+  expect(report).toMatchObject({ sources: 500, is_compared: true });
+  expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
+});
+
+test.concurrent("bench:ed25519", async () => {
+  const report = await lastLine("bench/ed25519.ts", "--smoke");
+  expect(report["libsodium_us"]).toBeGreaterThan(0);
+  expect(report["openssl_us"]).toBeGreaterThan(0);
+});

@@ -1,0 +1,166 @@
+// The bureau's pure pieces: combination, reasons, times, identifiers, provenance.
+import { createHash } from "node:crypto";
+
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { combineDecisions, joinReasons } from "../../../src/bureau/decisions/handshake.ts";
+import { withoutVault } from "../../../src/bureau/decisions/provenance.ts";
+import { improvementsFor, writeReasons } from "../../../src/bureau/decisions/reasons.ts";
+import { VerdictTimes } from "../../../src/bureau/decisions/verdict-times.ts";
+import { normalizeScore } from "../../../src/bureau/decisions/verify.ts";
+import { DECISIONS, REASON_CODES } from "../../../src/contract/vocabulary.ts";
+import type { ReasonCode } from "../../../src/contract/vocabulary.ts";
+import type { Reading } from "../../../src/engine/reading.ts";
+import { readTable } from "../../tables/_read-table.ts";
+
+describe("combination of legs", () => {
+  const rows = readTable("handshake.txt");
+
+  it("covers all sixteen pairs", () => {
+    const pairs = new Set(rows.map((row) => `${row.a_to_b} ${row.b_to_a}`));
+    expect(pairs.size).toBe(DECISIONS.length ** 2);
+  });
+
+  for (const row of rows) {
+    it(`${row.a_to_b} with ${row.b_to_a} is ${row.decision}`, () => {
+      const [forward, backward] = [row.a_to_b, row.b_to_a].map((name) =>
+        (DECISIONS as readonly string[]).indexOf(name!),
+      );
+      expect(DECISIONS[combineDecisions(forward!, backward!)]).toBe(row.decision);
+    });
+  }
+
+  it("keeps each sentence once, a_to_b first", () => {
+    expect(joinReasons(["a", "b"], ["b", "c"])).toEqual(["a", "b", "c"]);
+    expect(joinReasons([], [])).toEqual([]);
+  });
+});
+
+function readingWith(codes: readonly ReasonCode[], isKnown = true): Reading {
+  return {
+    isKnown,
+    failureProbability: 0.123,
+    failureOptimistic: 0.05,
+    failurePessimistic: 0.3456,
+    scoreInternal: 500,
+    scoreEffective: 450,
+    tierIndex: 0,
+    regimeIndex: -1,
+    decisionIndex: 2,
+    isThin: false,
+    isDenied: false,
+    isRefused: false,
+    stakesClear: 0,
+    stakesMax: 5,
+    reasonIndexes: Uint8Array.from(codes, (code) => REASON_CODES.indexOf(code)),
+    reasonCount: codes.length,
+    configNumber: 0,
+  };
+}
+
+function reasonsOf(reading: Reading, stakes: number): { reasons: string[]; codes: ReasonCode[] } {
+  const reasons: string[] = [];
+  const codes: ReasonCode[] = [];
+  writeReasons(reading, stakes, reasons, codes);
+  return { reasons, codes };
+}
+
+describe("reasons", () => {
+  it("turns every code into one sentence and one improvement", () => {
+    for (const code of REASON_CODES) {
+      const { reasons, codes } = reasonsOf(readingWith([code]), 250);
+      expect(codes).toEqual([code]);
+      expect(reasons).toHaveLength(1);
+      expect(reasons[0]).toMatch(/^[A-Z][^\n]*\.$/);
+      expect(improvementsFor([code])[0]).toMatch(/^[A-Z][^\n]*\.$/);
+    }
+    expect(new Set(improvementsFor(REASON_CODES)).size).toBe(REASON_CODES.length);
+  });
+
+  it("gives the numbers that matter", () => {
+    expect(reasonsOf(readingWith(["FAILURE_HISTORY", "STAKE_ABOVE_PROVEN"]), 250).reasons).toEqual([
+      "Settled outcomes put the agent's chance of failure at 12 %, and at up to 35 % given what " +
+        "is not known.",
+      "Stakes of 250 ask for more certainty than the agent's record gives.",
+    ]);
+  });
+
+  it("tells a newcomer from a thin file", () => {
+    expect(reasonsOf(readingWith(["THIN_FILE"]), 1).reasons[0]).toContain("much uncertain");
+    expect(reasonsOf(readingWith(["THIN_FILE"], false), 1).reasons[0]).toContain("No settled");
+  });
+
+  it("never leaves a decision that is not clear without a reason", () => {
+    expect(reasonsOf(readingWith([]), 1000)).toEqual({
+      reasons: ["A chance of failure of up to 35 % is not small enough for stakes of 1000."],
+      codes: ["BASE_RATE"],
+    });
+  });
+});
+
+describe("times of a verdict", () => {
+  it("equal the Date's own text, five minutes apart, in any order of calls", () => {
+    const times = new VerdictTimes();
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.nat(1500), (start, step) => {
+        for (const nowMs of [start, start + step, start]) {
+          times.set(nowMs);
+          expect(times.evaluatedAt).toBe(new Date(nowMs).toISOString());
+          expect(times.expiresAt).toBe(new Date(nowMs + 300_000).toISOString());
+        }
+      }),
+    );
+  });
+});
+
+describe("scores", () => {
+  it("maps 300-850 onto 0-100", () => {
+    expect([300, 575, 632, 850].map(normalizeScore)).toEqual([0, 50, 60, 100]);
+  });
+});
+
+describe("provenance without a vault", () => {
+  const content = "The invoice was paid on Monday.";
+  const hash = `sha256:${createHash("sha256").update(content).digest("hex")}`;
+
+  it("says that nothing was assessed when nothing was given", () => {
+    const finding = withoutVault.assess({ session_duration_sec: 3 });
+    expect(finding.reasonCode).toBe("PROVENANCE_NOT_ASSESSED");
+    expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: false });
+  });
+
+  it.each([
+    { content_hash: hash },
+    { content },
+    { content, content_hash: hash },
+    { cited_sources: [] },
+  ])("says that there are no sources for %j", (context) => {
+    const finding = withoutVault.assess(context);
+    expect(finding).toMatchObject({ reasonCode: "NO_SOURCES", hardFailureCode: "" });
+    expect(finding.data).toMatchObject({ is_hallucinated: false, source_verified: false });
+  });
+
+  it("knows no cited source, and does not call that a hallucination", () => {
+    const finding = withoutVault.assess({ cited_sources: ["doc:1", "doc:2"] });
+    expect(finding).toMatchObject({ reasonCode: "SOURCE_UNKNOWN", hardFailureCode: "" });
+    expect(finding.data).toEqual({
+      is_hallucinated: false,
+      source_verified: false,
+      reason: "None of the 2 cited sources is registered as evidence.",
+      sources: [
+        { id: "doc:1", status: "SOURCE_UNKNOWN" },
+        { id: "doc:2", status: "SOURCE_UNKNOWN" },
+      ],
+    });
+  });
+
+  it("fails hard when the content does not match its digest", () => {
+    const finding = withoutVault.assess({ content: `${content} `, content_hash: hash });
+    expect(finding).toMatchObject({
+      reasonCode: "HASH_MISMATCH",
+      hardFailureCode: "HASH_MISMATCH",
+    });
+    expect(finding.data.is_hallucinated).toBe(false);
+  });
+});

@@ -1,0 +1,217 @@
+// Outcomes through the real ledger thread: what is refused, what is recorded, what a repeat gets.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import type { Bureau, OutcomeContext } from "../../../src/bureau/bureau.ts";
+import { openBureau } from "../../../src/bureau/open.ts";
+import { ServiceFault } from "../../../src/contract/faults.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../../src/contract/messages.ts";
+import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { openEngineReader } from "../../../src/engine/reader.ts";
+import { startLedger } from "../../../src/ledger/client.ts";
+import type { OpenLedger } from "../../../src/ledger/client.ts";
+import { call, principal } from "../_harness.ts";
+import { UuidV7Generator } from "../../../src/platform/uuid-v7.ts";
+
+const DAY_MS = 86_400_000;
+const folder = mkdtempSync(join(tmpdir(), "trustrank-bureau-"));
+let nowMs = Date.UTC(2026, 5, 1);
+let ledger: OpenLedger;
+let bureau: Bureau;
+
+beforeAll(async () => {
+  const engineMemory = createEngineMemory();
+  ledger = await startLedger({
+    dataDir: folder,
+    engineMemory,
+    onFatal: (code) => {
+      throw new Error(`ledger ended with ${code}`);
+    },
+    clock: () => nowMs,
+  });
+  let byte = 0;
+  bureau = openBureau({
+    engine: openEngineReader(engineMemory, 1),
+    ledger,
+    clock: () => nowMs,
+    environment: {
+      delay: () => Promise.resolve(),
+      outcomeIds: new UuidV7Generator((bytes) => {
+        for (let i = 0; i < bytes.length; i += 1) bytes[i] = (byte = (byte * 5 + 17) & 255) ^ i;
+      }),
+      isReservedEnabled: true,
+    },
+  });
+});
+
+afterAll(async () => {
+  await ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let next = 0;
+
+function outcome(more: Partial<OutcomeRequest> = {}): OutcomeRequest {
+  next += 1;
+  return {
+    subject: `agent://a/subject-${next}`,
+    reporter: `agent://b/reporter-${next}`,
+    outcome: 1,
+    stakes: 5,
+    grade: "counterparty",
+    ...more,
+  };
+}
+
+function record(
+  request: OutcomeRequest,
+  context: Partial<OutcomeContext> = {},
+): Promise<OutcomeReceipt> {
+  const body = Buffer.from(JSON.stringify(request));
+  const from = { ...call, body, idempotencyKey: undefined, traceparent: undefined, ...context };
+  return bureau.recordOutcome(request, from);
+}
+
+describe("recorded outcomes", () => {
+  it("get a receipt once they are folded", async () => {
+    const request = outcome({ settled_at: nowMs - DAY_MS });
+    const receipt = await record(request);
+    expect(receipt).toEqual({
+      outcome_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      position: ledger.position(),
+      recorded_at: new Date(nowMs).toISOString(),
+      duplicate: false,
+      signature: "none",
+    });
+    const explanation = bureau.explain(request.subject, call);
+    expect(explanation.evidence).toMatchObject({
+      outcomes: 1,
+      last_outcome_at: new Date(nowMs - DAY_MS).toISOString(),
+    });
+  });
+
+  it("are stored but not folded when the tool failed, not the agent", async () => {
+    const request = outcome({ outcome: 0, agent_fault: false });
+    const before = ledger.position();
+    await record(request);
+    expect(ledger.position()).toBe(before + 1);
+    expect(bureau.explain(request.subject, call).known).toBe(false);
+  });
+
+  it("are refused outside the window of time", async () => {
+    await expect(record(outcome({ settled_at: nowMs + 60_000 }))).resolves.toBeDefined();
+    await expect(record(outcome({ settled_at: nowMs - 7 * DAY_MS }))).resolves.toBeDefined();
+    await expect(record(outcome({ settled_at: nowMs + 60_001 }))).rejects.toMatchObject({
+      code: "outcome_in_future",
+      errors: [{ pointer: "/settled_at" }],
+    });
+    await expect(record(outcome({ settled_at: nowMs - 7 * DAY_MS - 1 }))).rejects.toMatchObject({
+      code: "outcome_too_old",
+    });
+  });
+
+  it("are refused from an agent about itself and about reserved agents", async () => {
+    const before = ledger.position();
+    const self = { subject: "agent://a/self", reporter: "agent://a/self" };
+    await expect(record(outcome(self))).rejects.toMatchObject({ code: "self_report" });
+    const reserved = "agent://test/connect";
+    for (const party of [{ subject: reserved }, { reporter: reserved }]) {
+      await expect(record(outcome(party))).rejects.toMatchObject({ code: "reserved_agent" });
+    }
+    expect(ledger.position()).toBe(before);
+  });
+});
+
+describe("repeats", () => {
+  it("get the first receipt by `id`, whichever key of the tenant sends them", async () => {
+    const request = outcome({ id: "settlement-1" });
+    const first = await record(request);
+    nowMs += 1000;
+    const again = await record(request, { principal: { ...principal, keyId: "key-2" } });
+    expect(again).toEqual({ ...first, duplicate: true });
+    await expect(record({ ...request, outcome: 0 })).rejects.toMatchObject({
+      code: "idempotency_conflict",
+    });
+  });
+
+  it("are told apart by tenant and by reporter", async () => {
+    const request = outcome({ id: "settlement-2" });
+    await record(request);
+    const other = await record(request, { principal: { ...principal, tenant: "globex" } });
+    expect(other.duplicate).toBe(false);
+    expect((await record({ ...request, reporter: "agent://c/c" })).duplicate).toBe(false);
+  });
+
+  it("get the first receipt by header, within one API key", async () => {
+    const request = outcome();
+    const first = await record(request, { idempotencyKey: "attempt-1" });
+    expect(await record(request, { idempotencyKey: "attempt-1" })).toEqual({
+      ...first,
+      duplicate: true,
+    });
+    const byOther = { ...principal, keyId: "key-2" };
+    const other = await record(request, { idempotencyKey: "attempt-1", principal: byOther });
+    expect(other.duplicate).toBe(false);
+  });
+
+  it("are different outcomes without an identity", async () => {
+    const request = outcome();
+    await record(request);
+    expect((await record(request)).duplicate).toBe(false);
+  });
+});
+
+describe("imported outcomes", () => {
+  it("may be old, are signed by the bureau, and fail one by one", async () => {
+    const old = outcome({ settled_at: nowMs - 400 * DAY_MS, id: "row-1" });
+    const rows = [
+      old,
+      outcome({ subject: "agent://a/self", reporter: "agent://a/self" }),
+      outcome({ settled_at: nowMs + DAY_MS }),
+      { ...old, stakes: 6 },
+      outcome({ id: "row-2" }),
+    ];
+    const results = await bureau.importOutcomes(rows, "import:file", call);
+    const codes = results.map((each) => (each instanceof ServiceFault ? each.code : "taken"));
+    expect(codes).toEqual([
+      "taken",
+      "self_report",
+      "outcome_in_future",
+      "idempotency_conflict",
+      "taken",
+    ]);
+    expect(results[0]).toMatchObject({ signature: "bureau", duplicate: false });
+    expect(bureau.explain(old.subject, call).known).toBe(true);
+    const again = await bureau.importOutcomes([old], "import:file", call);
+    expect(again).toEqual([{ ...(results[0] as OutcomeReceipt), duplicate: true }]);
+  });
+
+  it("reject as a whole when the journal takes nothing", async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), "trustrank-closed-"));
+    const engineMemory = createEngineMemory();
+    const closed = await startLedger({
+      dataDir: elsewhere,
+      engineMemory,
+      onFatal: () => undefined,
+      clock: () => nowMs,
+    });
+    await closed.close();
+    const over = openBureau({
+      engine: openEngineReader(engineMemory, 1),
+      ledger: closed,
+      clock: () => nowMs,
+      environment: {
+        delay: () => Promise.resolve(),
+        outcomeIds: new UuidV7Generator(() => undefined),
+        isReservedEnabled: false,
+      },
+    });
+    await expect(over.importOutcomes([outcome()], "import:file", call)).rejects.toMatchObject({
+      code: "journal_unavailable",
+    });
+    rmSync(elsewhere, { recursive: true, force: true });
+  });
+});

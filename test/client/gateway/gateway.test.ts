@@ -1,0 +1,199 @@
+// TrustGateway on a clock of its own: the table of SPEC §8.1 under every fault at the exact
+// milliseconds, what is let through, and who is told.
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { failPolicy } from "../../../src/client/gateway/fail-policy.ts";
+import { answerHeaders } from "../../../src/client/ruling.ts";
+import type { FetchLike } from "../../../src/client/runtime.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
+import { AGENT, MINUTE_MS, open, settle } from "../_gateway.ts";
+import { answersAfter, checkReply, service, verifyReply } from "../_replies.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const reject = (code: string) => async (): Promise<Response> => {
+  throw new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+};
+const reply = (body: string | null, status = 200, type = "application/json") => {
+  return async () => new Response(body, { status, headers: { "content-type": type } });
+};
+const half = async () => {
+  const text = JSON.stringify(verifyReply());
+  const body = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode(text.slice(0, 100)));
+      controller.error(new TypeError("terminated"));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "application/json" } });
+};
+const stalled = async () => {
+  const start = (controller: ReadableStreamDefaultController) =>
+    controller.enqueue(new TextEncoder().encode("{"));
+  const body = new ReadableStream({ start });
+  return new Response(body, { headers: { "content-type": "application/json" } });
+};
+
+const FAULTS: Record<string, FetchLike> = {
+  "101 ms": answersAfter(101, verifyReply),
+  "never an answer": () => new Promise(() => undefined),
+  "connection refused": reject("ECONNREFUSED"),
+  "connection reset": reject("ECONNRESET"),
+  "DNS failure": reject("ENOTFOUND"),
+  "half a body, then an end": half,
+  "half a body, then silence": stalled,
+  "status 500": reply("{}", 500),
+  "status 503 with a problem": reply('{"code":"overloaded"}', 503, "application/problem+json"),
+  "garbage JSON": reply("{{{"),
+  "a wrong type": reply('{"policy_action":"ALLOW"}'),
+  "an empty 200": reply(null),
+  "a portal's page": reply("<html>", 200, "text/html"),
+  "status 401": reply('{"code":"unauthenticated"}', 401, "application/problem+json"),
+};
+
+/** SPEC §8.1 as a table: level, action, status, mark, alerts, log entries, Retry-After. */
+const TABLE = readFileSync(new URL("../../tables/fail-policy.txt", import.meta.url), "utf8")
+  .split("\n")
+  .filter((line) => /^L[0-3]/.test(line))
+  .map((line) => line.trim().split(/\s+/) as [ToolLevel, ...string[]]);
+
+describe.each(Object.keys(FAULTS))("%s", (name) => {
+  it.each(TABLE)("%s: %s %s %s", async (level, action, status, mark, alerts, logs, retry) => {
+    const gate = open(FAULTS[name]!);
+    const answer = await settle(gate.ask(level));
+    const again = await settle(gate.ask(level));
+    expect(answer.allowed ? "ALLOW" : "BLOCK").toBe(action);
+    expect([answer.word, answer.status]).toEqual([action, Number(status)]);
+    expect(answer).toMatchObject({ degraded: true, failPolicy: mark, verdict: undefined });
+    expect(answerHeaders(answer)["X-Trust-Degraded"]).toBe(mark);
+    expect(String(answer.retryAfterSec)).toBe(retry === "-" ? "undefined" : retry);
+    // Twice the same fault: told once, logged each time.
+    expect(again.allowed).toBe(answer.allowed);
+    expect(gate.alerts).toHaveLength(Number(alerts));
+    expect(gate.logs).toHaveLength(2 * Number(logs));
+  });
+});
+
+it("has a row for every tool level, and closes for anything else", () => {
+  expect(TABLE.map(([level]) => level)).toEqual([...TOOL_LEVELS]);
+  for (const stray of ["L4", "l0", "", undefined, "constructor"]) {
+    expect(failPolicy(stray as ToolLevel)).toMatchObject({ action: "BLOCK" });
+  }
+});
+
+describe("time", () => {
+  it("takes an answer at 99 ms at every level", async () => {
+    for (const level of TOOL_LEVELS) {
+      const gate = open(answersAfter(99, verifyReply));
+      const answer = await settle(gate.ask(level));
+      expect(answer).toMatchObject({ allowed: true, degraded: false, isCached: false });
+      expect(gate.alerts).toEqual([]);
+    }
+  });
+
+  it("is over after 100 ms, not later", async () => {
+    const gate = open(() => new Promise(() => undefined));
+    let isDone = false;
+    void gate.ask("L3").then(() => (isDone = true));
+    await vi.advanceTimersByTimeAsync(99);
+    expect(isDone).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isDone).toBe(true);
+  });
+});
+
+describe("verdicts", () => {
+  it("blocks with 403 whatever is not ALLOW", async () => {
+    for (const word of ["CHALLENGE", "QUARANTINE", "BLOCK"] as const) {
+      const answer = await settle(open(service(() => verifyReply(word))).ask("L1"));
+      expect(answer).toMatchObject({ allowed: false, status: 403, word, degraded: false });
+    }
+  });
+
+  it("lets a low score through on L1, flagged for review", async () => {
+    const reply_ = verifyReply();
+    reply_.trust_evaluation.risk_level = "CRITICAL";
+    const gate = open(service(() => reply_));
+    expect(await settle(gate.ask("L1"))).toMatchObject({ allowed: true, flagged: true });
+    expect(gate.logs).toMatchObject([{ kind: "low_score_allowed", agentId: AGENT }]);
+    expect(await settle(gate.ask("L0"))).toMatchObject({ allowed: true, flagged: false });
+  });
+
+  it("applies none of a shadow key, but shows and logs it", async () => {
+    const gate = open(service(() => verifyReply("BLOCK", { enforced: false })));
+    const answer = await settle(gate.ask("L3"));
+    expect(answer).toMatchObject({ allowed: true, word: "BLOCK", flagged: true });
+    expect(answerHeaders(answer)).toMatchObject({
+      "X-Trust-Effective": "allow",
+      "X-Trust-Verdict": "BLOCK",
+    });
+  });
+
+  it("by check: a leg's decision stands at L2 and L3, and is flagged at L1", async () => {
+    const fetch = service(({ subject, stakes }) => checkReply(subject!, stakes, "refuse"));
+    const { gateway, logs } = open(fetch);
+    const at = (toolLevel: ToolLevel) => gateway.check({ agentId: AGENT, toolLevel, stakes: 5 });
+    expect(await settle(at("L3"))).toMatchObject({ allowed: false, status: 403, word: "refuse" });
+    expect(await settle(at("L1"))).toMatchObject({ allowed: true, flagged: true, isCached: true });
+    expect(await settle(at("L0"))).toMatchObject({ allowed: true, flagged: false });
+    expect(fetch.calls).toBe(1);
+    expect(logs).toHaveLength(1);
+  });
+});
+
+describe("alerts", () => {
+  it("are one per outage, and not a siren for a service that flaps", async () => {
+    let isUp = false;
+    const fetch: FetchLike = async () => {
+      if (!isUp) throw new TypeError("fetch failed");
+      return Response.json(verifyReply("CHALLENGE"));
+    };
+    const gate = open(fetch);
+    await settle(gate.ask("L1"));
+    expect(gate.alerts).toHaveLength(0);
+    for (let index = 0; index < 5; index += 1) await settle(gate.ask("L3"));
+    expect(gate.alerts).toMatchObject([{ kind: "service_unreachable", blockedCount: 1 }]);
+    isUp = true;
+    await settle(gate.ask("L2", 1));
+    isUp = false;
+    await settle(gate.ask("L3"));
+    expect(gate.alerts).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    await settle(gate.ask("L3"));
+    expect(gate.alerts).toHaveLength(2);
+    expect(gate.alerts[1]).toMatchObject({ blockedCount: 6, toolLevel: "L3", agentId: AGENT });
+  });
+
+  it("and logs that throw change nothing", async () => {
+    const boom = (): never => {
+      throw new Error("boom");
+    };
+    const later = () => Promise.reject(new Error("boom"));
+    for (const callback of [boom, later]) {
+      const gate = open(reject("ECONNREFUSED"), { onAlert: callback, onLog: callback });
+      expect(await settle(gate.ask("L2"))).toMatchObject({ status: 503 });
+      expect(await settle(gate.ask("L1"))).toMatchObject({ status: 200 });
+    }
+  });
+});
+
+describe("the caller's own faults", () => {
+  it("open nothing at any level and alert nobody", async () => {
+    for (const level of TOOL_LEVELS) {
+      const gate = open(answersAfter(50, verifyReply));
+      const signal = AbortSignal.abort();
+      const question = { agentId: AGENT, action: "a.b", toolLevel: level };
+      const hungUp = await settle(gate.gateway.authorize({ ...question, signal }));
+      expect(hungUp).toMatchObject({ allowed: false, status: 503, reason: "aborted" });
+      const stakes = Number.NaN;
+      const nonsense = await settle(gate.gateway.authorize({ ...question, stakes }));
+      expect(nonsense).toMatchObject({ allowed: false, status: 403, reason: "invalid_argument" });
+      expect(gate.alerts).toEqual([]);
+    }
+  });
+});

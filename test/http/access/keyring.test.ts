@@ -1,0 +1,187 @@
+// The keyring on a real directory: what is kept, what is not, what survives a restart, and which
+// headers open the door.
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { voiceOf } from "../../../src/contract/voices.ts";
+import { makeKey, parseKey } from "../../../src/http/access/key-format.ts";
+import { openKeyring } from "../../../src/http/access/keyring.ts";
+
+const ADMIN = "0123456789abcdef0123456789abcdef";
+
+let dataDir: string;
+let nowMs = Date.UTC(2026, 0, 1);
+const now = () => nowMs;
+const file = () => path.join(dataDir, "keys.json");
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), "trustrank-keys-"));
+  nowMs = Date.UTC(2026, 0, 1);
+});
+afterEach(async () => {
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe("key format", () => {
+  it("is tr, environment, id, secret and checksum", () => {
+    const made = makeKey("live");
+    expect(made.text).toMatch(/^tr_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
+    expect(parseKey(made.text)).toEqual({ keyId: made.keyId, secret: made.secret });
+    expect(makeKey("live").text).not.toBe(made.text);
+  });
+
+  it("computes the checksum that it always did", () => {
+    // CRC-32 (as zlib computes it) of the text before it: changing it would lock every key out.
+    const covered = `tr_live_0123456789_${"a".repeat(43)}`;
+    expect(parseKey(`${covered}01NP3H`)).toEqual({ keyId: "0123456789", secret: "a".repeat(43) });
+    expect(parseKey(`${covered}000000`)).toBeUndefined();
+  });
+
+  it("refuses any single changed character", () => {
+    const { text } = makeKey("test");
+    const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: text.length - 1 }),
+        fc.constantFrom(...digits.split(""), "_", "-", " ", "é"),
+        (at, character) => {
+          fc.pre(character !== text[at]);
+          return parseKey(text.slice(0, at) + character + text.slice(at + 1)) === undefined;
+        },
+      ),
+      { numRuns: 1000 },
+    );
+    expect(parseKey(text)).toBeDefined();
+  });
+});
+
+describe("keyring", () => {
+  it("shows a key once and keeps only its hash, readable by the owner alone", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { key, description } = await keyring.create({ tenant: "acme", scopes: ["score:read"] });
+    const text = await readFile(file(), "utf8");
+    const { secret } = parseKey(key)!;
+    expect(text).not.toContain(secret);
+    expect(JSON.stringify(keyring.list())).not.toContain(secret);
+    expect((await stat(file())).mode & 0o777).toBe(0o600);
+    expect(await readdir(dataDir)).toEqual(["keys.json"]);
+    expect(description).toEqual({
+      key_id: parseKey(key)!.keyId,
+      tenant: "acme",
+      scopes: ["score:read"],
+      minimum_scores: { L0: 300, L1: 300, L2: 507, L3: 550 },
+      is_shadow: false,
+      first_party: false,
+      label: null,
+      created_at: "2026-01-01T00:00:00.000Z",
+      expires_at: null,
+      revoked_at: null,
+    });
+  });
+
+  it("knows its keys after a restart, revocations included", async () => {
+    const before = await openKeyring({ dataDir, now });
+    const kept = await before.create({
+      tenant: "acme",
+      scopes: ["score:read", "score:read", "admin"],
+      minimumScores: { L3: 700 },
+      isShadow: true,
+      isFirstParty: true,
+      label: "gw",
+    });
+    const revoked = await before.create({ tenant: "acme", scopes: ["admin"] });
+    await before.revoke(revoked.description.key_id);
+    const after = await openKeyring({ dataDir, now });
+    const principal = after.authenticate(`Bearer ${kept.key}`);
+    expect(principal).toEqual({
+      keyId: kept.description.key_id,
+      tenant: "acme",
+      scopes: new Set(["score:read", "admin"]),
+      minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
+      isShadow: true,
+      isFirstParty: true,
+      voice: voiceOf(kept.description.key_id),
+    });
+    expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
+    expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();
+    expect(after.list()).toEqual(before.list());
+    expect(after.hasAdmin()).toBe(true);
+  });
+
+  it("revokes at once, for good, and repeats itself without change", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { key, description } = await keyring.create({ tenant: "a", scopes: ["admin"] });
+    const first = await keyring.revoke(description.key_id);
+    expect(keyring.authenticate(`Bearer ${key}`)).toBeUndefined();
+    nowMs += 5000;
+    expect(await keyring.revoke(description.key_id)).toEqual(first);
+    await expect(keyring.revoke("nobody0000")).rejects.toMatchObject({ code: "not_found" });
+    expect(keyring.hasAdmin()).toBe(false);
+  });
+
+  it("lets a key go at the millisecond it expires", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const expiresAtMs = nowMs + 1000;
+    const { key } = await keyring.create({ tenant: "a", scopes: ["admin"], expiresAtMs });
+    nowMs += 999;
+    expect(keyring.authenticate(`Bearer ${key}`)).toBeDefined();
+    nowMs += 1;
+    expect(keyring.authenticate(`Bearer ${key}`)).toBeUndefined();
+    expect(keyring.hasAdmin()).toBe(false);
+  });
+
+  it("loses no key when many are made at once", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const request = { tenant: "a", scopes: ["score:read"] } as const;
+    const made = await Promise.all(Array.from({ length: 12 }, () => keyring.create(request)));
+    const after = await openKeyring({ dataDir, now });
+    for (const { key } of made) expect(after.authenticate(`Bearer ${key}`)).toBeDefined();
+    expect(after.list()).toHaveLength(12);
+  });
+
+  it("keeps the old list when a new one cannot be written", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { key } = await keyring.create({ tenant: "a", scopes: ["admin"] });
+    await rm(dataDir, { recursive: true });
+    await expect(keyring.create({ tenant: "b", scopes: ["admin"] })).rejects.toThrow(/ENOENT/);
+    expect(keyring.list()).toHaveLength(1);
+    expect(keyring.authenticate(`Bearer ${key}`)).toBeDefined();
+  });
+
+  it("installs the operator's own string without writing it anywhere", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    expect(keyring.hasAdmin()).toBe(false);
+    keyring.installAdminKey(ADMIN);
+    expect(keyring.authenticate(`Bearer ${ADMIN}`)?.scopes).toEqual(new Set(["admin"]));
+    expect(keyring.authenticate(`Bearer ${ADMIN}x`)).toBeUndefined();
+    expect(keyring.hasAdmin()).toBe(true);
+    expect(await readdir(dataDir)).toEqual([]);
+    const after = await openKeyring({ dataDir, now });
+    expect(after.authenticate(`Bearer ${ADMIN}`)).toBeUndefined();
+  });
+
+  it("installs a string that happens to look like one of our keys", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    const { text } = makeKey("live");
+    keyring.installAdminKey(text);
+    expect(keyring.authenticate(`Bearer ${text}`)?.scopes).toEqual(new Set(["admin"]));
+  });
+
+  it.each(["short", "x".repeat(31), `${"x".repeat(32)} `, `é${"x".repeat(40)}`, "x".repeat(600)])(
+    "refuses to install %j",
+    async (secret) => {
+      const keyring = await openKeyring({ dataDir, now });
+      expect(() => keyring.installAdminKey(secret)).toThrow(/admin key/);
+    },
+  );
+
+  it.each(["{", '{"format":2,"keys":[]}', "[]", '{"format":1,"keys":[{"keyId":"x"}]}'])(
+    "refuses a damaged file: %s",
+    async (text) => {
+      await writeFile(file(), text);
+      await expect(openKeyring({ dataDir, now })).rejects.toThrow(/keys\.json/);
+    },
+  );
+});

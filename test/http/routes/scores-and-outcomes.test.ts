@@ -1,0 +1,155 @@
+// What the routes of scores and outcomes answer when all is well, over both adapters.
+import { describe, expect, it } from "vitest";
+import { call, problemIn } from "../_client.ts";
+import { describeServers, UUID_V7 } from "../_servers.ts";
+import { CHECK_BODY, HANDSHAKE_BODY, OUTCOME_BODY, VERIFY_BODY } from "../_setup.ts";
+
+describeServers("routes", (service) => {
+  describe("scores", () => {
+    it("verifies: 200 with the verdict whatever it is, cacheable until it expires", async () => {
+      const answer = await call(service, "/v1/trust/verify", { body: VERIFY_BODY });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(answer.headers.get("cache-control")).toBe("private, max-age=300");
+      expect(answer.json.policy_action).toEqual({ verdict: "ALLOW", log_reason: "FIXED_ALLOW" });
+      expect(answer.json.provenance_data.sources).toHaveLength(2);
+      expect(answer.json.enforced).toBe(true);
+      const refused = { ...VERIFY_BODY, agent_id: "agent://test/refuse", context: {} };
+      const blocked = await call(service, "/v1/trust/verify", { body: refused });
+      expect([blocked.status, blocked.json.policy_action.verdict]).toEqual([200, "BLOCK"]);
+      expect(blocked.json.trust_evaluation.regime).toBe("shock");
+    });
+
+    it("says what the bureau said, to the letter", async () => {
+      const answer = await call(service, "/v1/trust/verify", { body: VERIFY_BODY });
+      expect(answer.text).toBe(JSON.stringify(answer.json));
+      expect(answer.headers.get("content-length")).toBe(String(Buffer.byteLength(answer.text)));
+    });
+
+    it("verifies a batch item by item", async () => {
+      const items = [VERIFY_BODY, { ...VERIFY_BODY, tool_level: "L9" }, 5, VERIFY_BODY];
+      const answer = await call(service, "/v1/trust/verify/batch", { body: { items } });
+      expect(answer.status).toBe(200);
+      const statuses = answer.json.items.map((item: { status: number }) => item.status);
+      expect(statuses).toEqual([200, 400, 400, 200]);
+      const [first, second, third, fourth] = answer.json.items;
+      expect(second.problem.errors[0]).toMatchObject({
+        pointer: "/items/1/tool_level",
+        code: "enum",
+      });
+      expect(third.problem.errors[0]).toMatchObject({ pointer: "/items/2", code: "type" });
+      expect(first.result.request_id).toMatch(UUID_V7);
+      expect(first.result.request_id).not.toBe(fourth.result.request_id);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    });
+
+    it("waits for a slow item of a batch", async () => {
+      const items = [{ ...VERIFY_BODY, agent_id: "agent://test/slow" }, VERIFY_BODY];
+      const answer = await call(service, "/v1/trust/verify/batch", { body: { items } });
+      const statuses = answer.json.items.map((item: { status: number }) => item.status);
+      expect(statuses).toEqual([200, 200]);
+    });
+
+    it("takes a full batch of a thousand", async () => {
+      const items = Array.from({ length: 1000 }, () => ({ ...VERIFY_BODY, context: {} }));
+      const answer = await call(service, "/v1/trust/verify/batch", { body: { items } });
+      expect(answer.json.items).toHaveLength(1000);
+    });
+
+    it("answers later where the bureau does", async () => {
+      const body = { ...VERIFY_BODY, agent_id: "agent://test/slow" };
+      const answer = await call(service, "/v1/trust/verify", { body });
+      expect([answer.status, answer.json.policy_action.verdict]).toEqual([200, "ALLOW"]);
+    });
+
+    it("checks", async () => {
+      const answer = await call(service, "/v1/check", { body: CHECK_BODY });
+      expect(answer.status).toBe(200);
+      expect(answer.json).toMatchObject({ ...CHECK_BODY, allowed: true, decision: "connect" });
+      const body = { ...CHECK_BODY, subject: "agent://test/refuse" };
+      const refused = await call(service, "/v1/check", { body });
+      expect([refused.status, refused.json.allowed]).toEqual([200, false]);
+    });
+
+    it("shakes hands, and says 403 with the whole verdict on refusal", async () => {
+      const answer = await call(service, "/v1/handshake", { body: HANDSHAKE_BODY });
+      expect(answer.status).toBe(200);
+      expect(answer.json).toMatchObject({ ...HANDSHAKE_BODY, decision: "connect" });
+      expect(answer.json.a_to_b.subject).toBe(HANDSHAKE_BODY.counterparty);
+      const body = { ...HANDSHAKE_BODY, counterparty: "agent://test/refuse" };
+      const refused = await call(service, "/v1/handshake", { body });
+      expect(refused.status).toBe(403);
+      expect(refused.headers.get("content-type")).toBe("application/json");
+      expect(refused.json).toMatchObject({ ...body, decision: "refuse", connected: false });
+      expect(refused.json.a_to_b.reasons).toHaveLength(1);
+    });
+
+    it("explains an agent named raw or percent-encoded", async () => {
+      for (const id of ["agent://shop/seller/eu", "agent%3A%2F%2Fshop%2Fseller%2Feu"]) {
+        const answer = await call(service, `/v1/agents/${id}`);
+        expect([answer.status, answer.json.agent_id]).toEqual([200, "agent://shop/seller/eu"]);
+        expect(answer.headers.get("cache-control")).toBe("no-store");
+      }
+      for (const id of ["seller", "agent://shop", "agent%ZZ", "agent%3A%2F%2Fshop%2F..%00"]) {
+        const problem = problemIn(await call(service, `/v1/agents/${id}`));
+        expect(problem.code).toBe("invalid_parameter");
+      }
+    });
+  });
+
+  describe("outcomes", () => {
+    it("answers 201, 200 for the repeat, 409 for the same id with another body", async () => {
+      const body = { ...OUTCOME_BODY, id: "order-1" };
+      const first = await call(service, "/v1/outcomes", { body });
+      expect([first.status, first.json.duplicate]).toEqual([201, false]);
+      const second = await call(service, "/v1/outcomes", { body });
+      expect([second.status, second.json.duplicate]).toEqual([200, true]);
+      expect(second.json.outcome_id).toBe(first.json.outcome_id);
+      const third = await call(service, "/v1/outcomes", { body: { ...body, outcome: 0 } });
+      expect([third.status, problemIn(third).code]).toEqual([409, "idempotency_conflict"]);
+    });
+
+    it("hands the exact bytes, the idempotency key and a valid traceparent on", async () => {
+      const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+      const bytes = ` ${JSON.stringify(OUTCOME_BODY)} `;
+      const headers = { "idempotency-key": "k-1", traceparent };
+      await call(service, "/v1/outcomes", { bytes, headers });
+      const { call: context } = service.bureau.recorded.at(-1)!;
+      expect(Buffer.from(context.body).toString()).toBe(bytes);
+      expect([context.idempotencyKey, context.traceparent]).toEqual(["k-1", traceparent]);
+      expect(context.principal.tenant).toBe("acme");
+      await call(service, "/v1/outcomes", { bytes, headers: { traceparent: "00-zz" } });
+      expect(service.bureau.recorded.at(-1)!.call.traceparent).toBeUndefined();
+    });
+
+    it("imports lines, reporting each line that was not taken", async () => {
+      const lines = [
+        JSON.stringify({ ...OUTCOME_BODY, settled_at: "2010-05-01T00:00:00Z" }),
+        "",
+        '{"subject":',
+        `${JSON.stringify(OUTCOME_BODY)}\r`,
+        JSON.stringify({ ...OUTCOME_BODY, outcome: 7 }),
+        JSON.stringify({ ...OUTCOME_BODY, reporter: OUTCOME_BODY.subject }),
+      ];
+      const answer = await call(service, "/v1/outcomes/import?source=old%20books.csv", {
+        key: service.admin,
+        bytes: lines.join("\n"),
+        headers: { "content-type": "application/x-ndjson" },
+      });
+      expect(answer.status).toBe(200);
+      expect([answer.json.accepted, answer.json.duplicates]).toEqual([2, 0]);
+      expect(
+        answer.json.rejected.map((row: { line: number; code: string }) => [row.line, row.code]),
+      ).toEqual([
+        [3, "malformed_body"],
+        [5, "invalid_request"],
+        [6, "self_report"],
+      ]);
+      expect(answer.json.rejected[1].errors[0].pointer).toBe("/outcome");
+      expect(service.bureau.imported.map((row) => row.source)).toEqual([
+        "old books.csv",
+        "old books.csv",
+      ]);
+    });
+  });
+});

@@ -1,0 +1,156 @@
+// An outcome survives the trip through journal bytes, whatever its members hold.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
+import { decodeFold, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
+import {
+  decodeOutcome,
+  outcomeRecordedAtMs,
+  outcomeReplayParts,
+} from "../../src/journal/outcome.ts";
+import { sealFrame, intactFrameBytes } from "../../src/journal/format.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
+import { FrameBatch } from "../../src/ledger/frame-batch.ts";
+import { outcomeIdOf, recordOf, runOf } from "../ledger/_fixtures.ts";
+
+// Lone surrogates never get past parsing; UTF-8 could not carry them.
+const text = (maxLength: number) =>
+  fc.string({ unit: "binary", maxLength }).map((value) => value.toWellFormed());
+const time = fc.integer({ min: 0, max: 4_102_444_800_000 });
+
+const members: fc.Arbitrary<OutcomeRecord> = fc.record({
+  outcomeId: fc.integer({ min: 0, max: 2 ** 40 }).map(outcomeIdOf),
+  idempotencyKey: text(60),
+  subject: text(300),
+  reporter: text(300),
+  outcome: fc.constantFrom<0 | 1>(0, 1),
+  stakes: fc.double({ min: 0, max: 1e12, noNaN: true }),
+  gradeIndex: fc.integer({ min: 0, max: 4 }),
+  signature: fc.constantFrom(...SIGNATURES),
+  settledAtMs: time,
+  recordedAtMs: time,
+  isAgentFault: fc.boolean(),
+  tenant: text(40),
+  action: text(256),
+  requestId: text(40),
+  source: text(40),
+  body: fc.uint8Array({ maxLength: 4096 }),
+});
+const voices = fc.integer({ min: VOICE_STRANGER, max: VOICE_MAX });
+const records = fc
+  .tuple(members, fc.boolean(), fc.boolean(), fc.option(voices))
+  .map(([record, isGiven, isFirstParty, voice]): OutcomeRecord => ({
+    ...record,
+    ...(isGiven ? { isTimeGiven: true } : {}),
+    ...(isFirstParty ? { isFirstParty } : {}),
+    // A signed outcome is its reporter's, whichever key it came with.
+    ...(voice !== null && record.signature === "none" ? { voice } : {}),
+  }));
+
+test("encode and decode are inverse", () => {
+  fc.assert(
+    fc.property(records, (record) => {
+      const { bytes } = runOf([record]);
+      const decoded = decodeOutcome(bytes, 0);
+      expect({ ...decoded, body: [...decoded.body] }).toEqual({
+        ...record,
+        body: [...record.body],
+      });
+    }),
+  );
+});
+
+test("the lazy decode sees what the whole decode sees, anywhere in a run", () => {
+  fc.assert(
+    fc.property(fc.array(records, { minLength: 1, maxLength: 5 }), (several) => {
+      const { bytes } = runOf(several);
+      let at = 0;
+      const fold = {} as FoldedOutcome;
+      for (const [index, record] of several.entries()) {
+        sealFrame(bytes, at, index + 1, 1);
+        expect(decodeFold(bytes, at, fold)).toBe(record.isAgentFault);
+        if (record.isAgentFault) {
+          expect(fold).toEqual({
+            subject: record.subject,
+            reporter: record.reporter,
+            outcome: record.outcome,
+            stakes: record.stakes,
+            gradeIndex: record.gradeIndex,
+            signatureIndex: SIGNATURES.indexOf(
+              record.isFirstParty === true && record.signature === "none"
+                ? "bureau"
+                : record.signature,
+            ),
+            settledAtMs: record.settledAtMs,
+            voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : (record.voice ?? 0),
+          });
+        }
+        expect(outcomeRecordedAtMs(bytes, at)).toBe(record.recordedAtMs);
+        at += intactFrameBytes(bytes, at, bytes.byteLength);
+      }
+      expect(at).toBe(bytes.byteLength);
+    }),
+  );
+});
+
+/** What is compared when an outcome comes again under the same key. */
+function contentOf(changes: Partial<OutcomeRecord>): string | undefined {
+  const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", ...changes })]);
+  return outcomeReplayParts(bytes, 0)?.content.toString("hex");
+}
+
+test("replay identity: key and tenant as stored; none without a key", () => {
+  const { bytes } = runOf([recordOf(1, { idempotencyKey: "k", tenant: "t" })]);
+  const parts = outcomeReplayParts(bytes, 0);
+  expect(parts?.key.toString()).toBe("k");
+  expect(parts?.tenant.toString()).toBe("t");
+  expect(outcomeReplayParts(runOf([recordOf(1)]).bytes, 0)).toBeUndefined();
+});
+
+test("the content is what was said, not the bytes it came in nor who vouches for it", () => {
+  const first = contentOf({ stakes: 0 });
+  const other = { outcomeId: outcomeIdOf(9), recordedAtMs: 5, body: new Uint8Array() };
+  expect(contentOf({ stakes: -0, signature: "reporter", ...other })).toBe(first);
+  const changes: Partial<OutcomeRecord>[] = [
+    { stakes: 2 },
+    { outcome: 0 },
+    { gradeIndex: 4 },
+    { isAgentFault: false },
+    { subject: "agent://a/b" },
+    { reporter: "agent://a/b" },
+    { action: "" },
+    { requestId: "r" },
+    { settledAtMs: 7 },
+  ];
+  for (const change of changes) expect(contentOf({ stakes: 0, ...change })).not.toBe(first);
+  // The same letters in another member say another thing.
+  expect(contentOf({ action: "ab", requestId: "c" })).not.toBe(
+    contentOf({ action: "a", requestId: "bc" }),
+  );
+});
+
+test("a time that the sender did not name is not content, one that it named is", () => {
+  const at = (ms: number) => ({ settledAtMs: ms, recordedAtMs: ms });
+  expect(contentOf(at(5))).toBe(contentOf(at(6)));
+  // Named, it may happen to be the time of recording: then and later it is the same content.
+  const named = contentOf({ ...at(5), isTimeGiven: true });
+  expect(contentOf({ settledAtMs: 5, recordedAtMs: 6, isTimeGiven: true })).toBe(named);
+  expect(named).not.toBe(contentOf(at(5)));
+  // Records of before the flag: what differs from the time of recording was named.
+  expect(contentOf({ settledAtMs: 5, recordedAtMs: 6 })).toBe(named);
+});
+
+test("an import's content is without the time that a rebase changes", () => {
+  const imported = { signature: "bureau" as const, body: new Uint8Array() };
+  const first = contentOf({ ...imported, isTimeGiven: true });
+  expect(contentOf({ ...imported, recordedAtMs: 5, settledAtMs: 7, isTimeGiven: true })).toBe(
+    first,
+  );
+  expect(contentOf({ ...imported, stakes: 2 })).not.toBe(first);
+  expect(contentOf({ ...imported, source: "import:other" })).not.toBe(first);
+});
+
+test("an id that is not a UUID is a programmer's error", () => {
+  expect(() => new FrameBatch().add(recordOf(1, { outcomeId: "nope" }))).toThrow("UUID");
+});

@@ -1,0 +1,139 @@
+// The statistics behind the gates against brute force, known values and their own definitions.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { seededRandom } from "../../../src/kaizen/model/random.ts";
+import {
+  aucDifference,
+  binomialCdf,
+  clopperPearsonLower,
+  clopperPearsonUpper,
+  effectiveClusters,
+  mcnemarOneSided,
+  rankCorrelation,
+  stabilityIndex,
+  twoWayVariance,
+} from "../../../src/kaizen/model/statistics.ts";
+import { auc, neymanPearsonThreshold } from "../../../src/kaizen/model/metrics.ts";
+
+const rows = fc
+  .array(
+    fc.record({
+      value: fc.double({ min: -5, max: 5, noNaN: true }),
+      weight: fc.double({ min: 0.1, max: 1, noNaN: true }),
+      subject: fc.nat(5),
+      reporter: fc.nat(5),
+    }),
+    { minLength: 2, maxLength: 40 },
+  )
+  .filter((list) => new Set(list.map((r) => r.subject)).size > 1)
+  .filter((list) => new Set(list.map((r) => r.reporter)).size > 1);
+
+describe("the clustered variance", () => {
+  it("is the double sum over pairs of rows that share a cluster", () => {
+    fc.assert(
+      fc.property(rows, (list) => {
+        const n = list.length;
+        const x = list.map((r) => r.value * r.weight);
+        const mean = x.reduce((a, b) => a + b, 0) / n;
+        const pairs = (same: (i: number, j: number) => boolean) => {
+          let sum = 0;
+          for (let i = 0; i < n; i++) {
+            for (let j = 0; j < n; j++) {
+              if (same(i, j)) sum += (x[i]! - mean) * (x[j]! - mean);
+            }
+          }
+          return sum / n ** 2;
+        };
+        const groups = (pick: (r: (typeof list)[0]) => number) => new Set(list.map(pick)).size;
+        const [gs, gr] = [groups((r) => r.subject), groups((r) => r.reporter)];
+        const vs = (gs / (gs - 1)) * pairs((i, j) => list[i]!.subject === list[j]!.subject);
+        const vr = (gr / (gr - 1)) * pairs((i, j) => list[i]!.reporter === list[j]!.reporter);
+        const vi = pairs((i, j) => i === j);
+        const { mean: found, variance } = twoWayVariance(
+          list.map((r) => r.value),
+          list.map((r) => r.weight),
+          list.map((r) => r.subject),
+          list.map((r) => r.reporter),
+        );
+        expect(found).toBeCloseTo(mean, 10);
+        expect(variance).toBeCloseTo(Math.max(vs + vr - vi, vs, vr), 8);
+      }),
+    );
+  });
+
+  it("counts effective clusters between 1 and their number", () => {
+    expect(effectiveClusters([1, 1, 1, 1], [0, 1, 2, 3])).toBeCloseTo(4);
+    expect(effectiveClusters([1, 1, 1, 1], [7, 7, 7, 7])).toBeCloseTo(1);
+    expect(effectiveClusters([3, 1], [0, 1])).toBeCloseTo(1.6);
+  });
+});
+
+describe("exact binomial bounds", () => {
+  it("gives the published Clopper-Pearson values", () => {
+    // 0 of n at 95 % one-sided: 1 - 0.05^(1/n).
+    expect(clopperPearsonUpper(0, 2995)).toBeCloseTo(1 - 0.05 ** (1 / 2995), 9);
+    // The sample sizes that just show 0.1 % (kaizen 6.3, G5).
+    for (const [k, n] of [
+      [0, 2995],
+      [1, 4742],
+      [2, 6294],
+      [3, 7752],
+    ] as const) {
+      expect(clopperPearsonUpper(k, n)).toBeLessThanOrEqual(0.001);
+      expect(clopperPearsonUpper(k, n - 2)).toBeGreaterThan(0.001);
+    }
+    // 10 of 100: two-sided 90 % interval .0553 to .1637.
+    expect(clopperPearsonLower(10, 100)).toBeCloseTo(0.0553, 3);
+    expect(clopperPearsonUpper(10, 100)).toBeCloseTo(0.1637, 3);
+  });
+
+  it("sums to the binomial distribution", () => {
+    expect(binomialCdf(2, 5, 0.5)).toBeCloseTo(0.5, 12);
+    expect(binomialCdf(0, 10, 0.1)).toBeCloseTo(0.9 ** 10, 12);
+    expect(mcnemarOneSided(5, 0)).toBeCloseTo(1 / 32, 12);
+    expect(mcnemarOneSided(0, 5)).toBe(1);
+  });
+
+  it("finds the Neyman-Pearson threshold that the bound allows", () => {
+    const scores = Array.from({ length: 5000 }, (_, i) => i / 5000);
+    const threshold = neymanPearsonThreshold(scores);
+    const above = scores.filter((x) => x > threshold).length;
+    expect(clopperPearsonUpper(above, 5000)).toBeLessThanOrEqual(0.001);
+    expect(clopperPearsonUpper(above + 1, 5000)).toBeGreaterThan(0.001);
+    expect(neymanPearsonThreshold(scores.slice(0, 2900))).toBe(Infinity);
+  });
+});
+
+describe("ranking and drift", () => {
+  it("gives the difference of two AUCs, and no error for equal scores", () => {
+    const random = seededRandom(1);
+    const n = 400;
+    const failures = Uint8Array.from({ length: n }, () => (random.uniform() < 0.2 ? 1 : 0));
+    const a = Float64Array.from(failures, (y) => y + random.normal());
+    const b = Float64Array.from(failures, (y) => 0.5 * y + random.normal());
+    const ids = Uint32Array.from(failures, (_, i) => i);
+    const found = aucDifference(a, b, failures, ids, ids);
+    expect(found.difference).toBeCloseTo(auc(a, failures) - auc(b, failures), 10);
+    expect(found.standardError).toBeGreaterThan(0.01);
+    const same = aucDifference(a, a, failures, ids, ids);
+    expect(same).toEqual({ difference: 0, standardError: 0 });
+  });
+
+  it("knows a shifted population and an unshifted one", () => {
+    const random = seededRandom(2);
+    const draw = (shift: number) => Array.from({ length: 4000 }, () => random.normal() + shift);
+    expect(stabilityIndex(draw(0), draw(0))).toBeLessThan(0.02);
+    expect(stabilityIndex(draw(0), draw(1))).toBeGreaterThan(0.5);
+  });
+
+  it("is 1 for any rising map and -1 for any falling one", () => {
+    const x = [3, 1, 4, 1.5, 9];
+    expect(rankCorrelation(x, x.map(Math.exp))).toBeCloseTo(1);
+    expect(
+      rankCorrelation(
+        x,
+        x.map((v) => -v),
+      ),
+    ).toBeCloseTo(-1);
+  });
+});

@@ -1,0 +1,60 @@
+// Denials of a service that is killed: on disk some milliseconds after they were given, long before
+// they are rows, and found again by the next start.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { startStore } from "../../../src/store/client.ts";
+import { endAll, startCommand } from "../../cli/_process.ts";
+import { LIMITS } from "../_fixtures.ts";
+
+const dataDir = fs.mkdtempSync("/tmp/trustrank-denials-");
+const ADMIN = "an-admin-secret-of-the-operator-0123456789";
+
+afterAll(async () => {
+  await endAll();
+  fs.rmSync(dataDir, { recursive: true, force: true });
+});
+
+const spooled = (): string => {
+  const directory = join(dataDir, "store", "spool");
+  const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+  return names.map((name) => fs.readFileSync(join(directory, name), "latin1")).join("");
+};
+
+test("every denial that was given is there after SIGKILL", async () => {
+  const flags = ["--port", "0", "--json", "--no-sample", "--data-dir", dataDir];
+  const server = startCommand(["serve", ...flags], { TRUSTRANK_ADMIN_KEY: ADMIN });
+  const { url } = JSON.parse(await server.firstLine) as { url: string };
+  const ids = Array.from({ length: 30 }, (_, n) => `denied-${n}`);
+  for (const id of ids) {
+    const answer = await fetch(`${url}/v1/trust/verify`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${ADMIN}`,
+        "content-type": "application/json",
+        "x-request-id": id,
+      },
+      body: JSON.stringify({
+        agent_id: "agent://test/refuse",
+        action: "payments.wire",
+        tool_level: "L3",
+        context: {},
+      }),
+    });
+    expect(await answer.json()).toMatchObject({ policy_action: { verdict: "BLOCK" } });
+  }
+  // Whether it comes from the spool or is a row by then: the disk has it before the end.
+  const last = ids.at(-1) as string;
+  const isKept = async () => spooled().includes(last) || server.process.exitCode !== null;
+  await expect.poll(isKept, { interval: 5 }).toBe(true);
+  server.process.kill("SIGKILL");
+  expect((await server.ended).signal).toBe("SIGKILL");
+
+  const store = await startStore({ dataDir, isStandalone: true });
+  const { rows } = await store.query(
+    "SELECT request_id FROM decisions WHERE effective = 'deny' ORDER BY evaluated_at",
+    LIMITS,
+  );
+  expect(rows.map(([id]) => id)).toEqual(ids);
+  await store.close();
+});

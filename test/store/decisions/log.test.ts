@@ -1,0 +1,237 @@
+// The decision log from the bureau that decides to the rows an analyst reads: nothing lost but what
+// may be, the same numbers, one tenant's to itself, judged again by the same engine.
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { afterEach, expect, test } from "vitest";
+import { defaultConfig } from "../../../src/engine/config.ts";
+import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
+import { type OpenStore, startStore } from "../../../src/store/client.ts";
+import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
+import { LIMITS } from "../_fixtures.ts";
+
+/** So long that nothing of these tests is pruned by the real clock. */
+const KEPT_DAYS = 365_000;
+const logged: string[] = [];
+const opened: { store: OpenStore; dataDir: string }[] = [];
+
+afterEach(async () => {
+  assert.deepEqual(logged.splice(0), [], "the store complained");
+  for (const { store, dataDir } of opened.splice(0)) {
+    await store.close();
+    fs.rmSync(dataDir, { recursive: true });
+  }
+});
+
+async function openWith(rings: SharedArrayBuffer[], dataDir = temporary()): Promise<OpenStore> {
+  const store = await startStore({
+    dataDir,
+    isStandalone: true,
+    rings,
+    decisionsKeptDays: KEPT_DAYS,
+    log: (event, detail) => logged.push(`${event}: ${detail}`),
+  });
+  opened.push({ store, dataDir });
+  return store;
+}
+
+const temporary = () => fs.mkdtempSync("/tmp/trustrank-decisions-");
+
+const callOf = (requestId: string, principal = principalOf("acme")) => ({ requestId, principal });
+
+const verifyOf = (agent: string, level: "L0" | "L1" | "L2" | "L3") =>
+  ({ agent_id: agent, action: "order.place", tool_level: level, context: {} }) as const;
+
+test("every answer is there with what it said and what it was judged from", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  const verdict = await bureau.verify(verifyOf("agent://shop/bad", "L3"), callOf("r-1"));
+  const shadow = principalOf("acme", true);
+  await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("r-2", shadow));
+  const check = await bureau.check({ subject: "agent://shop/good", stakes: 9 }, callOf("r-3"));
+  const parties = { initiator: "agent://acme/r1", counterparty: "agent://shop/bad", stakes: 70 };
+  const both = await bureau.handshake(parties, callOf("r-4"));
+  await bureau.check({ subject: "agent://test/refuse", stakes: 9 }, callOf("r-5"));
+
+  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  expect(legs.map((leg) => [leg.request_id, leg.kind, leg.leg])).toEqual([
+    ["r-1", "verify", "a_to_b"],
+    ["r-2", "verify", "a_to_b"],
+    ["r-3", "check", "a_to_b"],
+    ["r-4", "handshake", "a_to_b"],
+    ["r-4", "handshake", "b_to_a"],
+    ["r-5", "check", "a_to_b"],
+  ]);
+  const [first, second, third, forward, backward, reserved] = legs;
+  expect(first).toMatchObject({
+    evaluated_at: verdict.evaluated_at,
+    tenant: "acme",
+    key_id: "key-acme",
+    subject: "agent://shop/bad",
+    viewer: null,
+    action: "order.place",
+    tool_level: "L3",
+    verdict: verdict.policy_action.verdict,
+    log_reason: verdict.policy_action.log_reason,
+    effective: "deny",
+    enforced: true,
+    reason_codes: verdict.reason_codes,
+    config_version: verdict.config_version,
+    known: true,
+  });
+  // The three fields stay three: a shadow key is let through by a verdict that says no.
+  expect(second).toMatchObject({ effective: "allow", enforced: false });
+  expect(second!.verdict).not.toBe("ALLOW");
+  expect(third).toMatchObject({ verdict: null, tool_level: null, decision: check.decision });
+  expect(forward).toMatchObject({
+    subject: parties.counterparty,
+    viewer: parties.initiator,
+    decision: both.decision,
+    leg_decision: both.a_to_b.decision,
+  });
+  expect(backward).toMatchObject({
+    subject: parties.initiator,
+    decision: both.decision,
+    leg_decision: both.b_to_a.decision,
+  });
+  expect(reserved).toMatchObject({ is_test: true, decision: "refuse", effective: "deny" });
+});
+
+test("judged again it is the same to the bit; under another config the difference", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const { bureau, writer } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
+  await bureau.check({ subject: "agent://nobody/knows", stakes: 800 }, callOf("c"));
+  const parties = { initiator: "agent://shop/bad", counterparty: "agent://shop/good", stakes: 5 };
+  await bureau.handshake(parties, callOf("h"));
+  const stricter = { ...defaultConfig(), name: "stricter", caution: 3, loss: 20 };
+  writer.installConfig(stricter);
+  for (const requestId of ["v", "c", "h"]) {
+    const legs = await store.decisions({ tenant: undefined, requestId, limit: 10 });
+    const recorded = legs[0]!.config_version;
+    const same = bureau.replay(legs, recorded);
+    expect(same).toEqual({
+      request_id: requestId,
+      recorded_config: recorded,
+      replayed_config: recorded,
+      identical: true,
+      differences: [],
+    });
+    const other = bureau.replay(legs, undefined);
+    expect(other.replayed_config).not.toBe(recorded);
+    expect(other.identical).toBe(false);
+    expect(other.differences.map((each) => each.member)).toContain("effective_score");
+    expect(() => bureau.replay(legs, "c-0000000000000000")).toThrow("not_found");
+  }
+});
+
+test("what is in the ring at the end is in the store after a restart", async () => {
+  const dataDir = temporary();
+  const ring = createDecisionRing();
+  const first = await startStore({
+    dataDir,
+    isStandalone: true,
+    rings: [ring],
+    decisionsKeptDays: KEPT_DAYS,
+  });
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 5000; n++) writer.record(entryOf(n, n % 2 === 0));
+  await writer.flush();
+  await first.close();
+  const second = await openWith([], dataDir);
+  const { rows } = await second.query(
+    "SELECT count(*), sum(stakes), count(*) FILTER (effective = 'deny') FROM decisions",
+    LIMITS,
+  );
+  expect(rows).toEqual([[5000, (4999 * 5000) / 2, 2500]]);
+});
+
+test("decisions are read by agent, time and tenant", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  writer.record(entryOf(1, true));
+  writer.record({ ...entryOf(2, true), principal: principalOf("other") });
+  writer.record({ ...entryOf(3, true), viewer: "agent://a/viewer" });
+  const idsOf = async (filter: object) =>
+    (await store.decisions({ tenant: undefined, limit: 10, ...filter })).map((l) => l.request_id);
+  expect(await idsOf({})).toEqual(["request-3", "request-2", "request-1"]);
+  expect(await idsOf({ limit: 1 })).toEqual(["request-3"]);
+  expect(await idsOf({ tenant: "acme" })).toEqual(["request-3", "request-1"]);
+  expect(await idsOf({ agent: "agent://a/viewer" })).toEqual(["request-3"]);
+  expect(await idsOf({ sinceMs: NOW_MS + 2 })).toEqual(["request-3", "request-2"]);
+  expect(await idsOf({ tenant: "' OR true --" })).toEqual([]);
+});
+
+test("old rows become daily counts, whole days at a time", async () => {
+  const ring = createDecisionRing();
+  const store = await startStore({
+    dataDir: temporary(),
+    isStandalone: true,
+    rings: [ring],
+    decisionsKeptDays: 30,
+  });
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const todayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  for (let daysAgo = 0; daysAgo < 60; daysAgo++) {
+    const evaluatedAtMs = todayMs - daysAgo * 86_400_000;
+    writer.record({ ...entryOf(daysAgo, false), evaluatedAtMs });
+  }
+  const rowsOf = async (sql: string) => (await store.query(sql, LIMITS)).rows;
+  expect(await rowsOf("SELECT count(*) FROM decisions")).toEqual([[31]]);
+  expect(await rowsOf("SELECT count(*), sum(decisions) FROM decisions_daily")).toEqual([[60, 60]]);
+  await store.close();
+});
+
+test("a day is exported as Parquet that is whole, and nothing is left behind", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 300; n++) {
+    writer.record({ ...entryOf(n, true), evaluatedAtMs: NOW_MS + (n % 3) * 86_400_000 });
+  }
+  expect(await store.exportDays("decisions", 0)).toEqual([
+    "2026-05-05",
+    "2026-05-06",
+    "2026-05-07",
+  ]);
+  expect(await store.exportDays("decisions", NOW_MS + 86_400_001)).toEqual(["2026-05-07"]);
+  const bytes = Buffer.from(await store.exportDay("decisions", "2026-05-06", 0));
+  expect(bytes.subarray(0, 4).toString()).toBe("PAR1");
+  expect(bytes.subarray(-4).toString()).toBe("PAR1");
+  const { dataDir } = opened[0]!;
+  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
+});
+
+test("a rebuild from the journal takes decisions and events along", async () => {
+  const dataDir = temporary();
+  const ring = createDecisionRing();
+  const first = await startStore({
+    dataDir,
+    isStandalone: true,
+    rings: [ring],
+    decisionsKeptDays: KEPT_DAYS,
+  });
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 50; n++) writer.record(entryOf(n, n % 2 === 0));
+  const review = { tenant: "acme", request_id: "request-1", note: null, key_id: "key-acme" };
+  await first.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
+  await first.close();
+  // An outcome that no journal holds: rows and position disagree.
+  const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
+  const connection = await instance.connect();
+  await connection.run(`INSERT INTO applied VALUES ('', 0, 9, 7, 0, 0, ${SCHEMA_VERSION})`);
+  connection.closeSync();
+  instance.closeSync();
+  const second = await openWith([], dataDir);
+  expect(second.status().rebuildCount).toBe(1);
+  expect(logged.splice(0)).toEqual([expect.stringContaining("store_rebuild")]);
+  expect(await second.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
+  const { rows } = await second.query("SELECT count(*) FROM review_rows", LIMITS);
+  expect(rows).toEqual([[1]]);
+  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
+});

@@ -1,0 +1,187 @@
+// The spool between rings and rows: what was put is there after a crash, once, and a torn end or a
+// disk that refuses costs nothing that was there before.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
+import { DecisionReader } from "../../../src/store/decisions/ring-reader.ts";
+import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
+import { StoreRecords } from "../../../src/store/records.ts";
+import { temporaryDirectory } from "../../ledger/_fixtures.ts";
+import { entryOf, NOW_MS } from "../_decisions.ts";
+import { askCore, openStoreCore } from "../_fixtures.ts";
+
+const bytesOf = (...values: number[]) => new Uint8Array(Float64Array.from(values).buffer);
+
+/** Everything in the spool, oldest first; empties it. */
+function drain(spool: DecisionSpool): number[] {
+  const values: number[] = [];
+  for (let file = spool.oldest(); file !== undefined; file = spool.oldest()) {
+    values.push(...new Float64Array(Uint8Array.from(file.bytes).buffer));
+    spool.taken(NOW_MS);
+  }
+  return values;
+}
+
+test("what was put comes out in order, over lives, and is gone once taken", () => {
+  const directory = join(temporaryDirectory(), "spool");
+  const first = new DecisionSpool(directory, 1000);
+  first.put([bytesOf(1), bytesOf(2, 3)], NOW_MS);
+  first.put([bytesOf(4)], NOW_MS + 1);
+  expect(first.fileCount).toBe(1);
+  expect(first.oldestMs).toBe(NOW_MS);
+  // No farewell: the next life begins after a crash.
+  const second = new DecisionSpool(directory, 2000);
+  second.put([bytesOf(5)], NOW_MS + 2);
+  expect(second.fileCount).toBe(2);
+  expect(drain(second)).toEqual([1, 2, 3, 4, 5]);
+  expect(fs.readdirSync(directory)).toEqual([]);
+  expect(second.bytes).toBe(0);
+  second.put([bytesOf(6)], NOW_MS + 3);
+  expect(drain(second)).toEqual([6]);
+});
+
+test("a torn end is left out, at whatever byte it tore", () => {
+  const directory = join(temporaryDirectory(), "spool");
+  const spool = new DecisionSpool(directory, 1);
+  spool.put([bytesOf(1, 2)], NOW_MS);
+  const whole = spool.bytes;
+  spool.put([bytesOf(3, 4)], NOW_MS);
+  spool.close();
+  const [name] = fs.readdirSync(directory);
+  const path = join(directory, name as string);
+  const bytes = fs.readFileSync(path);
+  for (let length = 0; length <= bytes.byteLength; length++) {
+    fs.writeFileSync(path, bytes.subarray(0, length));
+    const expected = length === bytes.byteLength ? [1, 2, 3, 4] : length < whole ? [] : [1, 2];
+    expect(drain(new DecisionSpool(directory, 2))).toEqual(expected);
+  }
+  const flipped = Buffer.from(bytes);
+  flipped[whole + 20]! ^= 1;
+  fs.writeFileSync(path, flipped);
+  expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
+});
+
+test("what the disk refuses is given again, and then there once", () => {
+  const directory = join(temporaryDirectory(), "spool");
+  let isBroken = false;
+  const spool = new DecisionSpool(directory, 1, () => {
+    if (isBroken) throw new Error("EIO");
+  });
+  spool.put([bytesOf(1)], NOW_MS);
+  isBroken = true;
+  expect(() => spool.put([bytesOf(2)], NOW_MS)).toThrow("EIO");
+  isBroken = false;
+  spool.put([bytesOf(2)], NOW_MS);
+  expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
+});
+
+function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
+  const { core } = openStoreCore(dataDir);
+  const records = new StoreRecords({
+    core,
+    rings: [ring],
+    exportDirectory: core.exportDirectory,
+    spoolDirectory: join(dataDir, "store", "spool"),
+    startMs,
+    decisionsKeptDays: 36_500,
+  });
+  return { core, records };
+}
+
+test("a denial is due at the next look, what lets through within a second", () => {
+  const dataDir = temporaryDirectory();
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const { records } = openRecords(dataDir, ring, 1);
+  expect(records.isSpoolDue(NOW_MS)).toBe(false);
+  writer.record(entryOf(1, true));
+  records.emptyRings(NOW_MS);
+  writer.record(entryOf(2, true));
+  expect(records.isSpoolDue(NOW_MS + 50)).toBe(false);
+  expect(records.isSpoolDue(NOW_MS + 1000)).toBe(true);
+  writer.record(entryOf(3, false));
+  expect(records.isSpoolDue(NOW_MS + 50)).toBe(true);
+});
+
+test("what is to be looked at by a person is urgent, and told once", () => {
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const reader = new DecisionReader(ring);
+  for (let n = 0; n < 7000; n++) writer.record(entryOf(n, true));
+  expect(reader.hasUrgent()).toBe(false);
+  writer.record({ ...entryOf(7001, true), isFlagged: true });
+  expect(reader.hasUrgent()).toBe(true);
+  reader.release(reader.copy([]));
+  expect(reader.hasUrgent()).toBe(false);
+  // Past the ring's end, and over again.
+  for (let n = 0; n < 7000; n++) writer.record(entryOf(n, true));
+  expect(reader.hasUrgent()).toBe(false);
+  writer.record(entryOf(7002, false));
+  expect(reader.hasUrgent()).toBe(true);
+});
+
+test("more denials than the ring holds are all kept, while the database stands still", async () => {
+  const dataDir = temporaryDirectory();
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const { core, records } = openRecords(dataDir, ring, 1);
+  let release = () => undefined as void;
+  let blocked: Promise<void> | undefined;
+  await new Promise<void>((started) => {
+    blocked = core.write(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve();
+          started();
+        }),
+    );
+  });
+  // The thread that decides never yields; the store only looks every 50 ms.
+  const count = 40_000;
+  let nowMs = NOW_MS;
+  for (let n = 0; n < count; n++) {
+    writer.record(entryOf(n, false));
+    if (n % 5000 === 4999) {
+      nowMs += 50;
+      expect(records.isSpoolDue(nowMs)).toBe(true);
+      records.emptyRings(nowMs);
+    }
+  }
+  await writer.flush();
+  release();
+  await blocked;
+  await records.settle(nowMs);
+  const { rows } = await askCore(
+    core,
+    "SELECT count(*), count(DISTINCT request_id) FROM decisions WHERE effective = 'deny'",
+  );
+  expect(rows).toEqual([[count, count]]);
+  await records.close(nowMs);
+  await core.close();
+});
+
+test("after a crash before or behind the commit every decision is there once", async () => {
+  const dataDir = temporaryDirectory();
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const first = openRecords(dataDir, ring, 1);
+  await first.records.settle(NOW_MS);
+  for (let n = 0; n < 10; n++) writer.record(entryOf(n, false));
+  first.records.emptyRings(NOW_MS);
+  const spool = join(dataDir, "store", "spool");
+  const [name] = fs.readdirSync(spool);
+  const copy = fs.readFileSync(join(spool, name as string));
+  // Rows are committed, the file is not yet gone: as a crash between the two leaves it.
+  await first.records.settle(NOW_MS);
+  await first.core.close();
+  fs.writeFileSync(join(spool, name as string), copy);
+
+  const second = openRecords(dataDir, createDecisionRing(), 2);
+  await second.records.settle(NOW_MS);
+  const { rows } = await askCore(second.core, "SELECT count(*) FROM decisions");
+  expect(rows).toEqual([[10]]);
+  expect(fs.readdirSync(spool)).toEqual([]);
+  await second.core.close();
+});

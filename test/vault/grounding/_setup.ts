@@ -1,0 +1,26 @@
+// One grounding memory per suite, with the shipped word lists and fixed numbers, and the reference
+// scorer beside it under the same numbers.
+import { GroundingReader, GroundingWriter } from "../../../src/vault/grounding/grounding.ts";
+import { createGroundingMemory } from "../../../src/vault/grounding/module.ts";
+import { readNumbers, readWeights } from "../../../src/vault/grounding/tables.ts";
+import { ReferenceScorer } from "../../reference/grounding.ts";
+
+/** A writer and a reader of a new memory under the shipped numbers. */
+export function openGrounding() {
+  const memory = createGroundingMemory();
+  const writer = new GroundingWriter(memory);
+  writer.install();
+  return { memory, writer, reader: new GroundingReader(memory) };
+}
+
+/** The reference under the shipped numbers and a share of the two worst sentences. */
+export function openReference(topShare: number): ReferenceScorer {
+  const numbers = readNumbers();
+  return new ReferenceScorer({
+    weights: numbers.weights,
+    bias: numbers.bias,
+    topShare,
+    idf: new Map(readWeights()),
+    idfUnseen: numbers.idf_unseen,
+  });
+}
