@@ -86,7 +86,9 @@ test("no key that nobody vouches for moves any agent by more than ten points, in
       for (const [i, { outcome, gapMs }] of posts.entries()) {
         at += gapMs;
         const report: FoldOutcome = {
-          ...{ subject: SUBJECT, reporter: `agent://v/invented-${i}`, outcome },
+          subject: SUBJECT,
+          reporter: `agent://v/invented-${i}`,
+          outcome,
           stakes: 1e6,
           gradeIndex: 0,
           signatureIndex: 0,
