@@ -2,7 +2,6 @@
 // the same constants from this file, so it holds untyped integer `export const` and nothing else.
 //
 // Linear memory, one for all threads (WebAssembly.Memory, shared):
-//
 //        0 +--------------------------+ static data of the module (constant)
 //    65536 +--------------------------+ header: one writer, atomics
 //    69632 +--------------------------+ chunk directory: u32 address of each chunk of rows
@@ -181,14 +180,10 @@ export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
 /** Words 40 to 43 hold the points of the reasons while they are ranked. */
 export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-/** Outputs again: 1 where outcomes have resolved too little of the prior variance. */
-export const LEG_THIN = 45;
-/** 1 where the probability itself, stakes apart, reaches the border of denial. */
-export const LEG_DENIED = 46;
-/** Largest stakes that connect without verification; 0 for none, Infinity for any. */
-export const LEG_STAKES_CLEAR = 47;
-/** From here on a leg result is what it was scored from. */
-export const LEG_INPUTS = 16;
+export const LEG_THIN = 45; //         output: 1 where outcomes have resolved too little
+export const LEG_DENIED = 46; //       output: 1 where the probability is above the border of denial
+export const LEG_STAKES_CLEAR = 47; // output: largest stakes that connect; 0 none, Infinity any
+export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to the end
 export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;
 
@@ -252,8 +247,8 @@ export const WORD_MARGIN = 39;
 export const WORD_TIER_A = 40;
 export const WORD_TIER_B = 41;
 export const WORD_TIER_C = 42;
-export const WORD_THIN_BELOW = 43; //     share of the prior variance that outcomes must resolve
-export const WORD_THIN_OUTCOMES = 44; //  and how many there must be
+export const WORD_THIN_BELOW = 43; //    share of the prior variance that outcomes must resolve
+export const WORD_THIN_OUTCOMES = 44; // and how many there must be
 export const WORD_REGIME_MOMENTUM = 45;
 export const WORD_SHOCK_RESIDUAL = 46;
 export const WORD_SHOCK_DAYS = 47;
@@ -295,23 +290,19 @@ export const REASON_FRAUD_FLAG = 11;
 export const REASON_KEY_REVOKED = 12;
 export const REASON_BASE_RATE = 13;
 export const REASON_COUNT = 14;
-
 export const DECISION_CONNECT = 0;
 export const DECISION_VERIFY = 1;
 export const DECISION_ESCALATE = 2;
 export const DECISION_REFUSE = 3;
-
 export const TIER_A = 0;
 export const TIER_B = 1;
 export const TIER_C = 2;
 export const TIER_D = 3;
 export const TIER_REVIEW = 4;
-
 export const REGIME_NONE = -1;
 export const REGIME_STABLE = 0;
 export const REGIME_DRIFTING = 1;
 export const REGIME_SHOCK = 2;
-
 export const STATUS_OK = 0;
 export const STATUS_FULL = 1;
 export const STATUS_INVALID = 2;

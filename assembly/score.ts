@@ -2,12 +2,9 @@
 // (scoring 3 and 4). Writes one leg result; allocates nothing.
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
-import { decide, denyBorder, stakesBound } from "./decision.ts";
+import { decide, denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
-  DECISION_CONNECT,
-  DECISION_REFUSE,
-  DECISION_VERIFY,
   FEATURE_COUNT,
   FEATURE_MOMENTUM,
   FEATURE_RECIPROCAL_FAILURE,
@@ -32,13 +29,10 @@ import {
   LEG_OUTCOMES,
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
-  LEG_PROVEN,
   LEG_REFUSED,
   LEG_REGIME,
   LEG_SD,
   LEG_SHOCK_DAYS,
-  LEG_STAKES_CLEAR,
-  LEG_STAKES_MAX,
   LEG_SUBJECT_VARIANCE,
   LEG_THIN,
   LEG_TIER,
@@ -89,11 +83,10 @@ import {
 } from "./layout.ts";
 import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
+import { writeStakes } from "./stakes.ts";
 
 const SCORE_MIN: f64 = 300.0;
 const SCORE_MAX: f64 = 850.0;
-const NOVELTY_STEPS: i32 = 3;
-const STAKES_CEILING: f64 = 1e15;
 
 function put(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
@@ -264,51 +257,6 @@ function writeDecision(
   put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);
   put(out, LEG_DECISION, <f64>decision);
   writeStakes(config, decision, stakes, novelty, out);
-}
-
-/**
- * LEG_STAKES_CLEAR, and LEG_STAKES_MAX: the largest stakes with a decision no stricter, for one
- * that waits for a person the largest that would not, for a refusal none.
- */
-function writeStakes(config: u32, decision: i32, stakes: f64, novelty: f64, out: u32): void {
-  if (decision == DECISION_REFUSE) {
-    put(out, LEG_STAKES_MAX, 0.0);
-    put(out, LEG_STAKES_CLEAR, 0.0);
-    return;
-  }
-  const clear = boundOf(config, DECISION_CONNECT, novelty, out);
-  if (decision == DECISION_CONNECT) {
-    put(out, LEG_STAKES_CLEAR, max(stakes, clear));
-    put(out, LEG_STAKES_MAX, max(stakes, clear));
-    return;
-  }
-  put(out, LEG_STAKES_CLEAR, clear);
-  const open = boundOf(config, DECISION_VERIFY, novelty, out);
-  put(out, LEG_STAKES_MAX, decision == DECISION_VERIFY ? max(stakes, open) : open);
-}
-
-function boundOf(config: u32, decision: i32, novelty: f64, out: u32): f64 {
-  if (novelty > 0.0) return noveltyBound(config, decision, novelty, out);
-  return stakesBound(config, decision, get(out, LEG_PESSIMISTIC));
-}
-
-/**
- * Stakes bound when the probability itself rises with the stakes above the proven ones. The bound
- * as a function of assumed stakes falls, so that iterating it closes in from both sides and every
- * second value is a bound that holds: the third is returned.
- */
-function noveltyBound(config: u32, decision: i32, weight: f64, out: u32): f64 {
-  const proven = get(out, LEG_PROVEN);
-  const cautious = get(out, LEG_ETA) + word(config, WORD_CAUTION) * get(out, LEG_SD);
-  const flat = cautious - weight * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
-  let bound = stakesBound(config, decision, sigmoid(flat));
-  if (bound <= proven) return bound;
-  for (let step = 0; step < NOVELTY_STEPS; step++) {
-    const assumed = max(proven, min(bound, STAKES_CEILING));
-    const added = weight * Math.log((1.0 + assumed) / (1.0 + proven));
-    bound = stakesBound(config, decision, sigmoid(flat + added));
-  }
-  return bound;
 }
 
 /** Tier from the subject's own log-odds, REVIEW while its record is thin; regime from its history. */

@@ -99,6 +99,7 @@ function reply(agentId: string, stakes: number): CheckResponse {
     reason_codes: [],
     max_stakes: max,
     tool_level_max: "L1",
+    enforced: true,
     config_version: "c",
     evaluated_at: "2026-01-01T00:00:00.000Z",
     expires_at: "2026-01-01T00:05:00.000Z",

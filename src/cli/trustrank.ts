@@ -29,6 +29,7 @@ import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
 import { note } from "./output.ts";
+import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
 import { runServe } from "./serve-command.ts";
@@ -192,6 +193,19 @@ function addKaizen(program: Command): void {
     .action((flags) => rollBack(accessOf(flags), flags));
 }
 
+function addPolicy(program: Command): void {
+  const policy = program.command("policy").description("what verify allows at each tool level");
+  withAccess(policy.command("show"))
+    .description("the policy in force")
+    .option("--tenant <tenant>", "whose policy", "operator")
+    .action((flags) => showPolicy(accessOf(flags), flags));
+  withAccess(policy.command("set"))
+    .description("put another policy in force, at once and without a restart")
+    .argument("<file>", "JSON; rules that it leaves out are the shipped ones")
+    .option("--tenant <tenant>", "whose policy", "operator")
+    .action((path: string, flags) => setPolicy(accessOf(flags), path, flags));
+}
+
 function addExport(program: Command): void {
   withAccess(program.command("export"))
     .description("outcomes and decisions as Parquet files, one a day")
@@ -260,6 +274,7 @@ for (const add of [
   addImport,
   addEvidenceCommands,
   addQuery,
+  addPolicy,
   addExport,
   addKaizen,
   addDoctor,

@@ -107,6 +107,8 @@ export interface VerdictStamp {
 export interface CheckResponse extends Leg, VerdictStamp {
   stakes: number;
   allowed: boolean;
+  /** False in shadow mode (key or policy): the decision is for the log, not to be applied. */
+  enforced: boolean;
 }
 
 /** SPEC §2.5. */
@@ -119,6 +121,8 @@ export interface HandshakeResponse extends VerdictStamp {
   decision: Decision;
   connected: boolean;
   reasons: string[];
+  /** As in a check. A refusal in shadow mode has status 200. */
+  enforced: boolean;
 }
 
 /** SPEC §2.6. */

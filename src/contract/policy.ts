@@ -75,3 +75,17 @@ export const DEFAULT_POLICY: Policy = {
   },
   allow_inverted: false,
 };
+
+/** Journal payload of a record of kind `policy`, as JSON. */
+export interface PolicyEvent {
+  event: "policy.set";
+  tenant: string;
+  /** Whole: what the document left out is filled in. */
+  policy: Policy;
+  /** `p-` and 16 hex digits, see active-policy.ts. */
+  version: string;
+  /** Id of the API key. */
+  set_by: string;
+  /** Epoch ms. */
+  at_ms: number;
+}

@@ -1,5 +1,5 @@
-// Which Ed25519 public keys may speak for a reporter, and the name they go by. Refuses what makes a
-// signature prove nothing: points of small order (any message verifies) and second spellings.
+// Acceptance rules for reporters' Ed25519 public keys, and the name a key goes by. Refuses keys that
+// make a signature prove nothing: points of small order (any message verifies) and second spellings.
 import { hash } from "node:crypto";
 import { ServiceFault } from "./faults.ts";
 import { isObject } from "./parse/json-object.ts";

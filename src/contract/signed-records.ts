@@ -1,5 +1,5 @@
-// What is on record under an id that a reporter signed: asked when a signed body comes that is
-// older than the replay guard remembers.
+// Port for the record under an id that a reporter signed, read when a signed body is older than the
+// replay guard remembers.
 import { createHash } from "node:crypto";
 
 /** Who signed what, and when it was signed by the id's own time (epoch ms). */

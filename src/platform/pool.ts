@@ -50,6 +50,9 @@ export function moved<Result extends object>(result: Result, transfer: ArrayBuff
   return Piscina.move(transferable as never) as unknown as Result;
 }
 
+/** Flags of this process that a thread may be given too; Node refuses those of whole processes. */
+const isThreadFlag = (flag: string): boolean => /^--(conditions|disable-warning)=/.test(flag);
+
 /** Starts the threads at once, so that no request pays for it. */
 export function openPool(options: PoolOptions): Pool {
   const threads = options.threads ?? defaultThreads();
@@ -65,7 +68,7 @@ export function openPool(options: PoolOptions): Pool {
     taskQueue: new FixedQueue(),
     // Piscina tries require() before import(), and Node aborts the whole process when a thread ends
     // while a module that it requires is being linked: a pool closed right after its start.
-    execArgv: [...process.execArgv, "--no-experimental-require-module"],
+    execArgv: [...process.execArgv.filter(isThreadFlag), "--no-experimental-require-module"],
     closeTimeout: 5000,
   });
   return {

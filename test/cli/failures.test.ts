@@ -1,4 +1,4 @@
-// How the command line ends when something is wrong: a port that is taken, a disk that fails,
+// Exit codes and messages of the command line on failure: a port that is taken, a disk that fails,
 // evidence that is damaged. Real processes, real files.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// How a service with two HTTP threads ends: in order on SIGTERM under load, and loudly, but with
+// Shutdown of a service with two HTTP threads: in order on SIGTERM under load, and loudly, but with
 // nothing lost, when one of its threads fails.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";

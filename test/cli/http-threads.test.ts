@@ -165,6 +165,35 @@ describe("two HTTP threads", () => {
     }
   });
 
+  it("a policy set through one makes the next verdict of the other, and of the pool", async () => {
+    const request = { agent_id: "agent://threads/nobody", action: "a.b", tool_level: "L3" };
+    const body = { ...request, context: {} };
+    const items = Array.from({ length: 150 }, () => body);
+    for (let round = 0; round < 10; round++) {
+      for (const [index, [one, other]] of pairs().entries()) {
+        const tenant = `policy-${index}`;
+        const enforce = round % 2 === 1;
+        const set = await one.ask(`/v1/policy?tenant=${tenant}`, {
+          method: "PUT",
+          body: { levels: { L3: { enforce } }, allow_inverted: true },
+        });
+        expect(set.status, set.text).toBe(200);
+        const { key } = await makeKey(one, ["score:read"], tenant);
+        const expected = [enforce ? "CHALLENGE" : "ALLOW", set.json.version];
+        for (const each of [other, one]) {
+          const { json } = await each.ask("/v1/trust/verify", { key, body });
+          expect([json.policy_action.verdict, json.policy_version]).toEqual(expected);
+          const shown = await each.ask("/v1/policy", { key });
+          expect(shown.json).toEqual(set.json);
+        }
+        if (round > 1) continue;
+        const batch = await other.ask("/v1/trust/verify/batch", { key, body: { items } });
+        const { result } = batch.json.items[149];
+        expect([result.policy_action.verdict, result.policy_version]).toEqual(expected);
+      }
+    }
+  });
+
   it("a text too large to be scored in place is scored for either", async () => {
     const words = (count: number, seed: number) =>
       Array.from({ length: count }, (_, i) => `word${(i * 7919 + seed) % 5000}`).join(" ");

@@ -26,6 +26,7 @@ export function checkReply(
     reason_codes: isClear ? [] : ["THIN_FILE"],
     max_stakes: null,
     tool_level_max: "L2",
+    enforced: true,
     config_version: "c-1",
     evaluated_at: EVALUATED,
     expires_at: EXPIRES,

@@ -1,5 +1,5 @@
-// What the Markdown pages point to: relative links with their headings, and paths of the repository
-// in backticks. For the test over the tree.
+// Links and paths named by the Markdown pages: relative links with their headings, and paths of the
+// repository in backticks. For the test over the tree.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 

@@ -1,4 +1,4 @@
-// What must hold of every decision whatever the evidence (scoring 4, kaizen 6.3).
+// Properties of every decision, whatever the evidence (scoring 4, kaizen 6.3).
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DECISIONS, REASON_CODES } from "../../src/contract/vocabulary.ts";

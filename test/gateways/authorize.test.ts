@@ -1,5 +1,5 @@
-// What the gateway and AuthZEN routes refuse to be told, over both servers: forged, repeated and
-// missing members, shadow keys, and what AuthZEN's own rules ask for.
+// Refusals of the gateway and AuthZEN routes, over both servers: forged, repeated and missing
+// members, shadow keys, and AuthZEN's own rules.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { call, problemIn } from "../http/_client.ts";
 import {

@@ -64,7 +64,13 @@ export class MemoryBureau implements Bureau {
     this.calls.check += 1;
     const leg = legOf(request.subject);
     const allowed = DECISIONS.indexOf(leg.decision) <= 1;
-    return { ...leg, ...this.#stamp(call), stakes: request.stakes, allowed };
+    return {
+      ...leg,
+      ...this.#stamp(call),
+      stakes: request.stakes,
+      allowed,
+      enforced: !call.principal.isShadow,
+    };
   }
 
   handshake(request: HandshakeRequest, call: CallContext): HandshakeResponse {
@@ -80,6 +86,7 @@ export class MemoryBureau implements Bureau {
       decision,
       connected: index <= 1,
       reasons: [...aToB.reasons, ...bToA.reasons],
+      enforced: !call.principal.isShadow,
       ...this.#stamp(call),
     };
   }

@@ -1,5 +1,5 @@
-// What a caller can get wrong, over both adapters: each with its status, code and pointer, told as
-// a problem that names the request and nothing secret.
+// Faults of a caller, over both adapters: each with its status, code and pointer, reported as a
+// problem that names the request and nothing secret.
 import { describe, expect, it } from "vitest";
 import { SCOPES } from "../../src/contract/vocabulary.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";

@@ -1,5 +1,5 @@
-// What an analyst's key can do to the service with SQL, over HTTP and against the real store:
-// everything but reading is refused with a problem, nothing hangs, the next query is answered.
+// Attacks with SQL by an analyst's key, over HTTP and against the real store: everything but reading
+// is refused with a problem, nothing hangs, the next query is answered.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Scope } from "../../src/contract/vocabulary.ts";

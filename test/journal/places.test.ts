@@ -1,5 +1,5 @@
-// Where the vault's sources stand in the journal: the same places whether they were recorded,
-// replayed or taken from a snapshot, and what stands there is what was recorded.
+// Places of the vault's sources in the journal: the same whether they were recorded, replayed or
+// taken from a snapshot, and the recorded source is found there.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// Who stands without a good key, as a fold over the registry's events.
+// Agents without a good key, as a fold over the registry's events.
 import { expect, test } from "vitest";
 import { RevokedAgents } from "../../src/ledger/revoked-agents.ts";
 

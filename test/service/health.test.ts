@@ -1,4 +1,4 @@
-// What readiness and metrics say of the ledger.
+// Readiness and metrics of the ledger.
 import { expect, test } from "vitest";
 import { ledgerGauges, readiness } from "../../src/service/health.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";

@@ -1,5 +1,5 @@
-// Whatever happens to the database's files, the store comes back equal to the journal, by itself,
-// and says that it did.
+// Rebuild of the store: whatever damage its database files take, it comes back equal to the journal,
+// by itself, and says that it did.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";

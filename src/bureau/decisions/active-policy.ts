@@ -13,6 +13,8 @@ export interface ActivePolicy {
 /** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
 export interface PolicySource {
   of(tenant: string): ActivePolicy;
+  /** A policy that is or was in force for any tenant, by its version. */
+  find(version: string): Policy | undefined;
 }
 
 /** Names a policy by the sha256 of its canonical JSON, members sorted. */
@@ -31,5 +33,6 @@ function canonical(value: unknown): string {
 /** The shipped policy for everyone: bureaus without a policy book. */
 export const shippedPolicies: PolicySource = (() => {
   const shipped = activePolicy(DEFAULT_POLICY);
-  return { of: () => shipped };
+  const find = (version: string) => (version === shipped.version ? shipped.policy : undefined);
+  return { of: () => shipped, find };
 })();

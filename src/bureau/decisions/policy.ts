@@ -169,6 +169,14 @@ export function highestLevelAllowed(
   return "L1";
 }
 
+/**
+ * Whether the policy only watches what names no tool level (check, handshake): both levels that are
+ * held back as shipped, L2 and L3, are in shadow mode.
+ */
+export function isShadowed({ levels }: Policy): boolean {
+  return levels.L2.shadow && levels.L3.shadow;
+}
+
 function stricter(current: Ruling, candidate: Ruling): Ruling {
   return candidate.verdictIndex > current.verdictIndex ? candidate : current;
 }

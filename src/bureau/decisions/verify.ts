@@ -18,15 +18,26 @@ import type { ReservedAgent } from "./test-agents.ts";
 const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
+const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
 
 /** Published value, 0 to 100, of an internal score, 300 to 850 (SPEC §2.3). */
 export function normalizeScore(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
 }
 
-/** SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. */
-function lowerScore(scoreInternal: number, penalty: number): number {
+/**
+ * SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. Broken
+ * evidence costs all of it: a certain finding never weighs less than a doubt.
+ */
+function lowerScore(scoreInternal: number, finding: ProvenanceFinding): number {
+  const penalty = finding.hardFailureCode === "" ? (finding.penalty ?? 0) : 1;
   return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
+}
+
+/** Risk of the request: the agent's own, and at least HIGH where its content is proved wrong. */
+function requestRisk(failureProbability: number, finding: ProvenanceFinding): number {
+  const own = riskIndex(failureProbability);
+  return finding.hardFailureCode === "" ? own : Math.max(own, RISK_OF_BROKEN_EVIDENCE);
 }
 
 /**
@@ -100,14 +111,14 @@ function respond(
       finding.data.source_verified || isSilent(finding),
     ),
   );
-  const scoreInternal = lowerScore(reading.scoreInternal, finding.penalty ?? 0);
+  const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
     request_id: call.requestId,
     trust_evaluation: {
       score: normalizeScore(scoreInternal),
       threshold_met: scoreInternal >= minimum,
-      risk_level: RISK_LEVELS[riskIndex(reading.failureProbability)]!,
+      risk_level: RISK_LEVELS[requestRisk(reading.failureProbability, finding)]!,
       internal_score: scoreInternal,
       tier: TIERS[reading.tierIndex]!,
       confidence: Math.round((1 - width) * 1000) / 1000,

@@ -1,4 +1,4 @@
-// The slow, exact reader behind parse-json.ts: walks a refused JSON text and says what is wrong
+// Slow, exact reader behind json.ts: walks a refused JSON text and says what is wrong
 // first and where (byte, line, RFC 6901 pointer). Builds no value; runs only for refused bodies.
 import { JSON_DEPTH_MAX, POINTER_LENGTH_MAX } from "../limits.ts";
 import type { FieldError } from "../messages.ts";

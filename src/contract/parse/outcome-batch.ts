@@ -1,6 +1,6 @@
 // The body of a batch of outcomes -> its rows, each an outcome, a signed item or the fault that it
 // is. A signed item is `{"body": "<the exact JSON text of one outcome>", "signature": "<as in
-// X-JWS-Signature>"}`: text inside a string, so that what was signed survives whoever collects it.
+// X-JWS-Signature>"}`: text inside a string, so that what was signed survives every relay.
 import { ServiceFault } from "../faults.ts";
 import { BATCH_ITEMS_MAX } from "../limits.ts";
 import type { OutcomeRequest } from "../messages.ts";

@@ -1,6 +1,6 @@
 // The fast way into reported outcomes (SPEC §2.6): one pass over plain JSON, alone or as an array,
 // that has only the members of the contract, ASCII, without escapes. Anything else, sound or
-// broken, is left to parse-json.ts and parse-requests.ts: this file accepts or declines, it never
+// broken, is left to json.ts and requests.ts: this file accepts or declines, it never
 // reports a fault.
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.

@@ -1,11 +1,11 @@
-// What message schemas are made of: builders of JSON Schemas that carry the TypeScript type of the
+// Building blocks of message schemas: builders of JSON Schemas that carry the TypeScript type of the
 // values they describe, the kinds of values that messages hold, and the compiled check. The one
 // file that imports typebox: its types infer a message's type from its schema, its compiler makes
 // the check. The builders are ours because they only make plain JSON Schema, and loading the
 // library's own would cost every thread 100 ms of CPU at its start.
 //
 // Keywords that begin with `~` are no JSON Schema: `~refine` and `~optional` are typebox's, the rest
-// is read by faults-of.ts, parser.ts and the OpenAPI document. Whatever JSON Schema cannot say
+// is read by faults-of.ts, parser.ts and the OpenAPI document. Rules that JSON Schema cannot express
 // (bytes, control characters, clocks) is checked by the predicates that the fast paths use too, so
 // that one value has one verdict; documents show the nearest keywords.
 import type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnsafe } from "typebox";

@@ -111,6 +111,7 @@ export const CheckResponse = t.message("CheckResponse", {
   ...stamp,
   stakes: t.number,
   allowed: t.flag,
+  enforced: t.flag,
 });
 
 /** SPEC §2.5. */
@@ -124,6 +125,7 @@ export const HandshakeResponse = t.message("HandshakeResponse", {
   decision: t.oneOf(DECISIONS),
   connected: t.flag,
   reasons: t.texts,
+  enforced: t.flag,
 });
 
 /** An agent's standing as it is at present in the table. */

@@ -1,5 +1,5 @@
-// Which representation a request carries and which one its caller wants: JSON or MessagePack, same
-// shapes. The exact headers that real callers send are answered without parsing.
+// Content negotiation: the format of a request body and the one its caller wants, JSON or
+// MessagePack, same shapes. The exact headers that real callers send are answered without parsing.
 import { parse } from "content-type";
 import Negotiator from "negotiator";
 import { ServiceFault } from "../../contract/faults.ts";

@@ -26,7 +26,7 @@ export function timeMembers(stamp: Pick<VerdictStamp, "evaluated_at" | "expires_
 export function writeCheck(response: CheckResponse): string {
   return (
     `{${legMembers(response)},${stampMembers(response)},"stakes":${num(response.stakes)}` +
-    `,"allowed":${response.allowed}}`
+    `,"allowed":${response.allowed},"enforced":${response.enforced}}`
   );
 }
 
@@ -37,7 +37,7 @@ export function writeHandshake(response: HandshakeResponse): string {
     `,"stakes":${num(response.stakes)},"a_to_b":{${legMembers(response.a_to_b)}}` +
     `,"b_to_a":{${legMembers(response.b_to_a)}},"decision":"${response.decision}"` +
     `,"connected":${response.connected},"reasons":${quoteAll(response.reasons)}` +
-    `,${stampMembers(response)}}`
+    `,"enforced":${response.enforced},${stampMembers(response)}}`
   );
 }
 
@@ -89,10 +89,11 @@ type HandshakeMember =
   | "b_to_a"
   | "decision"
   | "connected"
-  | "reasons";
+  | "reasons"
+  | "enforced";
 
 type Missing =
-  | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed">
+  | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed" | "enforced">
   | Exclude<keyof HandshakeResponse, HandshakeMember>;
 
 /** Compiles while nothing is missing. */

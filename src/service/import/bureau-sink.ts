@@ -6,7 +6,7 @@ import { voiceOf } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
-const OPERATOR: CallContext = {
+export const OPERATOR: CallContext = {
   requestId: "import",
   principal: {
     keyId: "operator",

@@ -161,6 +161,7 @@ describe("provenance without a vault", () => {
       reasonCode: "HASH_MISMATCH",
       hardFailureCode: "HASH_MISMATCH",
     });
-    expect(finding.data.is_hallucinated).toBe(false);
+    // Bytes other than the ones vouched for are evidence against the content.
+    expect(finding.data.is_hallucinated).toBe(true);
   });
 });

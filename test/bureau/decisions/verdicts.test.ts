@@ -1,4 +1,4 @@
-// verify, check, handshake and explain over the real engine and the sample history.
+// verify, check and handshake over the real engine and the sample history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -7,9 +7,8 @@ import type {
   HandshakeResponse,
   VerifyResponse,
 } from "../../../src/contract/messages.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
+import { DECISIONS, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { readTable, readYesNo } from "../../tables/_read-table.ts";
 import { call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const GOOD = "agent://acme/ledger-sync";
@@ -18,7 +17,7 @@ const FRAUD = "agent://quickcash/loan-broker";
 const NEWCOMER = "agent://hooli/new-hire";
 const UNKNOWN = "agent://nowhere/nobody";
 
-const { bureau, engine, delaysMs } = openSampleBureau();
+const { bureau, engine } = openSampleBureau();
 
 function verify(agentId: string, level: ToolLevel, from = bureau, by = call): VerifyResponse {
   const request = { agent_id: agentId, action: "a.b", tool_level: level, context: {} };
@@ -223,100 +222,5 @@ describe("handshake", () => {
     const response = handshake("agent://nowhere/a", "agent://nowhere/b", 50);
     expect(response.a_to_b.reasons).toEqual(response.b_to_a.reasons);
     expect(response.reasons).toEqual(response.a_to_b.reasons);
-  });
-});
-
-describe("reserved test agents", () => {
-  const names: Record<string, string> = {
-    connect: "connect",
-    connect_with_verification: "verify",
-    escalate: "escalate",
-    refuse: "refuse",
-  };
-
-  for (const row of readTable("handshake.txt")) {
-    it(`${row.b_to_a} asking ${row.a_to_b} is ${row.decision}`, () => {
-      const initiator = `agent://test/${names[row.b_to_a!]}`;
-      const response = handshake(initiator, `agent://test/${names[row.a_to_b!]}`, 1e9);
-      expect(response.a_to_b.decision).toBe(row.a_to_b);
-      expect(response.b_to_a.decision).toBe(row.b_to_a);
-      expect(response.decision).toBe(row.decision);
-      expect(response.connected).toBe(readYesNo(row.connected));
-    });
-  }
-
-  it("reach every verdict of verify", () => {
-    const verdicts = TOOL_LEVELS.flatMap((level) =>
-      ["connect", "verify", "escalate", "refuse"].map(
-        (name) => verify(`agent://test/${name}`, level).policy_action.verdict,
-      ),
-    );
-    expect(new Set(verdicts)).toEqual(new Set(VERDICTS));
-    expect(verify("agent://test/connect", "L3").policy_action.verdict).toBe("ALLOW");
-    expect(verify("agent://test/refuse", "L2").policy_action.verdict).toBe("BLOCK");
-    expect(verify("agent://test/hallucinated", "L3")).toMatchObject({
-      provenance_data: { is_hallucinated: true },
-      policy_action: { verdict: "BLOCK", log_reason: "CONTENT_HALLUCINATED" },
-    });
-  });
-
-  it("answer slowly as `slow`, in all three calls", async () => {
-    const slow = "agent://test/slow";
-    const context = {};
-    delaysMs.length = 0;
-    const answers = await Promise.all([
-      bureau.check({ subject: slow, stakes: 1 }, call),
-      bureau.handshake({ initiator: GOOD, counterparty: slow, stakes: 0 }, call),
-      bureau.verify({ agent_id: slow, action: "a.b", tool_level: "L3", context }, call),
-    ]);
-    expect(delaysMs).toEqual([250, 250, 250]);
-    expect(answers[0].decision).toBe("connect");
-    expect(answers[1].a_to_b.decision).toBe("connect");
-    expect(answers[2].policy_action.verdict).toBe("ALLOW");
-  });
-
-  it("do not answer where they are switched off; their neighbours do", () => {
-    const production = openSampleBureau({ isReservedEnabled: false }).bureau;
-    const refused = expect.objectContaining({ code: "reserved_agent" });
-    expect(() => verify("agent://test/connect", "L3", production)).toThrow(refused);
-    const request = { initiator: GOOD, counterparty: "agent://test/connect", stakes: 1 };
-    expect(() => production.handshake(request, call)).toThrow(refused);
-    expect(verify("agent://test/other", "L3", production).trust_evaluation.tier).toBe("REVIEW");
-  });
-});
-
-describe("explain", () => {
-  it("agrees with check at every stakes it names", () => {
-    for (const agentId of [GOOD, TURNED_BAD, FRAUD, NEWCOMER, UNKNOWN]) {
-      const explanation = bureau.explain(agentId, call);
-      expect(explanation.decisions.map((each) => each.stakes)).toEqual([1, 10, 100, 1000, 10_000]);
-      for (const { stakes, decision, max_stakes } of explanation.decisions) {
-        const checked = check(agentId, stakes);
-        expect({ decision, max_stakes }).toEqual({
-          decision: checked.decision,
-          max_stakes: checked.max_stakes,
-        });
-      }
-      expect(explanation.internal_score).toBe(
-        verify(agentId, "L0").trust_evaluation.internal_score,
-      );
-      expect(explanation.improvements).toHaveLength(explanation.reason_codes.length);
-    }
-  });
-
-  it("shows the evidence, and says what would help", () => {
-    const explanation = bureau.explain(TURNED_BAD, call);
-    expect(explanation).toMatchObject({ known: true, tier: "D" });
-    expect(explanation.evidence.outcomes).toBe(240);
-    expect(explanation.evidence.last_outcome_at).toMatch(/^2025-12-31T/);
-    expect(explanation.reason_codes).toContain("FAILURE_HISTORY");
-    expect(explanation.features.length).toBeGreaterThan(0);
-  });
-
-  it("explains an unknown agent as the newcomer it is scored as", () => {
-    const explanation = bureau.explain(UNKNOWN, call);
-    expect(explanation).toMatchObject({ known: false, reason_codes: ["THIN_FILE"] });
-    expect(explanation).not.toHaveProperty("regime");
-    expect(explanation.evidence).toMatchObject({ outcomes: 0, first_seen_at: null });
   });
 });

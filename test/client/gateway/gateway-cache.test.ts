@@ -1,5 +1,5 @@
-// What TrustGateway may serve without asking, for how long and at which stakes, and that many
-// callers at once are one question.
+// Cache of TrustGateway: answers served without a call, for how long and at which stakes, and many
+// callers at once as one question.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FetchLike } from "../../../src/client/runtime.ts";
 import { TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";

@@ -1,5 +1,5 @@
-// What is told after the fact (SPEC §4.9, post-transaction): it reaches the service, and no turn,
-// route or caller waits for it or fails of it.
+// Provenance recorded after a transaction (SPEC §4.9): it reaches the service, and no turn, route or
+// caller waits for it or fails because of it.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../../src/client/client.ts";

@@ -1,5 +1,5 @@
-// What refused callers can make the journal hold: a clock that the tests move, a journal that is a
-// list.
+// Bounds on the audit records that refused callers can cause: a clock that the tests move, a journal
+// that is a list.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   RefusalAudit,

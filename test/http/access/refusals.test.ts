@@ -1,4 +1,4 @@
-// What a thread notes of refused authorisations, over real HTTP and both servers.
+// Counting of refused authorisations in one thread, over real HTTP and both servers.
 import { afterEach, expect, it } from "vitest";
 import { type RefusalBatch, RefusalCounts } from "../../../src/http/access/refusals.ts";
 import { CHECK_BODY, describeAdapters, openTestServer, type TestServer } from "../_setup.ts";

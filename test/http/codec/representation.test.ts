@@ -1,4 +1,4 @@
-// How things are written: request ids, negotiated formats, hand-written JSON.
+// Representations: request ids, negotiated formats, hand-written JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../../src/contract/messages.ts";
@@ -194,9 +194,9 @@ describe("hand-written verdicts", () => {
         expires_at: stamped.expires_at,
       }));
     const check = fc
-      .tuple(leg, stamp, number, fc.boolean())
-      .map(([first, second, stakes, allowed]) =>
-        Object.assign({}, first, second, { stakes, allowed }),
+      .tuple(leg, stamp, number, fc.boolean(), fc.boolean())
+      .map(([first, second, stakes, allowed, enforced]) =>
+        Object.assign({}, first, second, { stakes, allowed, enforced }),
       );
     const handshake = fc
       .tuple(text, number, leg, leg, stamp, fc.boolean(), fc.array(text))
@@ -211,6 +211,7 @@ describe("hand-written verdicts", () => {
             decision: aToB.decision,
             connected,
             reasons,
+            enforced: !connected,
           },
           stamped,
         ),

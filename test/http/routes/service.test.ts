@@ -1,5 +1,5 @@
-// What the routes of operators and of the service itself answer, and the headers all routes share,
-// over both adapters.
+// Routes of operators and of the service itself, and the headers that all routes share, over both
+// adapters.
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { call, problemIn } from "../_client.ts";

@@ -1,5 +1,5 @@
-// When kaizen runs by itself: what counts as a missed week, the first start over old evidence, and
-// the rows of runs that the store has missed.
+// Schedule of kaizen: missed weeks, the first start over old evidence, and the rows of runs that the
+// store has missed.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

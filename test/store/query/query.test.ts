@@ -1,4 +1,4 @@
-// What an analyst may ask, and that everything else is refused without harm.
+// Queries that an analyst may run; everything else is refused without harm.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

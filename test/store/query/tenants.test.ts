@@ -1,4 +1,4 @@
-// What a tenant's key can see with SQL: the rows of its tenant, whatever it asks. Two tenants share
+// Isolation of tenants in SQL: a key sees the rows of its tenant, whatever it asks. Two tenants share
 // one database here; every text of the other one is marked, and no answer and no error may hold it.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

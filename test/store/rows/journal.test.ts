@@ -1,5 +1,5 @@
-// What the store shows of journal records that are no outcomes: sources, keys, configs,
-// contradictions, signed batches. Live, through ledger and store threads.
+// Store rows of journal records other than outcomes: sources, keys, configs, contradictions, signed
+// batches. Live, through ledger and store threads.
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { canonicalJson, configDigest, configName } from "../../../src/engine/config.ts";

@@ -1,4 +1,5 @@
-// What one thread must know before its next request, although its event loop has not come to it.
+// Control messages that a thread must apply before its next request, although its event loop has not
+// come to them.
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads";
 import { afterEach, expect, test } from "vitest";
 import { DoorbellListener, createDoorbell, ring } from "../../../src/threads/http/doorbell.ts";
