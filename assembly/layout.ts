@@ -116,8 +116,8 @@ export const MUTUAL_MAX = 255;
 export const INDEX_LOG2_MIN = 12;
 export const INDEX_LOAD_PERCENT = 75;
 
-// Pair map entry, 24 bytes: outcomes of one reporter (or pool of reporters) on one subject.
-//   0 | key u64: (subject row + 1) << 32 | reporter row, or a pool number |
+// Pair map entry, 24 bytes: outcomes of one reporter (or pool, or stranger) on one subject.
+//   0 | key u64: (subject row + 1) << 32 | reporter row, pool, or stranger |
 //   8 | successes: mass f32 | at u32 s | the mass's sign bit: both have praised each other
 //  16 | failures:  mass f32 | at u32 s |
 export const PAIR_STRIDE = 24;
@@ -127,6 +127,15 @@ export const PAIR_LOG2_MIN = 12;
 export const PAIR_LOAD_PERCENT = 70;
 export const POOL_UNTRUSTED = 0xfffffffe;
 export const POOL_CLUSTER_BIT = 0x80000000;
+/** Marks a stranger's voice, which has no row, as the source of an entry. */
+export const SOURCE_STRANGER_BIT = 0x40000000;
+
+// Who answers for an outcome: the reporter that it names, the same vouched for by the operator, or,
+// from VOICE_STRANGER on, an API key that nobody vouches for (30 bits of its hash).
+export const VOICE_REPORTER = 0;
+export const VOICE_FIRST_PARTY = 1;
+export const VOICE_STRANGER = 2;
+export const VOICE_MAX = 0x3fffffff;
 
 // Scratch of one thread, offsets from SCRATCH_BASE + slot * SCRATCH_STRIDE.
 export const SCRATCH_STRIDE = 16384;
@@ -248,6 +257,8 @@ export const WORD_PRIOR_WEIGHT = 49;
 export const WORD_REASON_POINTS = 50;
 export const WORD_BASE_PERIOD = 51; //       days; 0 moves the base rate with every outcome
 export const WORD_BASE_STEP = 52; //         most that one period may move it
+export const WORD_STRANGER_CAP = 53; //      most that one stranger's voice weighs on a subject
+export const WORD_FIRST_PARTY_PAIR_CAP = 54;
 export const WORD_MODEL_CHECK = 56;
 export const WORD_MODEL_HANDSHAKE = 88;
 

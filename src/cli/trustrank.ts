@@ -2,7 +2,13 @@
 // commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { dataDirOf, diskReserveOf, serveConfigOf, serverAccessOf } from "../service/config.ts";
+import {
+  dataDirOf,
+  diskReserveOf,
+  isTrustNamedIn,
+  serveConfigOf,
+  serverAccessOf,
+} from "../service/config.ts";
 import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -88,6 +94,7 @@ function addKeys(program: Command): void {
     .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
     .option("--tenant <tenant>", "whose key it is", "operator")
     .option("--shadow", "verdicts are answered but marked as not enforced")
+    .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
     .action((flags) => createKey(accessOf(flags), flags));
   withAccess(keys.command("list"))
@@ -224,7 +231,8 @@ function addDoctor(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => {
       const dataDir = dataDirOf(flags.dataDir, process.env);
-      return runDoctor(dataDir, diskReserveOf(process.env), flags);
+      const reserveBytes = diskReserveOf(process.env);
+      return runDoctor(dataDir, { reserveBytes, isTrustNamed: isTrustNamedIn(process.env) }, flags);
     });
 }
 

@@ -191,4 +191,8 @@ export interface Principal {
   /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`. */
   minimumScores: Readonly<Record<ToolLevel, number>>;
   isShadow: boolean;
+  /** Whether the operator vouches for what comes with the key. */
+  isFirstParty: boolean;
+  /** Number of the key as a voice (voiceOf). */
+  voice: number;
 }

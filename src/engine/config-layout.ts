@@ -75,6 +75,13 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
   ["reason_points", layout.WORD_REASON_POINTS],
 ];
 
+/**
+ * 10 points of score (0.173 of log-odds) at the largest variance that an agent can have, 4: no
+ * stranger moves any agent by more. Of configs that name none.
+ */
+const STRANGER_CAP = 0.04;
+const FIRST_PARTY_PAIR_CAP = 25;
+
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const NEVER = 2;
 
@@ -174,6 +181,8 @@ export function packConfig(
     words[word] = (FOLD_MEMBERS.has(name) ? fold : config)[name];
   }
   words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
+  words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
+  words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;
   fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
   fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));

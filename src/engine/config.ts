@@ -60,6 +60,10 @@ export interface ScoringConfig {
   pair_cap: number;
   pool_cap: number;
   cluster_cap: number;
+  /** The same for one API key that nobody vouches for, whichever reporters it names. */
+  stranger_cap?: number;
+  /** The same as pair_cap for what a first-party key reports. */
+  first_party_pair_cap?: number;
   pair_tau_days: number;
   failure_weight_min: number;
   score_factor: number;

@@ -111,6 +111,8 @@ export interface FoldOutcome {
   /** Index into SIGNATURES. */
   signatureIndex: number;
   settledAtMs: number;
+  /** A VOICE_* or a stranger's number; left out: the reporter answers for it. */
+  voice?: number;
 }
 
 /** Result of one credibility batch for one agent. */

@@ -19,6 +19,7 @@ import {
   SCRATCH_STRIDE,
   STATUS_FULL,
   STATUS_OK,
+  VOICE_REPORTER,
 } from "../../assembly/layout.ts";
 import type { ScoringConfig } from "./config.ts";
 import { packConfig } from "./config-layout.ts";
@@ -75,6 +76,7 @@ class WasmWriter implements EngineWriter {
       outcome.stakes,
       outcome.gradeIndex,
       outcome.signatureIndex,
+      outcome.voice ?? VOICE_REPORTER,
       outcome.settledAtMs,
     );
     if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");

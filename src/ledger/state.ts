@@ -12,12 +12,8 @@ import {
   frameTimeUs,
 } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
-import {
-  decodeFold,
-  emptyFold,
-  type FoldedOutcome,
-  outcomeRecordedAtMs,
-} from "../journal/outcome.ts";
+import { decodeFold, emptyFold, type FoldedOutcome } from "../journal/folded-outcome.ts";
+import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { decodeStandings } from "../journal/standings.ts";
 import { RevokedAgents } from "./revoked-agents.ts";

@@ -20,7 +20,7 @@ import { openKeyring } from "../http/access/keyring.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { ledgerGauges, readiness } from "./health.ts";
+import { healthOf, ledgerGauges, warnIfUnvouched } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
 import type { OpenKaizen } from "../kaizen/service/schedule.ts";
@@ -110,6 +110,7 @@ async function openService(
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, listeners.port);
   publishServer(paths, { url, pid: process.pid });
+  warnIfUnvouched(log, config, keyring);
   closers.push(() => withdrawServer(paths));
   let closing: Promise<void> | undefined;
   return {
@@ -252,7 +253,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: { isReady: () => readiness(ledger, store.status().failure) },
+    health: healthOf(config, keyring, ledger, store),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
@@ -282,7 +283,8 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {
   const scopes = SCOPES.filter((scope) => scope === "admin");
-  const { key } = await keyring.create({ tenant: "operator", scopes, label: "first start" });
+  const label = "first start";
+  const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
 }
 

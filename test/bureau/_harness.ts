@@ -24,6 +24,8 @@ export const principal: Principal = {
   scopes: new Set(["admin"]),
   minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
   isShadow: false,
+  isFirstParty: true,
+  voice: 2,
 };
 
 export const call: CallContext = { requestId: "request-1", principal };

@@ -107,7 +107,7 @@ export class ReferenceBureau extends ReferenceFold {
     if (view !== undefined && this.agents.has(subject)) {
       // What the subject, as a reporter, has said about the viewer.
       const echo = (y: number) => {
-        const pair = this.pairs.get(`${viewer}\n${subject}\n${y}`);
+        const pair = this.masses.pairs.get(`${viewer}\n${subject}\n${y}`);
         if (pair === undefined) return 0;
         const dt = Math.max(0, Math.floor(now / 1000) - pair.at) / 86_400;
         return Math.min(1, pair.mass * 2 ** (-dt / c.half_life_long_days));

@@ -69,6 +69,8 @@ export const principal: Principal = {
   scopes: new Set(["admin"]),
   minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
   isShadow: false,
+  isFirstParty: true,
+  voice: 2,
 };
 let calls = 0;
 const call = (): CallContext => ({ requestId: `spec-${(calls += 1)}`, principal });

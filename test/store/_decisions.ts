@@ -23,6 +23,8 @@ export function principalOf(tenant: string, isShadow = false): Principal {
     scopes: new Set(["score:read"]),
     minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
     isShadow,
+    isFirstParty: false,
+    voice: 2,
   };
 }
 

@@ -31,6 +31,8 @@ const NO_PRINCIPAL: Principal = {
   scopes: new Set(),
   minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
   isShadow: false,
+  isFirstParty: false,
+  voice: 0,
 };
 
 export function emptyEntry(): DecisionEntry {

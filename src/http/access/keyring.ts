@@ -5,7 +5,8 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/messages.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
-import { readKeys, type StoredKey, writeKeys } from "./key-file.ts";
+import { voiceOf } from "../../contract/voices.ts";
+import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
 
 const BEARER = /^bearer +/i;
@@ -42,6 +43,7 @@ export interface NewKey {
   scopes: readonly Scope[];
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
   isShadow?: boolean | undefined;
+  isFirstParty?: boolean | undefined;
   label?: string | undefined;
   expiresAtMs?: number | undefined;
 }
@@ -160,6 +162,7 @@ export class Keyring {
         scopes: [...new Set(request.scopes)],
         minimumScores: minimumScores(request.minimumScores),
         isShadow: request.isShadow ?? false,
+        isFirstParty: request.isFirstParty ?? false,
         label: request.label ?? null,
         createdAtMs: this.#options.now(),
         expiresAtMs: request.expiresAtMs ?? null,
@@ -220,6 +223,8 @@ export class Keyring {
       scopes: new Set<Scope>(["admin"]),
       minimumScores: minimumScores(undefined),
       isShadow: false,
+      isFirstParty: true,
+      voice: voiceOf(INSTALLED_KEY_ID),
     };
     this.#proved.clear();
     this.#installed = { digest: digestOf(secret), principal };
@@ -250,21 +255,6 @@ export class Keyring {
   }
 }
 
-/** Public description of a key. */
-function describe(stored: StoredKey): KeyDescription {
-  return {
-    key_id: stored.keyId,
-    tenant: stored.tenant,
-    scopes: [...stored.scopes],
-    minimum_scores: { ...stored.minimumScores },
-    is_shadow: stored.isShadow,
-    label: stored.label,
-    created_at: isoTime(stored.createdAtMs),
-    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
-    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
-  };
-}
-
 function entryOf(stored: StoredKey, number: number): Entry {
   const principal: Principal = {
     keyId: stored.keyId,
@@ -272,6 +262,8 @@ function entryOf(stored: StoredKey, number: number): Entry {
     scopes: new Set(stored.scopes),
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
+    isFirstParty: stored.isFirstParty ?? false,
+    voice: voiceOf(stored.keyId),
   };
   return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal, number };
 }
@@ -291,8 +283,4 @@ function afterScheme(header: string): string | undefined {
 
 function digestOf(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
-}
-
-function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -2,6 +2,7 @@
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { MINIMUM_SCORES_DEFAULT } from "../../http/access/keyring.ts";
+import { voiceOf } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 
 /** The operator at the keyboard: no key was asked for, because the files are theirs. */
@@ -13,6 +14,8 @@ export const OPERATOR: CallContext = {
     scopes: new Set(["admin"]),
     minimumScores: MINIMUM_SCORES_DEFAULT,
     isShadow: false,
+    isFirstParty: true,
+    voice: voiceOf("operator"),
   },
 };
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { voiceOf } from "../../../src/contract/voices.ts";
 import { makeKey, parseKey } from "../../../src/http/access/key-format.ts";
 import { openKeyring } from "../../../src/http/access/keyring.ts";
 
@@ -72,6 +73,7 @@ describe("keyring", () => {
       scopes: ["score:read"],
       minimum_scores: { L0: 300, L1: 300, L2: 507, L3: 550 },
       is_shadow: false,
+      first_party: false,
       label: null,
       created_at: "2026-01-01T00:00:00.000Z",
       expires_at: null,
@@ -86,6 +88,7 @@ describe("keyring", () => {
       scopes: ["score:read", "score:read", "admin"],
       minimumScores: { L3: 700 },
       isShadow: true,
+      isFirstParty: true,
       label: "gw",
     });
     const revoked = await before.create({ tenant: "acme", scopes: ["admin"] });
@@ -98,6 +101,8 @@ describe("keyring", () => {
       scopes: new Set(["score:read", "admin"]),
       minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
       isShadow: true,
+      isFirstParty: true,
+      voice: voiceOf(kept.description.key_id),
     });
     expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
     expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();

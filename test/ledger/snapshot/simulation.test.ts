@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { TableImage } from "../../../src/engine/image.ts";
-import type { FoldedOutcome } from "../../../src/journal/outcome.ts";
+import type { FoldedOutcome } from "../../../src/journal/folded-outcome.ts";
 import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
 import { writeSnapshot } from "../../../src/ledger/snapshot/files.ts";
 import { encodePayloads, encodePlaces } from "../../../src/ledger/snapshot/format.ts";
