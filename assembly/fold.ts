@@ -28,9 +28,6 @@ import {
   STATUS_FULL,
   STATUS_INVALID,
   STATUS_OK,
-  VOICE_FIRST_PARTY,
-  VOICE_MAX,
-  VOICE_STRANGER,
   WORD_FAILURE_WEIGHT_MIN,
   WORD_GRADE_WEIGHTS,
   WORD_LONG_HALF_LIFE,
@@ -45,6 +42,7 @@ import {
 } from "./layout.ts";
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
+import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "./voices.ts";
 import { bookVoice, noteStranger } from "./reporter-concentration.ts";
 import {
   capWeight,

@@ -127,15 +127,7 @@ export const PAIR_LOG2_MIN = 12;
 export const PAIR_LOAD_PERCENT = 70;
 export const POOL_UNTRUSTED = 0xfffffffe;
 export const POOL_CLUSTER_BIT = 0x80000000;
-/** Marks a stranger's voice, which has no row, as the source of an entry. */
-export const SOURCE_STRANGER_BIT = 0x40000000;
-
-// Who answers for an outcome: the reporter that it names, the same vouched for by the operator, or,
-// from VOICE_STRANGER on, an API key that nobody vouches for (30 bits of its hash).
-export const VOICE_REPORTER = 0;
-export const VOICE_FIRST_PARTY = 1;
-export const VOICE_STRANGER = 2;
-export const VOICE_MAX = 0x3fffffff;
+export const SOURCE_STRANGER_BIT = 0x40000000; // a stranger's voice, which has no row
 
 // Scratch of one thread, offsets from SCRATCH_BASE + slot * SCRATCH_STRIDE.
 export const SCRATCH_STRIDE = 16384;

@@ -19,8 +19,8 @@ import {
   SCRATCH_STRIDE,
   STATUS_FULL,
   STATUS_OK,
-  VOICE_REPORTER,
 } from "../../assembly/layout.ts";
+import { VOICE_REPORTER } from "../contract/voices.ts";
 import type { ScoringConfig } from "./config.ts";
 import { packConfig } from "./config-layout.ts";
 import { writeIdentifier } from "./identifier.ts";

@@ -20,9 +20,9 @@ interface Health {
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
  * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, and
- * `unvouched` the line of `vouchingWarning`; either may be empty.
+ * `voices` the line of `vouchingWarning`; either may be empty.
  */
-export function readiness(ledger: OpenLedger, storeFailure: string, unvouched = ""): Health {
+export function readiness(ledger: OpenLedger, storeFailure: string, voices = ""): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -31,7 +31,7 @@ export function readiness(ledger: OpenLedger, storeFailure: string, unvouched = 
     (damage) => `journal damaged: ${describeDamage(damage)}: ${DAMAGE_ADVICE}`,
   );
   if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
-  if (unvouched !== "") warnings.push(unvouched);
+  if (voices !== "") warnings.push(voices);
   return { ready: reasons.length === 0, reasons, warnings };
 }
 
@@ -50,23 +50,16 @@ export function ledgerGauges(ledger: OpenLedger): Record<string, number> {
   };
 }
 
-/** Readiness as `/readyz` asks for it. */
+/** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
 export function healthOf(
   config: ServeConfig,
+  log: Log,
   keyring: Keyring,
   ledger: OpenLedger,
   store: OpenStore,
 ): { isReady(): Health } {
-  return {
-    isReady: () => readiness(ledger, store.status().failure, unvouchedIn(config, keyring)),
-  };
-}
-
-function unvouchedIn(config: ServeConfig, keyring: Keyring): string {
-  return vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
-}
-
-export function warnIfUnvouched(log: Log, config: ServeConfig, keyring: Keyring): void {
-  const detail = unvouchedIn(config, keyring);
+  const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
+  const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
+  return { isReady: () => readiness(ledger, store.status().failure, unvouched()) };
 }

@@ -20,7 +20,7 @@ import { openKeyring } from "../http/access/keyring.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges, warnIfUnvouched } from "./health.ts";
+import { healthOf, ledgerGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
 import type { OpenKaizen } from "../kaizen/service/schedule.ts";
@@ -110,7 +110,6 @@ async function openService(
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, listeners.port);
   publishServer(paths, { url, pid: process.pid });
-  warnIfUnvouched(log, config, keyring);
   closers.push(() => withdrawServer(paths));
   let closing: Promise<void> | undefined;
   return {
@@ -253,7 +252,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, keyring, ledger, store),
+    health: healthOf(config, log, keyring, ledger, store),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,

@@ -1,5 +1,5 @@
-// Whose word counts: an API key that nobody vouches for moves no agent by more than a little, however
-// much it posts; one gateway that the operator vouches for builds a record alone, within a bound.
+// Bounds on the voices of outcomes: an API key without a vouching operator moves no agent by more
+// than a little, however much it posts; one first-party gateway builds a record alone.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

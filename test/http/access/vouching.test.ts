@@ -1,4 +1,4 @@
-// When the operator is warned that nothing is vouched for.
+// The warning of a service in which nothing is vouched for, and the cases in which it is silent.
 import { expect, test } from "vitest";
 import type { StoredKey } from "../../../src/http/access/key-file.ts";
 import { vouchingWarning } from "../../../src/http/access/vouching.ts";
