@@ -6,7 +6,7 @@ import {
   DECISION_ESCALATE,
   DECISION_REFUSE,
   DECISION_VERIFY,
-  MODEL_REFUSE_AT,
+  MODEL_DENY_AT,
   WORD_HUMAN_CATCH,
   WORD_HUMAN_COST,
   WORD_LOSS,
@@ -39,11 +39,14 @@ function verifyBorder(config: u32, stakes: f64, connect: f64): f64 {
   return min(1.0, max(connect, border));
 }
 
-/** pi3 or the Neyman-Pearson threshold, whichever is higher: from there on refuse. */
-export function refuseBorder(config: u32, model: u32): f64 {
+/**
+ * The border of denial: pi3, or the fitted probability that few successes ever reach, whichever is
+ * higher. Above it a record is held back; where even the optimistic side is above it, refused.
+ */
+export function denyBorder(config: u32, model: u32): f64 {
   const margin = word(config, WORD_MARGIN);
   const missed = (1.0 - word(config, WORD_HUMAN_CATCH)) * word(config, WORD_LOSS);
-  return max(margin / (missed + margin), word(config, model + MODEL_REFUSE_AT));
+  return max(margin / (missed + margin), word(config, model + MODEL_DENY_AT));
 }
 
 /** The decision. Refuse is tested first, then connect, verify, escalate. */

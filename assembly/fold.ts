@@ -42,8 +42,16 @@ import {
 } from "./layout.ts";
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
-import { bookVoice } from "./reporter-concentration.ts";
-import { capWeight, concave, credibilityOf } from "./weight.ts";
+import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "./voices.ts";
+import { bookVoice, noteStranger } from "./reporter-concentration.ts";
+import {
+  capWeight,
+  concave,
+  credibilityOf,
+  freshWeight,
+  strangerWeight,
+  wasFirstWord,
+} from "./weight.ts";
 
 /** Folds one outcome. `failure` is 1 for a failure. Returns a STATUS code. */
 export function foldOutcome(
@@ -55,62 +63,125 @@ export function foldOutcome(
   stakes: f64,
   grade: i32,
   signature: i32,
+  voice: u32,
   timeMs: f64,
 ): i32 {
   const number = activeConfigNumber();
   if (number == 0 || grade < 0 || grade > 4 || signature < 0 || signature > 2) {
     return STATUS_INVALID;
   }
+  if (voice > <u32>VOICE_MAX) return STATUS_INVALID;
   const config = configSlot(number);
+  const graded = word(config, WORD_GRADE_WEIGHTS + grade);
+  const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
+  if (voice >= <u32>VOICE_STRANGER) {
+    return foldStranger(config, subjectId, subjectLength, voice, failure, base, stakes, timeMs);
+  }
   const subject = findOrAddRow(subjectId, subjectLength);
   const reporter = findOrAddRow(reporterId, reporterLength);
   if (subject == ROW_ABSENT || reporter == ROW_ABSENT) return STATUS_FULL;
-  const graded = word(config, WORD_GRADE_WEIGHTS + grade);
-  const base = graded * word(config, WORD_SIGNATURE_WEIGHTS + signature) * concave(config, stakes);
   const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
   const rho = credibilityOf(config, rowAddress(reporter), signature);
   const seconds = <u32>(timeMs / 1000.0);
-  const weight = capWeight(config, base, rho, subject, reporter, cell, seconds);
+  const isFirstParty = voice == VOICE_FIRST_PARTY;
+  const weight = capWeight(config, base, rho, subject, reporter, cell, seconds, isFirstParty);
   if (weight < 0.0) return STATUS_FULL;
   const subjectRow = rowAddress(subject);
   const reporterRow = rowAddress(reporter);
   openRow(subjectRow);
   if (reporter != subject) openRow(reporterRow);
   bookVoice(config, subjectRow, reporterRow, timeMs);
-  foldRows(config, subjectRow, reporterRow, <f64>failure, weight, stakes, timeMs);
+  foldRows(
+    config,
+    subjectRow,
+    reporterRow,
+    <f64>failure,
+    weight,
+    freshWeight(weight),
+    stakes,
+    timeMs,
+    1,
+  );
   if (reporter != subject) closeRow(reporterRow);
   closeRow(subjectRow);
   return STATUS_OK;
 }
 
-/** One diagonal EKF step on each track, then the counters (scoring 2.2). Both rows are open. */
+/**
+ * An outcome that only an API key answers for. The reporter that it names may be anybody's invention
+ * or somebody else: no row, severity, reciprocity or concentration is its, and the base rate stays.
+ */
+function foldStranger(
+  config: u32,
+  subjectId: u32,
+  subjectLength: u32,
+  voice: u32,
+  failure: i32,
+  base: f64,
+  stakes: f64,
+  timeMs: f64,
+): i32 {
+  if (base <= 0.0) return STATUS_OK;
+  const subject = findOrAddRow(subjectId, subjectLength);
+  if (subject == ROW_ABSENT) return STATUS_FULL;
+  const row = rowAddress(subject);
+  if (failure == 0 && isFailing(row)) return STATUS_OK;
+  const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
+  const weight = strangerWeight(config, base, subject, voice, cell, <u32>(timeMs / 1000.0));
+  if (weight < 0.0) return STATUS_FULL;
+  if (weight == 0.0) return STATUS_OK;
+  noteStranger(timeMs);
+  openRow(row);
+  bookVoice(config, row, 0, timeMs);
+  foldRows(config, row, 0, <f64>failure, weight, weight, stakes, timeMs, wasFirstWord() ? 1 : 0);
+  closeRow(row);
+  return STATUS_OK;
+}
+
+/** Whether the subject fails more often than not: no stranger's praise helps it out of that. */
+function isFailing(subject: u32): bool {
+  const g = baseRate();
+  const worst = max(load<f64>(subject, ROW_MEAN_A), load<f64>(subject, ROW_MEAN_B));
+  return g + worst >= 0.0;
+}
+
+/**
+ * One diagonal EKF step on each track, then the counters (scoring 2.2). Rows are open; `reporter` is
+ * 0 for a stranger, an average reporter about whom nothing is learnt. `fresh` is
+ * `freshWeight`; `counted` of 0 leaves the number of outcomes as it is.
+ */
 function foldRows(
   config: u32,
   subject: u32,
   reporter: u32,
   y: f64,
   weight: f64,
+  fresh: f64,
   stakes: f64,
   timeMs: f64,
+  counted: u32,
 ): void {
-  const gVariance = advanceBase(config, timeMs);
+  const gVariance = reporter != 0 ? advanceBase(config, timeMs) : 0.0;
   const g = baseRate();
-  revertReporter(config, reporter, timeMs);
+  if (reporter != 0) revertReporter(config, reporter, timeMs);
   revertSubject(config, subject, timeMs);
   const mB = load<f64>(subject, ROW_MEAN_B);
   const vB = load<f64>(subject, ROW_VARIANCE_B);
-  const s = load<f64>(reporter, ROW_MEAN_R);
-  const vR = load<f64>(reporter, ROW_VARIANCE_R);
+  const s = reporter != 0 ? load<f64>(reporter, ROW_MEAN_R) : 0.0;
+  const prior = word(config, WORD_REPORTER_VARIANCE);
+  const vR = reporter != 0 ? load<f64>(reporter, ROW_VARIANCE_R) : prior;
   const pB = sigmoid(g + mB + s);
   const hB = weight * pB * (1.0 - pB);
   const dB = 1.0 + hB * (vB + vR + gVariance);
   const rB = weight * (y - pB);
   store<f64>(subject, mB + (vB * rB) / dB, ROW_MEAN_B);
   store<f64>(subject, vB - (vB * vB * hB) / dB, ROW_VARIANCE_B);
-  store<f64>(reporter, s + (vR * rB) / dB, ROW_MEAN_R);
-  store<f64>(reporter, vR - (vR * vR * hB) / dB, ROW_VARIANCE_R);
-  if (gVariance > 0.0) stepBase(gVariance, rB, hB, dB);
-  else collectBase(config, reporter, rB, hB);
+  if (reporter != 0) {
+    store<f64>(reporter, s + (vR * rB) / dB, ROW_MEAN_R);
+    store<f64>(reporter, vR - (vR * vR * hB) / dB, ROW_VARIANCE_R);
+    if (gVariance > 0.0) stepBase(gVariance, rB, hB, dB);
+    else collectBase(config, reporter, rB, hB);
+  }
   const mA = load<f64>(subject, ROW_MEAN_A);
   const vA = load<f64>(subject, ROW_VARIANCE_A);
   const pA = sigmoid(g + mA);
@@ -118,8 +189,8 @@ function foldRows(
   const dA = 1.0 + hA * vA;
   store<f64>(subject, mA + (vA * weight * (y - pA)) / dA, ROW_MEAN_A);
   store<f64>(subject, vA - (vA * vA * hA) / dA, ROW_VARIANCE_A);
-  countSubject(config, subject, y, weight, stakes, timeMs, pA);
-  countReporter(config, reporter, y, weight, timeMs);
+  countSubject(config, subject, y, weight, fresh, stakes, timeMs, pA, counted);
+  if (reporter != 0) countReporter(config, reporter, y, weight, timeMs);
 }
 
 /** Brings the reporter track to `timeMs`; a first event starts it at the prior. */
@@ -167,9 +238,11 @@ function countSubject(
   row: u32,
   y: f64,
   weight: f64,
+  fresh: f64,
   stakes: f64,
   timeMs: f64,
   expected: f64,
+  counted: u32,
 ): void {
   const last = load<f64>(row, ROW_SUBJECT_TIME);
   const elapsed = last == 0.0 ? 0.0 : daysBetween(last, timeMs);
@@ -186,18 +259,18 @@ function countSubject(
   let proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
   proven *= halving(elapsed, word(config, WORD_STAKES_HALF_LIFE));
   if (y > 0.5) {
-    if (weight >= enough) {
+    if (fresh >= enough) {
       store<u32>(row, max(load<u32>(row, ROW_FAILED_AT), seconds), ROW_FAILED_AT);
       const residual = Math.sqrt((1.0 - expected) / expected);
       if (residual > word(config, WORD_SHOCK_RESIDUAL)) {
         store<u32>(row, max(load<u32>(row, ROW_SHOCK_AT), seconds), ROW_SHOCK_AT);
       }
     }
-  } else if (weight > enough) {
+  } else if (fresh > enough) {
     proven = max(proven, stakes);
   }
   store<f32>(row, <f32>proven, ROW_STAKES_PROVEN);
-  store<u32>(row, load<u32>(row, ROW_OUTCOMES) + 1, ROW_OUTCOMES);
+  store<u32>(row, load<u32>(row, ROW_OUTCOMES) + counted, ROW_OUTCOMES);
   store<f64>(row, max(last, timeMs), ROW_SUBJECT_TIME);
 }
 

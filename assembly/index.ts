@@ -85,7 +85,10 @@ export function commitConfig(): u32 {
   return number;
 }
 
-/** Writer: folds one outcome; identifiers are in SCRATCH_ID_A (subject) and _B (reporter). */
+/**
+ * Writer: folds one outcome; identifiers are in SCRATCH_ID_A (subject) and _B (reporter). `voice` is
+ * a VOICE_*; from VOICE_STRANGER on, the reporter is not looked at.
+ */
 export function fold(
   slot: u32,
   subjectLength: u32,
@@ -94,6 +97,7 @@ export function fold(
   stakes: f64,
   grade: i32,
   signature: i32,
+  voice: u32,
   timeMs: f64,
 ): i32 {
   if (max(subjectLength, reporterLength) > <u32>ID_BYTES_MAX) return STATUS_INVALID;
@@ -107,6 +111,7 @@ export function fold(
     stakes,
     grade,
     signature,
+    voice,
     timeMs,
   );
 }

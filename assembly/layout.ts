@@ -2,7 +2,6 @@
 // the same constants from this file, so it holds untyped integer `export const` and nothing else.
 //
 // Linear memory, one for all threads (WebAssembly.Memory, shared):
-//
 //        0 +--------------------------+ static data of the module (constant)
 //    65536 +--------------------------+ header: one writer, atomics
 //    69632 +--------------------------+ chunk directory: u32 address of each chunk of rows
@@ -18,7 +17,7 @@ export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
 
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 2;
+export const LAYOUT_VERSION = 3;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -117,8 +116,8 @@ export const MUTUAL_MAX = 255;
 export const INDEX_LOG2_MIN = 12;
 export const INDEX_LOAD_PERCENT = 75;
 
-// Pair map entry, 24 bytes: outcomes of one reporter (or pool of reporters) on one subject.
-//   0 | key u64: (subject row + 1) << 32 | reporter row, or a pool number |
+// Pair map entry, 24 bytes: outcomes of one reporter (or pool, or stranger) on one subject.
+//   0 | key u64: (subject row + 1) << 32 | reporter row, pool, or stranger |
 //   8 | successes: mass f32 | at u32 s | the mass's sign bit: both have praised each other
 //  16 | failures:  mass f32 | at u32 s |
 export const PAIR_STRIDE = 24;
@@ -128,6 +127,7 @@ export const PAIR_LOG2_MIN = 12;
 export const PAIR_LOAD_PERCENT = 70;
 export const POOL_UNTRUSTED = 0xfffffffe;
 export const POOL_CLUSTER_BIT = 0x80000000;
+export const SOURCE_STRANGER_BIT = 0x40000000; // a stranger's voice, which has no row
 
 // Scratch of one thread, offsets from SCRATCH_BASE + slot * SCRATCH_STRIDE.
 export const SCRATCH_STRIDE = 16384;
@@ -167,13 +167,15 @@ export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
 export const LEG_FEATURES = 24; // FEATURE_COUNT words
 export const LEG_BASE = 35; //             g the leg was scored at
 export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
-/** Word 37 is always 0: logged decisions have a place for it. */
+export const LEG_OUTCOMES = 37; //         outcomes ever counted about the subject
 export const LEG_FLAGS = 38; //            ROW_FLAGS
 export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
 /** Words 40 to 43 hold the points of the reasons while they are ranked. */
 export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-/** Inputs of a leg result: the words from here on. */
-export const LEG_INPUTS = 16;
+export const LEG_THIN = 45; //         output: 1 where outcomes have resolved too little
+export const LEG_DENIED = 46; //       output: 1 where the probability is above the border of denial
+export const LEG_STAKES_CLEAR = 47; // output: largest stakes that connect; 0 none, Infinity any
+export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to the end
 export const LEG_INPUTS_END = 45;
 export const LEG_WORDS = 64;
 
@@ -237,8 +239,8 @@ export const WORD_MARGIN = 39;
 export const WORD_TIER_A = 40;
 export const WORD_TIER_B = 41;
 export const WORD_TIER_C = 42;
-export const WORD_REVIEW_SD = 43;
-export const WORD_REVIEW_EVIDENCE = 44;
+export const WORD_THIN_BELOW = 43; //    share of the prior variance that outcomes must resolve
+export const WORD_THIN_OUTCOMES = 44; // and how many there must be
 export const WORD_REGIME_MOMENTUM = 45;
 export const WORD_SHOCK_RESIDUAL = 46;
 export const WORD_SHOCK_DAYS = 47;
@@ -247,6 +249,8 @@ export const WORD_PRIOR_WEIGHT = 49;
 export const WORD_REASON_POINTS = 50;
 export const WORD_BASE_PERIOD = 51; //       days; 0 moves the base rate with every outcome
 export const WORD_BASE_STEP = 52; //         most that one period may move it
+export const WORD_STRANGER_CAP = 53; //      most that one stranger's voice weighs on a subject
+export const WORD_FIRST_PARTY_PAIR_CAP = 54;
 export const WORD_MODEL_CHECK = 56;
 export const WORD_MODEL_HANDSHAKE = 88;
 
@@ -255,7 +259,7 @@ export const MODEL_INTERCEPT = 0;
 export const MODEL_BASE = 1;
 export const MODEL_MEAN = 2;
 export const MODEL_VIEWER = 3;
-export const MODEL_REFUSE_AT = 4; //      Neyman-Pearson threshold on the optimistic probability
+export const MODEL_DENY_AT = 4; //        probability of failure from which a record denies
 export const MODEL_MEAN_REFERENCE = 5;
 export const MODEL_SD_REFERENCE = 6;
 export const MODEL_WEIGHTS = 8; //        FEATURE_COUNT words
@@ -278,23 +282,19 @@ export const REASON_FRAUD_FLAG = 11;
 export const REASON_KEY_REVOKED = 12;
 export const REASON_BASE_RATE = 13;
 export const REASON_COUNT = 14;
-
 export const DECISION_CONNECT = 0;
 export const DECISION_VERIFY = 1;
 export const DECISION_ESCALATE = 2;
 export const DECISION_REFUSE = 3;
-
 export const TIER_A = 0;
 export const TIER_B = 1;
 export const TIER_C = 2;
 export const TIER_D = 3;
 export const TIER_REVIEW = 4;
-
 export const REGIME_NONE = -1;
 export const REGIME_STABLE = 0;
 export const REGIME_DRIFTING = 1;
 export const REGIME_SHOCK = 2;
-
 export const STATUS_OK = 0;
 export const STATUS_FULL = 1;
 export const STATUS_INVALID = 2;

@@ -8,6 +8,7 @@ import {
   HEADER_BYTES_PAIRS,
   HEADER_PAIRS,
   HEADER_PAIR_COUNT,
+  PAIR_FAILURE,
   PAIR_LOAD_PERCENT,
   PAIR_LOG2_MIN,
   PAIR_STRIDE,
@@ -82,6 +83,13 @@ export function pairMass(entry: u32, cell: u32, seconds: u32, tauDays: f64): f64
   const at = <u32>(packed >> 32);
   if (mass == 0.0 || seconds <= at) return mass;
   return mass * reversion(<f64>(seconds - at) / 86400.0, tauDays);
+}
+
+/** Whether the entry holds any mass, of either sign. */
+export function hasMass(entry: u32): bool {
+  return (
+    massOf(load<u64>(entry + PAIR_SUCCESS)) != 0.0 || massOf(load<u64>(entry + PAIR_FAILURE)) != 0.0
+  );
 }
 
 /** Decayed count of one sign on a half-life, for the reciprocity features. */

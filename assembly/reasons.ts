@@ -27,6 +27,7 @@ import {
   LEG_REASON_COUNT,
   LEG_SD,
   LEG_SUBJECT_VARIANCE,
+  LEG_THIN,
   LEG_VIEWER,
   MODEL_MEAN,
   MODEL_MEAN_REFERENCE,
@@ -34,6 +35,7 @@ import {
   MODEL_SD_REFERENCE,
   MODEL_VIEWER,
   MODEL_WEIGHTS,
+  REASON_BASE_RATE,
   REASON_CONCENTRATED_REPORTERS,
   REASON_FAILURE_HISTORY,
   REASON_FRAUD_FLAG,
@@ -95,24 +97,63 @@ function cost(config: u32, model: u32, out: u32, feature: u32): f64 {
   return word(config, WORD_FACTOR) * weight * (value - reference);
 }
 
+/** A failure within about four weeks, as recent_failure reads at the shipped time constant. */
+const RECENTLY: f64 = 0.135;
+
+/** Points of a feature that was observed against the agent; 0 where there is nothing to observe. */
+function observed(config: u32, model: u32, out: u32, feature: u32): f64 {
+  return get(out, LEG_FEATURES + feature) > 0.0 ? cost(config, model, out, feature) : 0.0;
+}
+
 /**
  * Writes LEG_REASON_COUNT and up to four reason codes by weight. Fewer than `least` points are no
- * reason; callers test that before the call, which for most of them would cost more than their
- * points.
+ * reason; that is asked before the call, which for most of them would cost more than their points.
+ *
+ * INVARIANT (true reasons): a code is offered only where its fact is on record. A default, such as
+ * the prior of a party without history, draws none, whatever it costs against the reference.
  */
 export function rankReasons(config: u32, model: u32, out: u32): void {
   put(out, LEG_REASON_COUNT, 0.0);
-  const factor = word(config, WORD_FACTOR);
   const least = word(config, WORD_REASON_POINTS);
-  const meanCost = word(config, model + MODEL_MEAN) * factor;
+  rankRecord(config, model, least, out);
+  const recent = observed(config, model, out, FEATURE_RECENT_FAILURE);
+  if (recent >= least) offer(out, REASON_RECENT_FAILURE, recent);
+  if (get(out, LEG_FEATURES + FEATURE_RECENT_FAILURE) >= RECENTLY) {
+    const trend = observed(config, model, out, FEATURE_MOMENTUM);
+    if (trend >= least) offer(out, REASON_NEGATIVE_TREND, trend);
+  }
+  const novel = observed(config, model, out, FEATURE_STAKES_NOVELTY);
+  if (novel >= least) offer(out, REASON_STAKE_ABOVE_PROVEN, novel);
+  const hallucinated = observed(config, model, out, FEATURE_HALLUCINATION);
+  if (hallucinated >= least) offer(out, REASON_HALLUCINATION_SIGNAL, hallucinated);
+  const unverified = observed(config, model, out, FEATURE_UNVERIFIED);
+  if (unverified >= least) offer(out, REASON_UNVERIFIED_SOURCES, unverified);
+  if (model == WORD_MODEL_HANDSHAKE) {
+    const viewer = viewerCost(config, model, out);
+    if (viewer >= least) offer(out, REASON_VIEWER_CAUTIOUS, viewer);
+  }
+  const flags = <u32>get(out, LEG_FLAGS);
+  if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity);
+  if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity);
+  // Nothing about the agent stands out: it is the stakes, or how often anybody fails.
+  const isClear = get(out, LEG_DECISION) == <f64>DECISION_CONNECT;
+  if (get(out, LEG_REASON_COUNT) == 0.0 && !isClear) {
+    const isNovel = get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY) > 0.0;
+    offer(out, isNovel ? REASON_STAKE_ABOVE_PROVEN : REASON_BASE_RATE, 0.0);
+  }
+}
+
+/** What the record itself gives: failures, too few or too alike who report, too little of it. */
+function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
+  const factor = word(config, WORD_FACTOR);
   const shift = get(out, LEG_MEAN) - word(config, model + MODEL_MEAN_REFERENCE);
+  const meanCost = word(config, model + MODEL_MEAN) * factor;
   const history = meanCost * shift + cost(config, model, out, FEATURE_BETA);
-  const hasFailed = get(out, LEG_FAILURES) > 0.0;
   const wide = get(out, LEG_SD) - word(config, model + MODEL_SD_REFERENCE);
   let thin = factor * word(config, WORD_CAUTION) * wide;
   thin += cost(config, model, out, FEATURE_EVIDENCE) + cost(config, model, out, FEATURE_AGE);
   // Without a failure on file a worse mean is only missing evidence.
-  if (!hasFailed) thin += history;
+  if (get(out, LEG_FAILURES) <= 0.0) thin += history;
   else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
   const flags = <u32>get(out, LEG_FLAGS);
   if (isNarrow(flags)) {
@@ -122,32 +163,10 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
     // A thin file that rests on few reporters is reported as that, and not twice.
     if (narrow >= least) thin -= narrow;
   }
-  let little: f64 = 0.0;
-  // The file is thin because its reporters are not believed: that is the reason to give.
-  if ((flags & FLAG_DISCOUNTED) != 0) little += thin;
-  else if (thin >= least) offer(out, REASON_THIN_FILE, thin);
-  const recent = cost(config, model, out, FEATURE_RECENT_FAILURE);
-  if (recent >= least) offer(out, REASON_RECENT_FAILURE, recent);
-  const trend = cost(config, model, out, FEATURE_MOMENTUM);
-  if (trend >= least) offer(out, REASON_NEGATIVE_TREND, trend);
-  const novel = cost(config, model, out, FEATURE_STAKES_NOVELTY);
-  if (novel >= least) offer(out, REASON_STAKE_ABOVE_PROVEN, novel);
-  const hallucinated = cost(config, model, out, FEATURE_HALLUCINATION);
-  if (hallucinated >= least) offer(out, REASON_HALLUCINATION_SIGNAL, hallucinated);
-  const unverified = cost(config, model, out, FEATURE_UNVERIFIED);
-  if (unverified >= least) offer(out, REASON_UNVERIFIED_SOURCES, unverified);
-  if (model == WORD_MODEL_HANDSHAKE) {
-    const viewer = viewerCost(config, model, factor, out);
-    if (viewer >= least) offer(out, REASON_VIEWER_CAUTIOUS, viewer);
-  }
-  if (little >= least) offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, little);
-  if ((flags & FLAG_FRAUD) != 0) offer(out, REASON_FRAUD_FLAG, Infinity);
-  if ((flags & FLAG_KEY_REVOKED) != 0) offer(out, REASON_KEY_REVOKED, Infinity);
-  // Nothing about the agent stands out: the stakes are too high for its proven ones.
-  if (get(out, LEG_REASON_COUNT) == 0.0 && get(out, LEG_DECISION) != <f64>DECISION_CONNECT) {
-    put(out, LEG_REASONS, <f64>REASON_STAKE_ABOVE_PROVEN);
-    put(out, LEG_REASON_COUNT, 1.0);
-  }
+  // The file is thin because those who filled it are not believed: that is what to say.
+  if ((flags & FLAG_DISCOUNTED) != 0) {
+    if (thin >= least) offer(out, REASON_LOW_CREDIBILITY_EVIDENCE, thin);
+  } else if (get(out, LEG_THIN) != 0.0) offer(out, REASON_THIN_FILE, max(thin, least));
 }
 
 /**
@@ -168,12 +187,13 @@ function narrowCost(config: u32, model: u32, missing: f64, out: u32): f64 {
   return factor * (word(config, WORD_CAUTION) * (sd - broadSd) + gained);
 }
 
-/**
- * Points that the viewing party itself costs: its severity, and the outcomes it received before.
- */
-function viewerCost(config: u32, model: u32, factor: f64, out: u32): f64 {
-  let viewer = factor * word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
-  viewer += cost(config, model, out, FEATURE_VIEWER_SHORT);
-  viewer += cost(config, model, out, FEATURE_RECIPROCAL_FAILURE);
-  return viewer + cost(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
+/** Points that the viewing party itself costs: how severe it is, and what it was told before. */
+function viewerCost(config: u32, model: u32, out: u32): f64 {
+  const factor = word(config, WORD_FACTOR);
+  const severity = max(0.0, get(out, LEG_VIEWER));
+  const short = max(0.0, get(out, LEG_FEATURES + FEATURE_VIEWER_SHORT));
+  let viewer = factor * word(config, model + MODEL_VIEWER) * severity;
+  viewer += factor * word(config, model + MODEL_WEIGHTS + FEATURE_VIEWER_SHORT) * short;
+  viewer += observed(config, model, out, FEATURE_RECIPROCAL_FAILURE);
+  return viewer + observed(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
 }

@@ -88,6 +88,13 @@ export function noteRoom(
   isReturned = isPraiseReturned(entry);
 }
 
+/** Notes that no reporter is behind the outcome: the masses of the record only fade. */
+export function noteStranger(timeMs: f64): void {
+  pairBefore = 0.0;
+  pairRoom = 0.0;
+  pairAtMs = timeMs;
+}
+
 /** At the first praise of a subject: whether it has praised its reporter before. */
 function meetPraise(config: u32, subject: u32, reporter: u32, entry: u32): void {
   const row = rowAddress(reporter);

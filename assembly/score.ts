@@ -2,21 +2,23 @@
 // (scoring 3 and 4). Writes one leg result; allocates nothing.
 import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
-import { decide, refuseBorder, stakesBound } from "./decision.ts";
+import { decide, denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
-  DECISION_ESCALATE,
   FEATURE_COUNT,
   FEATURE_MOMENTUM,
+  FEATURE_RECIPROCAL_FAILURE,
+  FEATURE_RECIPROCAL_SUCCESS,
   FEATURE_STAKES_NOVELTY,
+  FEATURE_VIEWER_SHORT,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
   LEG_BASE,
   LEG_CONFIG,
   LEG_DECISION,
+  LEG_DENIED,
   LEG_EFFECTIVE,
   LEG_ETA,
-  LEG_EVIDENCE,
   LEG_FAILURES,
   LEG_FEATURES,
   LEG_FLAGS,
@@ -24,15 +26,15 @@ import {
   LEG_KNOWN,
   LEG_MEAN,
   LEG_OPTIMISTIC,
+  LEG_OUTCOMES,
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
-  LEG_PROVEN,
   LEG_REFUSED,
   LEG_REGIME,
   LEG_SD,
   LEG_SHOCK_DAYS,
-  LEG_STAKES_MAX,
   LEG_SUBJECT_VARIANCE,
+  LEG_THIN,
   LEG_TIER,
   LEG_VIEWER,
   LEG_VIEWER_VARIANCE,
@@ -70,22 +72,21 @@ import {
   WORD_REGIME_MOMENTUM,
   WORD_REPORTER_TAU,
   WORD_REPORTER_VARIANCE,
-  WORD_REVIEW_EVIDENCE,
-  WORD_REVIEW_SD,
   WORD_SHOCK_DAYS,
   WORD_SUBJECT_TAU,
   WORD_SUBJECT_VARIANCE,
+  WORD_THIN_BELOW,
+  WORD_THIN_OUTCOMES,
   WORD_TIER_A,
   WORD_TIER_B,
   WORD_TIER_C,
 } from "./layout.ts";
 import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
+import { writeStakes } from "./stakes.ts";
 
 const SCORE_MIN: f64 = 300.0;
 const SCORE_MAX: f64 = 850.0;
-const NOVELTY_STEPS: i32 = 3;
-const STAKES_CEILING: f64 = 1e15;
 
 function put(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
@@ -148,16 +149,43 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   put(out, LEG_SD, sd);
   const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
   const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
+  writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
-  writeDecision(config, model, stakes, novelty, out);
-  writeTier(config, out);
+  writeDecision(config, model, stakes, novelty, eta - added, out);
+  writeTier(config, eta - added - viewerPart(config, model, out), out);
   rankReasons(config, model, out);
 }
 
-/** Inputs of the row beside its track: flags and pattern, failing mass, shock. */
+/**
+ * Doubt apart from risk: how much of the prior variance the outcomes have resolved, and how many
+ * there were: one weighty word is no record. It outlives the fading counters as the track does, and
+ * is no matter of the weights.
+ */
+function writeDoubt(config: u32, out: u32): void {
+  const prior = word(config, WORD_SUBJECT_VARIANCE);
+  const resolved = 1.0 - get(out, LEG_SUBJECT_VARIANCE) / prior;
+  const isFew = get(out, LEG_OUTCOMES) < word(config, WORD_THIN_OUTCOMES);
+  put(out, LEG_THIN, isFew || resolved < word(config, WORD_THIN_BELOW) ? 1.0 : 0.0);
+}
+
+/** Log-odds that come from the viewing party: a tier is the subject's, whoever looks. */
+function viewerPart(config: u32, model: u32, out: u32): f64 {
+  if (model != WORD_MODEL_HANDSHAKE) return 0.0;
+  let part = word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
+  part += weighed(config, model, FEATURE_VIEWER_SHORT, out);
+  part += weighed(config, model, FEATURE_RECIPROCAL_FAILURE, out);
+  return part + weighed(config, model, FEATURE_RECIPROCAL_SUCCESS, out);
+}
+
+function weighed(config: u32, model: u32, feature: u32, out: u32): f64 {
+  return word(config, model + MODEL_WEIGHTS + feature) * get(out, LEG_FEATURES + feature);
+}
+
+/** What the row says beside its track: flags and pattern, failing mass, shock. */
 function readStanding(row: u32, hasHistory: bool, nowMs: f64, out: u32): void {
   put(out, LEG_FLAGS, row != 0 ? <f64>load<u32>(row, ROW_FLAGS) : 0.0);
   put(out, LEG_FAILURES, row != 0 ? <f64>load<f32>(row, ROW_FAILURE_LONG) : 0.0);
+  put(out, LEG_OUTCOMES, row != 0 ? <f64>load<u32>(row, ROW_OUTCOMES) : 0.0);
   const shock = hasHistory ? <f64>load<u32>(row, ROW_SHOCK_AT) * 1000.0 : 0.0;
   put(out, LEG_SHOCK_DAYS, shock > 0.0 ? daysBetween(shock, nowMs) : -1.0);
 }
@@ -210,58 +238,42 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
 
-function writeDecision(config: u32, model: u32, stakes: f64, novelty: f64, out: u32): void {
-  let isRefused = get(out, LEG_OPTIMISTIC) >= refuseBorder(config, model);
+function writeDecision(
+  config: u32,
+  model: u32,
+  stakes: f64,
+  novelty: f64,
+  own: f64,
+  out: u32,
+): void {
+  const border = denyBorder(config, model);
+  // Doubt alone never denies: a thin record asks for a second look.
+  const isJudged = get(out, LEG_THIN) == 0.0;
+  let isRefused = isJudged && get(out, LEG_OPTIMISTIC) >= border;
   if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
-  const pessimistic = get(out, LEG_PESSIMISTIC);
-  const decision = decide(config, isRefused, pessimistic, stakes);
+  const isDenied = isRefused || (isJudged && sigmoid(own) >= border);
+  const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
+  put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);
   put(out, LEG_DECISION, <f64>decision);
-  const bound =
-    novelty > 0.0 && decision < DECISION_ESCALATE
-      ? noveltyBound(config, decision, novelty, out)
-      : stakesBound(config, decision, pessimistic);
-  put(out, LEG_STAKES_MAX, max(stakes, bound));
+  writeStakes(config, decision, stakes, novelty, out);
 }
 
-/**
- * Stakes bound when the probability itself rises with the stakes above the proven ones. The bound
- * as a function of assumed stakes falls, so that iterating it closes in from both sides and every
- * second value is a bound that holds: the third is returned.
- */
-function noveltyBound(config: u32, decision: i32, weight: f64, out: u32): f64 {
-  const proven = get(out, LEG_PROVEN);
-  const cautious = get(out, LEG_ETA) + word(config, WORD_CAUTION) * get(out, LEG_SD);
-  const flat = cautious - weight * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
-  let bound = stakesBound(config, decision, sigmoid(flat));
-  if (bound <= proven) return bound;
-  for (let step = 0; step < NOVELTY_STEPS; step++) {
-    const assumed = max(proven, min(bound, STAKES_CEILING));
-    const added = weight * Math.log((1.0 + assumed) / (1.0 + proven));
-    bound = stakesBound(config, decision, sigmoid(flat + added));
-  }
-  return bound;
-}
-
-function writeTier(config: u32, out: u32): void {
-  const effective = get(out, LEG_EFFECTIVE);
+/** Tier from the subject's own log-odds, REVIEW while its record is thin; regime from its history. */
+function writeTier(config: u32, own: f64, out: u32): void {
+  const score = word(config, WORD_OFFSET) - word(config, WORD_FACTOR) * own;
   let tier = TIER_D;
-  if (effective >= word(config, WORD_TIER_A)) tier = TIER_A;
-  else if (effective >= word(config, WORD_TIER_B)) tier = TIER_B;
-  else if (effective >= word(config, WORD_TIER_C)) tier = TIER_C;
+  if (score >= word(config, WORD_TIER_A)) tier = TIER_A;
+  else if (score >= word(config, WORD_TIER_B)) tier = TIER_B;
+  else if (score >= word(config, WORD_TIER_C)) tier = TIER_C;
   let regime = REGIME_NONE;
-  let isThin = true;
   if (get(out, LEG_KNOWN) != 0.0) {
     const momentum = Math.abs(get(out, LEG_FEATURES + FEATURE_MOMENTUM));
     regime = momentum < word(config, WORD_REGIME_MOMENTUM) ? REGIME_STABLE : REGIME_DRIFTING;
     const shockDays = get(out, LEG_SHOCK_DAYS);
     if (shockDays >= 0.0 && shockDays < word(config, WORD_SHOCK_DAYS)) regime = REGIME_SHOCK;
-    const evidence = get(out, LEG_EVIDENCE);
-    isThin = evidence < word(config, WORD_REVIEW_EVIDENCE) && get(out, LEG_FAILURES) == 0.0;
-  } else {
-    isThin = 0.0 < word(config, WORD_REVIEW_EVIDENCE);
   }
-  if (get(out, LEG_SD) > word(config, WORD_REVIEW_SD) || isThin) tier = TIER_REVIEW;
+  if (get(out, LEG_THIN) != 0.0) tier = TIER_REVIEW;
   put(out, LEG_TIER, <f64>tier);
   put(out, LEG_REGIME, <f64>regime);
 }

@@ -1,5 +1,5 @@
 // Weight of one outcome before it is folded: its stakes, its reporter's standing, and the caps on
-// the influence of one reporter, all strangers or one cluster on a subject (scoring 2.2).
+// the influence of one reporter, one stranger, all of them or one cluster on a subject (scoring 2.2).
 import { word } from "./config.ts";
 import {
   FLAG_CREDIBILITY,
@@ -7,22 +7,28 @@ import {
   HEADER_BASE,
   HEADER_STAKES_HIGH,
   HEADER_STANDINGS,
+  PAIR_FAILURE,
+  PAIR_SUCCESS,
   POOL_CLUSTER_BIT,
   POOL_UNTRUSTED,
   ROW_CLUSTER,
   ROW_CREDIBILITY,
   ROW_FLAGS,
+  SOURCE_STRANGER_BIT,
   WORD_CLUSTER_CAP,
   WORD_CREDIBILITY_MIN,
+  WORD_FIRST_PARTY_PAIR_CAP,
   WORD_PAIR_CAP,
   WORD_PAIR_TAU,
   WORD_POOL_CAP,
   WORD_STAKES_FLOOR,
   WORD_STAKES_HIGH,
   WORD_STAKES_UNIT,
+  WORD_STRANGER_CAP,
+  WORD_SUBJECT_TAU,
   WORD_UNTRUSTED_BELOW,
 } from "./layout.ts";
-import { findOrAddPair, pairMass, setPairMass } from "./pairs.ts";
+import { findOrAddPair, hasMass, pairMass, setPairMass } from "./pairs.ts";
 import { rowAddress } from "./table.ts";
 import { noteRoom } from "./reporter-concentration.ts";
 
@@ -68,46 +74,126 @@ export function capWeight(
   reporter: u32,
   cell: u32,
   seconds: u32,
+  isFirstParty: bool,
 ): f64 {
   const isOn = rho >= 0.0;
+  thinned = 1.0;
   let weight = isOn ? base * rho : base;
-  const cap = word(config, WORD_PAIR_CAP);
-  weight = takeRoom(config, subject, reporter, cell, seconds, weight, cap, true);
+  weight = takePair(config, subject, reporter, cell, seconds, weight, isFirstParty);
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
-      const cap = word(config, WORD_POOL_CAP);
-      weight = takeRoom(config, subject, POOL_UNTRUSTED, cell, seconds, weight, cap, false);
+      weight = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, weight, WORD_POOL_CAP);
     }
     const cluster = load<u32>(rowAddress(reporter), ROW_CLUSTER);
     if (cluster != 0 && weight > 0.0) {
       const source: u32 = POOL_CLUSTER_BIT | cluster;
-      const cap = word(config, WORD_CLUSTER_CAP);
-      weight = takeRoom(config, subject, source, cell, seconds, weight, cap, false);
+      weight = takePool(config, subject, source, cell, seconds, weight, WORD_CLUSTER_CAP);
     }
   }
   return weight;
 }
 
+// Share of the last weight that its own sign's mass has left under a first-party cap.
+let thinned: f64 = 1.0;
+
 /**
- * Shrinks a weight to the share left under `cap` and books it; -1 when memory is full. The amount
- * that a pair (`isPair`) gets, not a pool, enters the concentration of the record.
+ * The weight of the outcome weighed last as if its own sign had been rare so far: by it, not by the
+ * weight, a failure is recent and stakes are proven. `weight` is what `capWeight` returned.
  */
-function takeRoom(
+export function freshWeight(weight: f64): f64 {
+  return weight / thinned;
+}
+
+// Whether the stranger weighed last had said nothing of its subject before.
+let isFirstWord: bool = false;
+
+/** Whether the last `strangerWeight` was the first that its voice said of the subject. */
+export function wasFirstWord(): bool {
+  return isFirstWord;
+}
+
+/**
+ * Weight of an outcome that only an API key answers for; -1 when memory is full. Its cap fades as
+ * slowly as the subject's track, so that patience adds nothing: the track never holds more of one
+ * stranger than the cap times its variance.
+ */
+export function strangerWeight(
+  config: u32,
+  base: f64,
+  subject: u32,
+  voice: u32,
+  cell: u32,
+  seconds: u32,
+): f64 {
+  const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
+  const weight = isOn ? base * word(config, WORD_CREDIBILITY_MIN) : base;
+  const entry = findOrAddPair(subject, SOURCE_STRANGER_BIT | voice);
+  if (entry == 0) return -1.0;
+  const tau = word(config, WORD_SUBJECT_TAU);
+  isFirstWord = !hasMass(entry);
+  const mass = pairMass(entry, cell, seconds, tau);
+  const room = roomUnder(word(config, WORD_STRANGER_CAP), mass, weight);
+  setPairMass(entry, cell, mass + room, seconds);
+  if (!isOn || room <= 0.0) return room;
+  return takePool(config, subject, POOL_UNTRUSTED, cell, seconds, room, WORD_POOL_CAP);
+}
+
+/** Weight left under a cap: the remaining share bounds a weight that is larger than the cap. */
+function roomUnder(cap: f64, mass: f64, weight: f64): f64 {
+  return min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
+}
+
+/**
+ * The same under a first-party key: an ordinary reporter's room, and beyond it up to a larger cap as
+ * thinly as the other sign already comes, so that a long record keeps its ratio of failures.
+ */
+function firstPartyRoom(config: u32, mass: f64, other: f64, weight: f64): f64 {
+  const cap = word(config, WORD_FIRST_PARTY_PAIR_CAP);
+  const ordinary = 1.0 - mass / word(config, WORD_PAIR_CAP);
+  const open = max(ordinary, 1.0 - other / cap);
+  const room = min(weight * max(0.0, min(1.0 - mass / cap, open)), max(0.0, cap - mass));
+  if (room > 0.0) thinned = room / (weight * open);
+  return room;
+}
+
+/** Takes a reporter's room under the pair cap and notes it for the concentration of the record. */
+function takePair(
+  config: u32,
+  subject: u32,
+  reporter: u32,
+  cell: u32,
+  seconds: u32,
+  weight: f64,
+  isFirstParty: bool,
+): f64 {
+  const entry = findOrAddPair(subject, reporter);
+  if (entry == 0) return -1.0;
+  const tau = word(config, WORD_PAIR_TAU);
+  const mass = pairMass(entry, cell, seconds, tau);
+  let room: f64;
+  if (isFirstParty) {
+    const other = cell == PAIR_SUCCESS ? PAIR_FAILURE : PAIR_SUCCESS;
+    room = firstPartyRoom(config, mass, pairMass(entry, other, seconds, tau), weight);
+  } else room = roomUnder(word(config, WORD_PAIR_CAP), mass, weight);
+  noteRoom(config, subject, reporter, entry, cell, seconds, mass, room);
+  setPairMass(entry, cell, mass + room, seconds);
+  return room;
+}
+
+/** Takes room under the cap (a config word) of a pool; -1 when memory is full. */
+function takePool(
   config: u32,
   subject: u32,
   source: u32,
   cell: u32,
   seconds: u32,
   weight: f64,
-  cap: f64,
-  isPair: bool,
+  cap: u32,
 ): f64 {
   const entry = findOrAddPair(subject, source);
   if (entry == 0) return -1.0;
   const mass = pairMass(entry, cell, seconds, word(config, WORD_PAIR_TAU));
-  // The remaining share bounds a weight that is itself larger than the cap.
-  const room = min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
-  if (isPair) noteRoom(config, subject, source, entry, cell, seconds, mass, room);
+  const room = roomUnder(word(config, cap), mass, weight);
   setPairMass(entry, cell, mass + room, seconds);
   return room;
 }

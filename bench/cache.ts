@@ -76,15 +76,13 @@ function zipf(count: number, skew: number, random: () => number): () => number {
   };
 }
 
-/** Simulated service: each agent is proven up to some stakes, and refused far above. */
+/** Simulated service: each agent is proven up to some stakes; one in fifty is refused at any. */
 function decisionOf(agent: number, stakes: number): { decision: Decision; max: number | null } {
+  if (agent % 50 === 49) return { decision: "refuse", max: 0 };
   const proven = 10 ** (1 + (((agent * 2_654_435_761) >>> 0) / 4_294_967_296) * 5);
-  const bounds = [proven, proven * 3, proven * 30];
-  const words: Decision[] = ["connect", "connect_with_verification", "escalate", "refuse"];
-  const index = bounds.findIndex((bound) => stakes <= bound);
-  return index < 0
-    ? { decision: "refuse", max: null }
-    : { decision: words[index] as Decision, max: bounds[index] as number };
+  if (stakes <= proven) return { decision: "connect", max: proven };
+  const open = proven * 3;
+  return { decision: stakes <= open ? "connect_with_verification" : "escalate", max: open };
 }
 
 function reply(agentId: string, stakes: number): CheckResponse {
@@ -100,6 +98,8 @@ function reply(agentId: string, stakes: number): CheckResponse {
     reasons: [],
     reason_codes: [],
     max_stakes: max,
+    tool_level_max: "L1",
+    enforced: true,
     config_version: "c",
     evaluated_at: "2026-01-01T00:00:00.000Z",
     expires_at: "2026-01-01T00:05:00.000Z",

@@ -1,7 +1,8 @@
 // eval:grounding: separation of supported from unsupported texts by the grounding score on labelled
 // rows, by the real module. Rows with sources of the shipped fit are scored by numbers refitted
 // without their fold (idf, weights and thresholds), split by source; all other rows by the shipped
-// numbers as they are. One JSON object on the last line of stdout.
+// numbers as they are. `--shipped` scores every row by the shipped numbers, `--leave-file-out` each
+// file by numbers refitted without it. One JSON object on the last line of stdout.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
@@ -11,7 +12,8 @@ import { ALPHA_LO, coverageOf, tenantCoverageOf, withThresholds } from "./ground
 import type { Calibrated } from "./grounding-calibrate.ts";
 import { citationReport } from "./grounding-citations.ts";
 import { fitOn, scoreRows } from "./grounding-fit.ts";
-import { FOLDS, foldOf, groupDigest, readRows, RowBench } from "./grounding-rows.ts";
+import { wordsAbsent } from "./grounding-overlap.ts";
+import { foldOf, groupDigest, readRows, RowBench } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";
 
 interface Judged extends Calibrated {
@@ -25,15 +27,18 @@ function fittedGroups(): Set<string> {
   return new Set(JSON.parse(readFileSync(url, "utf8")) as string[]);
 }
 
-/** Scores fitted rows fold by fold, each under numbers that never saw its sources. */
-function crossValidate(bench: RowBench, rows: readonly LabelledRow[]): Judged[] {
-  return Array.from({ length: FOLDS }, (_, fold) => fold).flatMap((fold) => {
-    const held = rows.filter((row) => foldOf(row) === fold);
-    if (held.length === 0) return [];
-    process.stderr.write(`fold ${fold + 1} of ${FOLDS}: fitting without ${held.length} rows\n`);
+/** Scores rows part by part, each under numbers that never saw the part. */
+function crossValidate(
+  bench: RowBench,
+  rows: readonly LabelledRow[],
+  partOf: (row: LabelledRow) => number | string,
+): Judged[] {
+  return [...new Set(rows.map((row) => String(partOf(row))))].toSorted().flatMap((part) => {
+    const held = rows.filter((row) => String(partOf(row)) === part);
+    process.stderr.write(`part ${part}: fitting without ${held.length} rows\n`);
     const { numbers } = fitOn(
       bench,
-      rows.filter((row) => foldOf(row) !== fold),
+      rows.filter((row) => String(partOf(row)) !== part),
     );
     return judge(withThresholds(scoreRows(bench, numbers, held), numbers), numbers.f1_at);
   });
@@ -70,6 +75,12 @@ function summarise(judged: readonly Judged[]) {
     balanced_accuracy: round((hits / Math.max(1, positives) + specificity) / 2),
     always_positive_f1: round((2 * positives) / (judged.length + positives)),
     length_only_auroc: round(auc(lengths, labels)),
+    word_overlap_auroc: round(
+      auc(
+        judged.map(({ row }) => wordsAbsent(row)),
+        labels,
+      ),
+    ),
   };
 }
 
@@ -79,16 +90,46 @@ function quantile(values: readonly number[], share: number): number {
   return Math.round((sorted[at] ?? 0) * 10) / 10;
 }
 
+/** Every row once, by refitted numbers where `isKnown`, else by the shipped ones. */
+function judgeAll(
+  bench: RowBench,
+  rows: readonly LabelledRow[],
+  partOf: (row: LabelledRow) => number | string,
+  isKnown: (row: LabelledRow) => boolean,
+): Judged[] {
+  const known = rows.filter((row) => isKnown(row));
+  const fresh = rows.filter((row) => !isKnown(row));
+  process.stderr.write(
+    `${known.length} rows by refitted numbers, ${fresh.length} by the shipped\n`,
+  );
+  return [...crossValidate(bench, known, partOf), ...shipped(bench, fresh)];
+}
+
 function main(): void {
-  const { values } = parseArgs({ options: { dir: { type: "string" } } });
+  const { values } = parseArgs({
+    options: {
+      dir: { type: "string" },
+      shipped: { type: "boolean", default: false },
+      "leave-file-out": { type: "boolean", default: false },
+    },
+  });
   if (values.dir === undefined) throw new Error("--dir names the folder of labelled rows");
   const rows = readRows(values.dir);
   const bench = new RowBench();
   const fitted = fittedGroups();
-  const known = rows.filter((row) => fitted.has(groupDigest(row)));
-  const fresh = rows.filter((row) => !fitted.has(groupDigest(row)));
-  const judged = [...crossValidate(bench, known), ...shipped(bench, fresh)];
+  const isFitted = (row: LabelledRow) => fitted.has(groupDigest(row));
+  const judged = values.shipped
+    ? shipped(bench, rows)
+    : values["leave-file-out"]
+      ? judgeAll(
+          bench,
+          rows,
+          ({ file }) => file,
+          () => true,
+        )
+      : judgeAll(bench, rows, foldOf, isFitted);
   // Under the numbers that the service ships.
+  bench.install(readNumbers(), new Map(readWeights()));
   const citations = citationReport(bench, rows);
   const times = judged.map(({ microseconds }) => microseconds);
   const files = [...new Set(rows.map((row) => row.file))].map((file) => {
@@ -99,10 +140,10 @@ function main(): void {
       us_p99: quantile(ownTimes, 0.99),
     });
   });
-  process.stderr.write(
-    `${known.length} rows by refitted numbers, ${fresh.length} by the shipped ones; ` +
-      `p50 ${quantile(times, 0.5)} us\n`,
-  );
+  for (const { file, auroc, word_overlap_auroc } of files) {
+    process.stderr.write(`${file}: AUROC ${auroc}, word overlap ${word_overlap_auroc}\n`);
+  }
+  process.stderr.write(`p50 ${quantile(times, 0.5)} us\n`);
   const report = {
     files,
     ...citations,

@@ -15,13 +15,15 @@ import {
   auc,
   calibrationError,
   logLoss,
-  neymanPearsonThreshold,
+  denialBorder,
   truePositiveRate,
 } from "../src/kaizen/model/metrics.ts";
+import { denyBorder } from "../src/kaizen/model/holdout.ts";
 import {
   coefficientsOf,
   COLUMNS,
   fitScorecard,
+  isThinRow,
   rowDeviation,
   rowLogit,
   withCoefficients,
@@ -42,10 +44,6 @@ interface Split {
   end: number;
 }
 
-function optimistic(rows: ScorecardRows, row: number, model: ScoringModel, beta: Float64Array) {
-  return 1 / (1 + Math.exp(-(rowLogit(rows, row, beta) - rowDeviation(rows, row, model))));
-}
-
 /** Fits one model on the training part and judges it on the test part. */
 function evaluate(
   name: "check" | "handshake",
@@ -59,7 +57,7 @@ function evaluate(
   const fit = fitScorecard(rows, failures, [split.from, split.to], champion, usable, LAMBDA);
   if (fit === null) throw new Error(`the ${name} fit broke`);
   const model = withCoefficients(champion, fit.coefficients);
-  const refuseAt = refuseThreshold(rows, failures, split, model, config);
+  const denyAt = denyBorderOf(rows, failures, split, model, config);
   const probabilities: number[] = [];
   let goods = 0;
   let refused = 0;
@@ -67,7 +65,8 @@ function evaluate(
     probabilities.push(1 / (1 + Math.exp(-rowLogit(rows, row, fit.coefficients))));
     if (failures[row] === 1) continue;
     goods++;
-    if (optimistic(rows, row, model, fit.coefficients) >= refuseAt) refused++;
+    const p = probabilities[probabilities.length - 1]!;
+    if (p >= denyAt && !isThinRow(rows, row, config)) refused++;
   }
   const labels = failures.subarray(split.to, split.end);
   return {
@@ -75,14 +74,14 @@ function evaluate(
     log_loss: logLoss(probabilities, labels),
     ece: calibrationError(probabilities, labels),
     tpr_at_fpr_1pct: truePositiveRate(probabilities, labels, 0.01),
-    fpr_refused: refused / goods,
-    refuse_at: refuseAt,
+    fpr_denied: refused / goods,
+    deny_at: denyAt,
     coefficients: namedCoefficients(fit.coefficients),
   };
 }
 
-/** The Neyman-Pearson threshold on the training part, never below the cost-based pi3. */
-function refuseThreshold(
+/** The border of denial on the training part, never below the cost-based pi3. */
+function denyBorderOf(
   rows: ScorecardRows,
   failures: Uint8Array,
   split: Split,
@@ -92,10 +91,11 @@ function refuseThreshold(
   const beta = coefficientsOf(model);
   const goods: number[] = [];
   for (let row = split.from; row < split.to; row++) {
-    if (failures[row] === 0) goods.push(optimistic(rows, row, model, beta));
+    if (failures[row] === 1) continue;
+    const isThick = !isThinRow(rows, row, config);
+    goods.push(isThick ? 1 / (1 + Math.exp(-rowLogit(rows, row, beta))) : 0);
   }
-  const missed = (1 - config.human_catch) * config.loss;
-  return Math.max(config.margin / (missed + config.margin), neymanPearsonThreshold(goods));
+  return denyBorder({ ...model, deny_at: denialBorder(goods) }, config);
 }
 
 function namedCoefficients(beta: Float64Array): Record<string, number> {
@@ -114,7 +114,7 @@ function median(values: number[]): number {
 
 /**
  * For the shipped (neutral) weights: the references that reason points count against, as medians
- * of the training rows scored below 5 %, and the Neyman-Pearson refuse threshold.
+ * of the training rows scored below 5 %, and the border of denial.
  */
 function calibrated(
   rows: ScorecardRows,
@@ -136,7 +136,7 @@ function calibrated(
   });
   return {
     ...model,
-    refuse_at: round(refuseThreshold(rows, failures, split, model, config)),
+    deny_at: round(denyBorderOf(rows, failures, split, model, config)),
     mean_reference: round(column(2)),
     sd_reference: round(median(sure.map((row) => rowDeviation(rows, row, model)))),
     references,

@@ -14,11 +14,15 @@ export const ALPHA_LO = 0.05;
 /** Rate of clean texts that may be called hallucinated. */
 export const ALPHA_HI = 0.01;
 /** Defaults (provenance 5) where too few clean sources are known. */
-const TAU_LO = Math.round(0.9 * ONE);
-const TAU_HI = Math.round(1.9 * ONE);
+const TAU_LO = 3 * ONE;
+const TAU_HI = 4 * ONE;
 
-/** Three sources in four calibrate: the nine numbers of the fit are content with the rest. */
+/** Kinds with too few sources to share them: all calibrate, the others fit for them. */
+const ONLY_CALIBRATING: ReadonlySet<TextKind> = new Set(["summary"]);
+
+/** Three sources in four calibrate: the few numbers of the fit are content with the rest. */
 export function isCalibrating(row: LabelledRow): boolean {
+  if (ONLY_CALIBRATING.has(kindOfRow(row))) return true;
   return Number.parseInt(groupDigest(row).slice(-6), 16) % 4 !== 0;
 }
 
@@ -46,7 +50,8 @@ export function calibrate(numbers: GroundingNumbers, scored: readonly Scored[]):
     const hi = conformalThreshold(risks, ALPHA_HI);
     Object.assign(numbers.kinds[kind], {
       tau_lo: lo?.at ?? TAU_LO,
-      tau_hi: hi?.at ?? TAU_HI,
+      // Never below the first: a text cannot be accused and not be doubted.
+      tau_hi: hi?.at ?? Math.max(TAU_HI, lo?.at ?? TAU_LO),
       sources: risks.length,
       alpha_lo: lo?.alpha ?? 0,
       alpha_hi: hi?.alpha ?? 0,
@@ -82,7 +87,7 @@ export function coverageOf(rows: readonly Calibrated[]) {
     const bad = own.filter(({ row }) => row.label === 1);
     const level = (tau: "tauLo" | "tauHi", alpha: "alphaLo" | "alphaHi") => {
       const above = (given: readonly Calibrated[]) =>
-        given.filter((each) => each.risk >= each[tau]);
+        given.filter((each) => each.risk >= each[tau] && (tau === "tauLo" || each.isContradicted));
       const isPromised = clean.length > 0 && clean.every((each) => each[alpha] > 0);
       return {
         nominal: isPromised ? Math.max(...clean.map((each) => each[alpha])) : null,

@@ -6,7 +6,7 @@ import type { GroundingNumbers, KindNumbers } from "../src/vault/grounding/table
 import { TEXT_KINDS } from "../src/vault/calibration/text-kinds.ts";
 import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
 import { calibrate, isCalibrating } from "./grounding-calibrate.ts";
-import { kindOfRow } from "./grounding-rows.ts";
+import { kindOfRow, questionOf } from "./grounding-rows.ts";
 import type { LabelledRow, RowBench, RowFeatures } from "./grounding-rows.ts";
 
 const ITERATIONS = 1500;
@@ -15,6 +15,10 @@ const STEP_BIAS = 2;
 const RIDGE = 0.0005;
 /** Measured on the rows: structured answers are long lists, where the mean is a better sign. */
 const DATA_TOP_SHARE = 307;
+/** Least risk of a text that contradicts a document: evidence, above the thresholds of all kinds. */
+const CONTRADICTED = 8 * ONE;
+/** Off while the text weights are fitted. */
+const NEVER = -64 * ONE;
 
 interface Sample {
   features: Float64Array;
@@ -74,6 +78,7 @@ export function fitNumbers(rows: readonly RowFeatures[], idfUnseen: number): Gro
   return {
     weights: Array.from(weights, (weight) => Math.round(weight * ONE)),
     bias: Math.round(bias * ONE),
+    text: { absent: 0, facts: 0, contradicted: NEVER },
     idf_unseen: idfUnseen,
     kinds: Object.fromEntries(TEXT_KINDS.map((kind) => [kind, blankKind(kind)])) as Record<
       TextKind,
@@ -90,9 +95,77 @@ function blankKind(kind: TextKind): KindNumbers {
   return { top_share, tau_lo: 0, tau_hi: 0, sources: 0, alpha_lo: 0, alpha_hi: 0 };
 }
 
+/** Risk of a row by its sentences alone, and what each text weight would add to it. */
+interface TextSample {
+  risk: number;
+  terms: [number, number];
+  label: number;
+  file: number;
+  weight: number;
+}
+
+/** Risks under the installed numbers with one text weight set at a time: the terms are linear. */
+function textSamplesOf(
+  bench: RowBench,
+  numbers: GroundingNumbers,
+  idf: ReadonlyMap<number, number>,
+  rows: readonly LabelledRow[],
+) {
+  const files = [...new Set(rows.map(({ file }) => file))];
+  const counts = files.map((name) => rows.filter(({ file }) => file === name).length);
+  const risksWith = (absent: number, facts: number) => {
+    bench.install({ ...numbers, text: { ...numbers.text, absent, facts } }, idf);
+    return scoreRows(bench, numbers, rows).map(({ risk }) => risk / ONE);
+  };
+  const [plain, absent, facts] = [risksWith(0, 0), risksWith(ONE, 0), risksWith(0, ONE)];
+  const samples = rows.map((row, at): TextSample => {
+    const file = files.indexOf(row.file);
+    const terms: [number, number] = [absent[at]! - plain[at]!, facts[at]! - plain[at]!];
+    return { risk: plain[at]!, terms, label: row.label, file, weight: 1 / counts[file]! };
+  });
+  return { samples: samples.filter(({ risk }) => risk > NOTHING_TO_CHECK / ONE), files };
+}
+
+/** Weights of the text and its part of the bias: logistic on whole texts, the sentences' risk given. */
+function fitText(
+  bench: RowBench,
+  numbers: GroundingNumbers,
+  idf: ReadonlyMap<number, number>,
+  rows: readonly LabelledRow[],
+): void {
+  const { samples, files } = textSamplesOf(bench, numbers, idf, rows);
+  const weights = [0, 0] as [number, number];
+  const biases = files.map(() => 0);
+  const total = samples.reduce((sum, { weight }) => sum + weight, 0);
+  for (let iteration = 0; iteration < ITERATIONS; iteration++) {
+    const slope = [0, 0] as [number, number];
+    const slopes = files.map(() => 0);
+    for (const { risk, terms, label, file, weight } of samples) {
+      const z = risk + weights[0] * terms[0] + weights[1] * terms[1] + biases[file]!;
+      const error = (sigmoid(z) - label) * weight;
+      slope[0] += error * terms[0];
+      slope[1] += error * terms[1];
+      slopes[file]! += error;
+    }
+    for (const at of [0, 1] as const) {
+      const step = STEP_WEIGHT * (slope[at] / total + RIDGE * weights[at]);
+      weights[at] = Math.max(0, weights[at] - step);
+    }
+    for (const at of files.keys()) biases[at]! -= STEP_BIAS * slopes[at]!;
+  }
+  const mean = biases.reduce((sum, each) => sum + each, 0) / files.length;
+  const [absent, facts] = weights.map((weight) => Math.round(weight * ONE)) as [number, number];
+  numbers.text = { absent, facts, contradicted: CONTRADICTED };
+  numbers.bias += Math.round(mean * ONE);
+}
+
+/** Risk of a text without a sentence to check, which counts as clean. */
+const NOTHING_TO_CHECK = -10 * ONE;
+
 export interface Scored {
   row: LabelledRow;
   risk: number;
+  isContradicted: boolean;
   microseconds: number;
 }
 
@@ -106,11 +179,10 @@ export function scoreRows(
     const { number } = bench.documentOf(row);
     const startedAt = performance.now();
     const { top_share } = numbers.kinds[kindOfRow(row)];
-    const reading = bench.reader.score(row.resp, row.query, [number], top_share)!;
+    const reading = bench.reader.score(row.resp, questionOf(row), [number], top_share)!;
     const microseconds = (performance.now() - startedAt) * 1000;
-    // A text without a sentence to check counts as clean.
-    const risk = reading.sentenceCount === 0 ? -10 * ONE : reading.risk;
-    return { row, risk, microseconds };
+    const risk = reading.sentenceCount === 0 ? NOTHING_TO_CHECK : reading.risk;
+    return { row, risk, isContradicted: reading.isContradicted, microseconds };
   });
 }
 
@@ -147,11 +219,14 @@ export function fitOn(bench: RowBench, rows: readonly LabelledRow[]) {
   const fitted = rows.filter((row) => !isCalibrating(row));
   const { weights, unseen } = bench.idfOf(fitted);
   const blank = { weights: [], bias: 0, idf_unseen: unseen } as unknown as GroundingNumbers;
-  bench.install({ ...blank, weights: Array.from({ length: FEATURES_COUNT }, () => 0) }, weights);
+  const text = { absent: 0, facts: 0, contradicted: 0 };
+  const zeros = Array.from({ length: FEATURES_COUNT }, () => 0);
+  bench.install({ ...blank, weights: zeros, text }, weights);
   const numbers = fitNumbers(
     fitted.map((row) => bench.featuresOf(row)),
     unseen,
   );
+  fitText(bench, numbers, weights, fitted);
   bench.install(numbers, weights);
   const scored = scoreRows(bench, numbers, rows);
   numbers.f1_at = bestThresholds(scored);

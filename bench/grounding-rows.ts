@@ -17,7 +17,7 @@ import { flattenDocument } from "../src/vault/grounding/flatten.ts";
 import { GroundingReader, GroundingWriter } from "../src/vault/grounding/grounding.ts";
 import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
-import { textKindOf } from "../src/vault/calibration/text-kinds.ts";
+import { countsQuestion, textKindOf } from "../src/vault/calibration/text-kinds.ts";
 import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
@@ -72,6 +72,11 @@ export const FOLDS = 5;
 
 export function foldOf(row: LabelledRow): number {
   return Number.parseInt(groupDigest(row), 16) % FOLDS;
+}
+
+/** The question of a row, where its kind has one. */
+export function questionOf(row: LabelledRow): string {
+  return countsQuestion(kindOfRow(row)) ? row.query : "";
 }
 
 /** One row for the fit: features of each scored sentence, and whether it is at fault. */
@@ -145,7 +150,7 @@ export class RowBench {
 
   featuresOf(row: LabelledRow): RowFeatures {
     const { number } = this.documentOf(row);
-    const reading = this.reader.score(row.resp, row.query, [number], 1024)!;
+    const reading = this.reader.score(row.resp, questionOf(row), [number], 1024)!;
     const kept = GroundingReader.rowsKept(reading);
     const rows = Array.from({ length: kept }, (_, at) => this.reader.rowOf(at));
     return {

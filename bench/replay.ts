@@ -1,6 +1,7 @@
 // Replay of the stream through the real engine, once: both legs scored before each outcome, history
 // strictly earlier than the event, outcomes folded `lagDays` after they settled. Weights play no
 // part in the state, so one replay serves every scorecard.
+import { VOICE_FIRST_PARTY } from "../src/contract/voices.ts";
 import { FEATURES } from "../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
@@ -26,6 +27,7 @@ export function foldRating(writer: TableWriter, rating: RatedOutcome): void {
     gradeIndex: COUNTERPARTY,
     signatureIndex: BUREAU,
     settledAtMs: rating.timeMs,
+    voice: VOICE_FIRST_PARTY,
   });
 }
 

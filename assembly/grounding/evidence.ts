@@ -13,6 +13,7 @@ import {
   DOCUMENT_TOKENS,
   LEAF_STRIDE,
   LEAVES_MAX,
+  NUMBERED_KEY,
   POSTINGS_MAX,
   SALT_PAIR,
   SALT_PREFIX,
@@ -135,7 +136,10 @@ function countKeys(total: u32): void {
     const stem = load<u32>(token);
     const flags = load<u32>(token, 8);
     const slot = workingSlot(stem);
-    if ((flags & POSTED) != 0) countPosting(slot, load<u32>(token, 12) + 1);
+    if ((flags & POSTED) != 0) {
+      const isFirst = countPosting(slot, load<u32>(token, 12) + 1);
+      if (isFirst && (flags & TOKEN_NUMBER) != 0) countRepeated(workingSlot(NUMBERED_KEY));
+    }
     const prefix = load<u32>(token, 4);
     workingSlot((flags & TOKEN_NUMBER) != 0 ? wholeKey(prefix) : prefixKey(prefix));
     if (at > 0) workingSlot(pairKey(before, stem));
@@ -143,10 +147,19 @@ function countKeys(total: u32): void {
   }
 }
 
-function countPosting(slot: u32, sentence: u32): void {
+/** False where the stem stood in that sentence before, or in too many. */
+function countPosting(slot: u32, sentence: u32): bool {
   const count = load<u32>(slot, 4);
-  if (load<u32>(slot, 8) == sentence || count == POSTINGS_MAX) return;
+  if (load<u32>(slot, 8) == sentence || count == POSTINGS_MAX) return false;
   store<u32>(slot, sentence, 8);
+  store<u32>(slot, count + 1, 4);
+  postingUnits += count == 0 ? 2 : 1;
+  return true;
+}
+
+function countRepeated(slot: u32): void {
+  const count = load<u32>(slot, 4);
+  if (count == POSTINGS_MAX) return;
   store<u32>(slot, count + 1, 4);
   postingUnits += count == 0 ? 2 : 1;
 }
@@ -215,12 +228,20 @@ function fillPostings(document: u32, total: u32): void {
     const sentence = load<u32>(token, 12);
     const count = load<u32>(slot, 4);
     if (load<u32>(slot, 8) == sentence + 1 || count == POSTINGS_MAX) continue;
-    const list = base + load<u32>(slot, 12) * 2;
-    store<u16>(list, <u16>(count + 1));
-    store<u16>(list + (count + 1) * 2, <u16>sentence);
+    post(base, slot, count, sentence);
     store<u32>(slot, sentence + 1, 8);
-    store<u32>(slot, count + 1, 4);
+    if ((load<u32>(token, 8) & TOKEN_NUMBER) == 0) continue;
+    const numbered = workingSlot(NUMBERED_KEY);
+    const before = load<u32>(numbered, 4);
+    if (before < <u32>POSTINGS_MAX) post(base, numbered, before, sentence);
   }
+}
+
+function post(base: u32, slot: u32, count: u32, sentence: u32): void {
+  const list = base + load<u32>(slot, 12) * 2;
+  store<u16>(list, <u16>(count + 1));
+  store<u16>(list + (count + 1) * 2, <u16>sentence);
+  store<u32>(slot, count + 1, 4);
 }
 
 /** Value of a key in a document's table: 0 absent, 1 present, else 2 + place of its postings. */

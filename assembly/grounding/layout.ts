@@ -29,6 +29,10 @@ export const NUMBERS_BIAS = 16; //        1/1024
 export const NUMBERS_IDF_UNSEEN = 20; //  1/16
 export const NUMBERS_WEIGHTS = 32; //     FEATURES_COUNT words, 1/1024
 
+export const NUMBERS_ABSENT = 64; //      weight of the text's share of absent words, 1/1024
+export const NUMBERS_FACTS = 68; //       weight of its absent numbers and names, 1/1024
+export const NUMBERS_CONTRADICTED = 72; // least risk of a text that contradicts a document, 1/1024
+
 export const NUMBERS_BLOCKS = 128; //     BLOCK_CLASSES words: first free block of each size, or 0
 
 // Blocks hold indexes. Sizes go up in quarters of a power of two, from 256 bytes: a freed block
@@ -67,7 +71,8 @@ export const DOCUMENTS_CITED_MAX = 64;
 //
 // Table slot, 8 bytes: | key u32, 0 empty | 1, or 2 + place of its postings in u16 |. Keys are
 // hashes of stems, and of prefixes, whole numbers and neighbouring stems made distinct by salts.
-// Postings: u16 count, then the sentences in order. Leaf: kind u32, count u32, LEAF_STEMS_MAX u32.
+// Postings: u16 count, then the sentences in order; those of NUMBERED_KEY name a sentence once for
+// each of its numbers. Leaf: kind u32, count u32, LEAF_STEMS_MAX u32.
 export const DOCUMENT_BYTES = 0;
 export const DOCUMENT_SLOTS = 4;
 export const DOCUMENT_POSTINGS = 8;
@@ -83,6 +88,7 @@ export const LEAVES_MAX = 256;
 export const SALT_PREFIX = 0x2c1b3c6d;
 export const SALT_WHOLE = 0x5bd1e995;
 export const SALT_PAIR = 0x297a2d39;
+export const NUMBERED_KEY = 0x6e756d62;
 
 // Limits. A sentence is cut at SENTENCE_TOKENS_MAX, so everything per sentence is bounded.
 export const TOKENS_MAX = 65536;
@@ -91,6 +97,11 @@ export const WORD_UNITS_MAX = 48;
 export const POSTINGS_MAX = 256;
 export const QUESTION_TOKENS_MAX = 1024;
 export const TEXT_UNITS_MAX = 524288;
+/** Absent numbers and names of a text that count. */
+export const FACTS_MAX = 4;
+/** Distinct words, and their share of weight in one sentence, that make it the same statement. */
+export const STATEMENT_STEMS_MIN = 2;
+export const STATEMENT_SHARE_MIN = 614;
 /** Distinct stems below which a sentence gives no sign of the document it belongs to. */
 export const CITATION_STEMS_MIN = 5;
 
@@ -115,7 +126,8 @@ export const SENTENCE_ROWS_MAX = 512;
 // Result words.
 export const RESULT_RISK = 0;
 export const RESULT_SENTENCES = 1; //      scored
-export const RESULT_WORST = 2; //          z of the worst sentence
+// The sentence to name: the first that contradicts a document, else the worst.
+export const RESULT_WORST = 2; //          its z
 export const RESULT_WORST_NUMBER = 3; //   its number, from 0
 export const RESULT_WORST_START = 4; //    units
 export const RESULT_WORST_END = 5;
@@ -124,6 +136,7 @@ export const RESULT_UNSUPPORTED_START = 7;
 export const RESULT_UNSUPPORTED_END = 8;
 export const RESULT_MIXED = 9; //          words that mix scripts
 export const RESULT_TOKENS = 10;
+export const RESULT_CONTRADICTED = 11; //  1: the sentence named contradicts a document
 export const RESULT_STAMP = 15; //         of the scratch's slot tables
 export const RESULT_WORDS = 16;
 

@@ -35,6 +35,9 @@ export const TOKEN_NEGATION: u32 = 16;
 export const TOKEN_REFUSAL: u32 = 32;
 export const TOKEN_CONTRAST: u32 = 64;
 export const TOKEN_MIXED: u32 = 128;
+/** Set by the features of a sentence: whether some document holds the token's stem, once known. */
+export const TOKEN_HELD: u32 = 256;
+export const TOKEN_ABSENT: u32 = 512;
 
 // Progress towards the end of a sentence: a mark, the space behind it, an opening sign, a line.
 const STOP_NONE: u32 = 0;

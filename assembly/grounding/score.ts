@@ -1,11 +1,17 @@
-// Scoring of a response: sentence by sentence, then the two worst and the mean into one risk. The
-// whole answer stays in the thread's result region.
+// Scoring of a response: sentence by sentence, then the two worst, the mean, and what the documents
+// lack of the whole text into one risk. The whole answer stays in the thread's result region.
 import {
   DOCUMENTS_CITED_MAX,
   DOCUMENTS_MAX,
+  FACTS_MAX,
   GROUNDING_DIRECTORY,
+  GROUNDING_HEADER,
+  NUMBERS_ABSENT,
+  NUMBERS_CONTRADICTED,
+  NUMBERS_FACTS,
   ONE,
   QUESTION_TOKENS_MAX,
+  RESULT_CONTRADICTED,
   RESULT_MIXED,
   RESULT_RISK,
   RESULT_SENTENCES,
@@ -44,9 +50,12 @@ import {
   tokenStem,
 } from "./scanner.ts";
 import {
+  absentTokens,
   isAssessable,
+  isContradicted,
   scoreSentence,
   tokenAt,
+  unsupportedFacts,
   unsupportedKind,
   unsupportedToken,
 } from "./sentence.ts";
@@ -56,6 +65,10 @@ let first: i32 = 0;
 let second: i32 = 0;
 let sum: i64 = 0;
 let scored: u32 = 0;
+let judged: u32 = 0;
+let absent: u32 = 0;
+let facts: u32 = 0;
+let contradicted: bool = false;
 
 function setResult(scratch: u32, word: u32, value: i32): void {
   store<i32>(scratch + SCRATCH_RESULT + word * 4, value);
@@ -79,15 +92,31 @@ export function scoreText(
   second = i32.MIN_VALUE;
   sum = 0;
   scored = 0;
-  for (let word: u32 = RESULT_RISK; word <= <u32>RESULT_TOKENS; word++) setResult(scratch, word, 0);
+  judged = 0;
+  absent = 0;
+  facts = 0;
+  contradicted = false;
+  for (let word: u32 = RESULT_RISK; word <= <u32>RESULT_CONTRADICTED; word++)
+    setResult(scratch, word, 0);
   readText(scratch, textUnits, documents);
   if (scored > 0) {
     const top = scored > 1 ? (first + second) >> 1 : first;
     const mean = <i32>(sum / <i64>scored);
-    setResult(scratch, RESULT_RISK, (top * topShare + mean * (ONE - topShare)) >> 10);
+    const mixed = (top * topShare + mean * (ONE - topShare)) >> 10;
+    setResult(scratch, RESULT_RISK, addText(mixed));
   }
   setResult(scratch, RESULT_SENTENCES, scored);
   return scored;
+}
+
+/** What the documents lack of the text as a whole, whatever sentences it stands in. */
+function addText(risk: i32): i32 {
+  const share = <i32>((absent * ONE) / judged);
+  const counted = <i32>((min<u32>(facts, FACTS_MAX) * ONE) / FACTS_MAX);
+  let sum = share * load<i32>(GROUNDING_HEADER, NUMBERS_ABSENT);
+  sum += counted * load<i32>(GROUNDING_HEADER, NUMBERS_FACTS);
+  const total = risk + (sum >> 10);
+  return contradicted ? max(total, load<i32>(GROUNDING_HEADER, NUMBERS_CONTRADICTED)) : total;
 }
 
 /** Addresses of the cited documents that have an index, in order, without gaps. */
@@ -153,12 +182,22 @@ function finishSentence(scratch: u32, count: u32, documents: u32, number: u32): 
   store<u32>(row + ROW_END * 4, end);
   scored += 1;
   sum += <i64>z;
-  if (z <= first) {
-    second = max(second, z);
-    return;
-  }
-  second = first;
-  first = z;
+  judged += count;
+  absent += absentTokens;
+  facts += unsupportedFacts;
+  const isWorst = z > first;
+  second = isWorst ? first : max(second, z);
+  first = max(first, z);
+  const isNamed = contradicted ? false : isContradicted || isWorst;
+  if (!isNamed) return;
+  contradicted = isContradicted;
+  setResult(scratch, RESULT_CONTRADICTED, isContradicted ? 1 : 0);
+  name(scratch, z, number, start, end);
+}
+
+/** Keeps a sentence as the one to name, and what is missing there. */
+function name(scratch: u32, z: i32, number: u32, start: u32, end: u32): void {
+  const text = scratch + SCRATCH_TEXT;
   setResult(scratch, RESULT_WORST, z);
   setResult(scratch, RESULT_WORST_NUMBER, number);
   setResult(scratch, RESULT_WORST_START, start);

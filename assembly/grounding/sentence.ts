@@ -23,9 +23,13 @@ import {
   SCRATCH_TOKENS,
 } from "./layout.ts";
 import { countAssertedLeaves } from "./assertions.ts";
+import { isContradictedBy } from "./contradiction.ts";
 import { weightOf } from "./lexicon.ts";
 import {
+  TOKEN_ABSENT,
   TOKEN_CONTENT,
+  TOKEN_CONTRAST,
+  TOKEN_HELD,
   TOKEN_NAME,
   TOKEN_NEGATION,
   TOKEN_NUMBER,
@@ -38,12 +42,18 @@ import { noteCitation, sumFound, sumWindow } from "./support.ts";
 export const SENTENCE_TOKEN_STRIDE: u32 = 24;
 export const STEM_STRIDE: u32 = 16;
 const PIECE: u32 = TOKEN_CONTENT | TOKEN_NUMBER;
+/** A refusal to answer says no more than that: no fact, no second half behind a `but`. */
+const CLAIM: u32 = TOKEN_NUMBER | TOKEN_NAME | TOKEN_CONTRAST;
 
 /**
- * Second result of `scoreSentence` besides the row: the first number, else name, without support.
+ * Results of `scoreSentence` besides the row: the first number, else name, without support; how
+ * many there are; tokens that no document holds; whether a document has another number here.
  */
 export let unsupportedKind: i32 = 0;
 export let unsupportedToken: u32 = 0;
+export let unsupportedFacts: u32 = 0;
+export let absentTokens: u32 = 0;
+export let isContradicted: bool = false;
 
 let content: u32 = 0;
 let novel: u32 = 0;
@@ -67,7 +77,8 @@ export function isAssessable(scratch: u32, count: u32): bool {
     seen |= flags;
   }
   if (pieces < 2) return false;
-  return (seen & TOKEN_NEGATION) == 0 || (seen & TOKEN_REFUSAL) == 0;
+  if ((seen & TOKEN_NEGATION) == 0 || (seen & TOKEN_REFUSAL) == 0) return true;
+  return (seen & CLAIM) != 0;
 }
 
 /** Writes the features of the `count` tokens in the scratch to `row` and returns z. */
@@ -79,6 +90,8 @@ export function scoreSentence(scratch: u32, count: u32, documents: u32, row: u32
   stems = 0;
   firstNumber = 0;
   firstName = 0;
+  absentTokens = 0;
+  isContradicted = false;
   const stamp = takeStamp(scratch);
   for (let at: u32 = 0; at < count; at++) {
     const token = tokenAt(scratch, at);
@@ -93,6 +106,7 @@ export function scoreSentence(scratch: u32, count: u32, documents: u32, row: u32
   setFeature(row, FEATURE_PAIRS, ONE - share(paired, count));
   const leaves = countAssertedLeaves(scratch, count, documents);
   setFeature(row, FEATURE_LEAVES, min<u32>(leaves, 2) * HALF);
+  unsupportedFacts = numbers + names;
   unsupportedKind = firstNumber != 0 ? 1 : firstName != 0 ? 2 : 0;
   unsupportedToken = firstNumber != 0 ? firstNumber : firstName;
   return weighRow(row);
@@ -124,7 +138,7 @@ function weighToken(scratch: u32, token: u32, documents: u32, stamp: u32): void 
   if (!isNumber) content += 1;
   if (!asked) {
     if (addStem(scratch + SCRATCH_DISTINCT, stem, stamp)) listStem(scratch, token, stem, flags);
-    if (!isHeld(scratch, documents, stem)) {
+    if (!isHeldToken(scratch, documents, token)) {
       const prefix = load<u32>(token, 4);
       if (isNumber) {
         const isRound = (flags & TOKEN_ROUND) != 0;
@@ -152,6 +166,15 @@ function listStem(scratch: u32, token: u32, stem: u32, flags: u32): void {
   stems += 1;
 }
 
+/** Whether a document holds the token's stem; looked up once, then kept in its flags. */
+function isHeldToken(scratch: u32, documents: u32, token: u32): bool {
+  const flags = load<u32>(token, 8);
+  if ((flags & (TOKEN_HELD | TOKEN_ABSENT)) != 0) return (flags & TOKEN_HELD) != 0;
+  const held = isHeld(scratch, documents, load<u32>(token));
+  store<u32>(token, flags | (held ? TOKEN_HELD : TOKEN_ABSENT), 8);
+  return held;
+}
+
 function isHeld(scratch: u32, documents: u32, key: u32): bool {
   for (let at: u32 = 0; at < documents; at++) {
     if (findKey(load<u32>(scratch + SCRATCH_INDEXES + at * 4), key) != 0) return true;
@@ -174,6 +197,9 @@ function setSupport(scratch: u32, documents: u32, row: u32): void {
     const document = load<u32>(scratch + SCRATCH_INDEXES + at * 4);
     const window = sumWindow(scratch, document, stems);
     best = max(best, window);
+    if (numbers != 0 && !isContradicted) {
+      isContradicted = isContradictedBy(scratch, document, stems, window);
+    }
     if (stems < <u32>CITATION_STEMS_MIN) continue;
     const found = sumFound(scratch, at, 1, stems);
     noteCitation(scratch, at, share(window, total), share(found, total));
@@ -183,7 +209,7 @@ function setSupport(scratch: u32, documents: u32, row: u32): void {
   setFeature(row, FEATURE_FOUND, ONE - share(found, total));
 }
 
-/** Tokens in a pair of neighbours that some document holds too. */
+/** Tokens in a pair of neighbours that some document holds too; counts those absent besides. */
 function countPaired(scratch: u32, count: u32, documents: u32): u32 {
   let paired: u32 = 0;
   let wasPair: bool = false;
@@ -194,6 +220,7 @@ function countPaired(scratch: u32, count: u32, documents: u32): u32 {
       isPair = isHeld(scratch, documents, pairKey(left, load<u32>(tokenAt(scratch, at + 1))));
     }
     if (isPair || wasPair) paired += 1;
+    else if (!isHeldToken(scratch, documents, tokenAt(scratch, at))) absentTokens += 1;
     wasPair = isPair;
   }
   return paired;

@@ -12,7 +12,7 @@ for (const stakes of [1, 250, 25_000]) {
   console.log(stakes, check.allowed, check.decision, check.reason_codes);
 }
 try {
-  await client.require("agent://quickcash/loan-broker", { stakes: 50 });
+  await client.require("agent://test/refuse", { stakes: 50 });
 } catch (error) {
   // An outage is a TrustRankError: not a verdict, and not this class.
   if (!(error instanceof TrustGateError)) throw error;

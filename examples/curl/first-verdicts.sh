@@ -23,7 +23,7 @@ ask POST /v1/check '{"subject":"agent://acme/ledger-sync","stakes":250}'
 
 # Both directions at once; the most restrictive leg decides.
 ask POST /v1/handshake '{"initiator":"agent://acme/ledger-sync",
-  "counterparty":"agent://quickcash/loan-broker","stakes":50}'
+  "counterparty":"agent://test/refuse","stakes":50}'
 
 # How it went. Sent twice under one id, it counts once: the second answer says `duplicate`.
 outcome='{"subject":"agent://hooli/search-agent","reporter":"agent://acme/ledger-sync",

@@ -1,6 +1,8 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
+import { shippedPolicies } from "./decisions/active-policy.ts";
+import { DailyOnce } from "./decisions/daily-once.ts";
 import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
 import { explain } from "./decisions/explain.ts";
@@ -28,7 +30,9 @@ export function openBureau(options: BureauOptions): Bureau {
     clock: options.clock,
     environment: options.environment,
     provenance: options.provenance ?? withoutVault,
+    policies: options.policies ?? shippedPolicies,
     decisions: options.decisions ?? withoutLog,
+    flaggedToday: new DailyOnce(),
     entry: emptyEntry(),
     nowMs: 0,
     times: new VerdictTimes(),

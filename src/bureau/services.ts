@@ -3,6 +3,8 @@
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
+import type { PolicySource } from "./decisions/active-policy.ts";
+import type { DailyOnce } from "./decisions/daily-once.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
 
@@ -31,7 +33,9 @@ export interface BureauOptions {
   readonly environment: BureauEnvironment;
   /** Defaults to the assessor of a bureau in which no source is registered. */
   readonly provenance?: ProvenanceAssessor;
-  /** Log of every answer; defaults to none. */
+  /** The policies in force; defaults to the shipped one for everyone. */
+  readonly policies?: PolicySource;
+  /** Where every answer is logged; defaults to nowhere. */
   readonly decisions?: DecisionLog;
 }
 
@@ -39,7 +43,8 @@ export interface BureauOptions {
 export interface BureauServices extends Required<BureauOptions> {
   readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIds;
-  /** Reused for every entry of the decision log. */
+  readonly flaggedToday: DailyOnce;
+  /** The one entry that is filled for the decision log. */
   readonly entry: DecisionEntry;
   /** Epoch ms of the verdict in progress. */
   nowMs: number;

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createPrivateKey } from "node:crypto";
 
 import { openKeyring } from "../http/access/keyring.ts";
+import { vouchingWarning } from "../http/access/vouching.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
 import { claimDataDirectory, dataPaths, findServer } from "../journal/data-directory.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
@@ -16,21 +17,27 @@ import { verifyJournal } from "../journal/verify.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { print, printJson } from "./output.ts";
 
+/** Settings of the service that a finding depends on. */
+interface DoctorSettings {
+  /** Space that the service keeps free on the disk. */
+  readonly reserveBytes: number;
+  readonly isTrustNamed: boolean;
+}
+
 interface Finding {
   readonly part: string;
   readonly isSound: boolean;
   readonly detail: string;
-  /** Advice to the operator; empty when nothing is wrong. */
+  /** Advice to the operator; empty when nothing is to be done. */
   readonly advice: string;
 }
 
 /**
- * Prints one line per part; `reserveBytes` is the space that the service keeps free on the disk.
- * Ends with exit code 65 for damaged evidence, 1 for anything else.
+ * Prints one line per part. Ends with exit code 65 for damaged evidence, 1 for anything else.
  */
 export async function runDoctor(
   dataDir: string,
-  reserveBytes: number,
+  settings: DoctorSettings,
   flags: { json?: boolean; repair?: boolean },
 ): Promise<void> {
   const paths = dataPaths(dataDir);
@@ -39,10 +46,10 @@ export async function runDoctor(
   const findings = isThere
     ? [
         directoryFinding(paths),
-        diskFinding(paths, reserveBytes),
+        diskFinding(paths, settings.reserveBytes),
         journalFinding(paths),
         keyFinding(paths),
-        await keysFinding(paths),
+        await keysFinding(paths, settings.isTrustNamed),
       ]
     : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
   if (flags.json === true) printJson(jsonOf(dataDir, findings, repair));
@@ -193,11 +200,12 @@ function keyFinding(paths: DataPaths): Finding {
   }
 }
 
-async function keysFinding(paths: DataPaths): Promise<Finding> {
+async function keysFinding(paths: DataPaths, isTrustNamed: boolean): Promise<Finding> {
   try {
     const keyring = await openKeyring({ dataDir: paths.root, now: Date.now });
     const active = keyring.list().filter((key) => key.revoked_at === null);
-    return sound("API keys", `${active.length} not revoked`);
+    const advice = vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed);
+    return { ...sound("API keys", `${active.length} not revoked`), advice };
   } catch (error) {
     return wrong("API keys", (error as Error).message, "put keys.json back from a backup");
   }

@@ -17,6 +17,7 @@ export interface CreateFlags {
   readonly scopes?: string;
   readonly tenant: string;
   readonly shadow?: boolean;
+  readonly firstParty?: boolean;
   readonly label?: string;
   readonly json?: boolean;
 }
@@ -38,6 +39,7 @@ export async function createKey(access: DataAccess, flags: CreateFlags): Promise
         tenant: request.tenant,
         scopes: request.scopes,
         is_shadow: request.isShadow,
+        first_party: request.isFirstParty,
         label: request.label,
       }),
   );
@@ -65,11 +67,12 @@ export async function listKeys(access: DataAccess, flags: { json?: boolean }): P
     key.tenant,
     key.scopes.join(","),
     key.is_shadow ? "shadow" : "",
+    key.first_party ? "first-party" : "",
     key.created_at,
     key.revoked_at ?? "",
     key.label ?? "",
   ]);
-  const columns = ["id", "tenant", "scopes", "mode", "created", "revoked", "label"];
+  const columns = ["id", "tenant", "scopes", "mode", "voice", "created", "revoked", "label"];
   for (const line of formatTable(columns, rows)) print(line);
 }
 
@@ -100,6 +103,7 @@ function newKeyOf(flags: CreateFlags): NewKey {
     tenant: flags.tenant,
     scopes: scopes as Scope[],
     isShadow: flags.shadow === true,
+    isFirstParty: flags.firstParty === true,
     label: flags.label,
   };
 }

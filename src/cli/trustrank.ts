@@ -2,7 +2,13 @@
 // commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { dataDirOf, diskReserveOf, serveConfigOf, serverAccessOf } from "../service/config.ts";
+import {
+  dataDirOf,
+  diskReserveOf,
+  isTrustNamedIn,
+  serveConfigOf,
+  serverAccessOf,
+} from "../service/config.ts";
 import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
@@ -23,6 +29,7 @@ import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
 import { note } from "./output.ts";
+import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
 import { runServe } from "./serve-command.ts";
@@ -87,6 +94,7 @@ function addKeys(program: Command): void {
     .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
     .option("--tenant <tenant>", "whose key it is", "operator")
     .option("--shadow", "verdicts are answered but marked as not enforced")
+    .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
     .option("--label <label>", "a name to remember it by")
     .action((flags) => createKey(accessOf(flags), flags));
   withAccess(keys.command("list"))
@@ -185,6 +193,19 @@ function addKaizen(program: Command): void {
     .action((flags) => rollBack(accessOf(flags), flags));
 }
 
+function addPolicy(program: Command): void {
+  const policy = program.command("policy").description("what verify allows at each tool level");
+  withAccess(policy.command("show"))
+    .description("the policy in force")
+    .option("--tenant <tenant>", "whose policy", "operator")
+    .action((flags) => showPolicy(accessOf(flags), flags));
+  withAccess(policy.command("set"))
+    .description("put another policy in force, at once and without a restart")
+    .argument("<file>", "JSON; rules that it leaves out are the shipped ones")
+    .option("--tenant <tenant>", "whose policy", "operator")
+    .action((path: string, flags) => setPolicy(accessOf(flags), path, flags));
+}
+
 function addExport(program: Command): void {
   withAccess(program.command("export"))
     .description("outcomes and decisions as Parquet files, one a day")
@@ -210,7 +231,8 @@ function addDoctor(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => {
       const dataDir = dataDirOf(flags.dataDir, process.env);
-      return runDoctor(dataDir, diskReserveOf(process.env), flags);
+      const reserveBytes = diskReserveOf(process.env);
+      return runDoctor(dataDir, { reserveBytes, isTrustNamed: isTrustNamedIn(process.env) }, flags);
     });
 }
 
@@ -252,6 +274,7 @@ for (const add of [
   addImport,
   addEvidenceCommands,
   addQuery,
+  addPolicy,
   addExport,
   addKaizen,
   addDoctor,

@@ -24,6 +24,7 @@ import {
 import { type ProvenanceInput, provenanceRecord } from "./reporting/provenance.ts";
 import {
   type BatchItem,
+  isShadow,
   readCheck,
   readHandshake,
   readReceipt,
@@ -173,12 +174,12 @@ export class TrustRankClient {
   /**
    * Like `check`, for verdicts that let the call through. `escalate` is returned: a person may
    * still approve.
-   * @throws TrustGateError with the verdict when it is `refuse` (SPEC §4.7); TrustRankError on an
-   *   outage.
+   * @throws TrustGateError with the verdict when it is an enforced `refuse` (SPEC §4.7);
+   *   TrustRankError on an outage.
    */
   async require(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const verdict = await this.check(agentId, options);
-    if (verdict.decision === "refuse") throw refusal(agentId, verdict);
+    if (verdict.decision === "refuse" && !isShadow(verdict)) throw refusal(agentId, verdict);
     return verdict;
   }
 

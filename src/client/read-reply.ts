@@ -30,6 +30,7 @@ export function readCheck(value: unknown, request: CheckRequest): CheckResponse 
   if (members["allowed"] !== index <= OPEN_MAX) {
     throw malformed("`allowed` does not follow from `decision`");
   }
+  readEnforced(members);
   readStamp(members);
   return value as CheckResponse;
 }
@@ -54,6 +55,7 @@ export function readHandshake(value: unknown, request: HandshakeRequest): Handsh
     throw malformed("`connected` does not follow from `decision`");
   }
   texts(members, "reasons");
+  readEnforced(members);
   readStamp(members);
   return value as HandshakeResponse;
 }
@@ -124,9 +126,25 @@ export function readServiceId(value: unknown): string {
   return id;
 }
 
+/** Services of older versions name no shadow mode: they enforce. */
+function readEnforced(members: Members): void {
+  members["enforced"] ??= true;
+  if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
+}
+
 /** True when the leg or verdict lets the call proceed; for verdicts already read. */
 export function isOpen(verdict: Pick<Leg, "decision">): boolean {
   return DECISIONS.indexOf(verdict.decision) <= OPEN_MAX;
+}
+
+/** Whether a verdict is answered in shadow mode; one that does not say so is enforced. */
+export function isShadow({ enforced = true }: { readonly enforced?: boolean }): boolean {
+  return !enforced;
+}
+
+/** Whether a check holds nothing back: it opens the connection, or is answered in shadow mode. */
+export function isLetThrough(verdict: Pick<CheckResponse, "decision" | "enforced">): boolean {
+  return isOpen(verdict) || isShadow(verdict);
 }
 
 /** Index into DECISIONS. */

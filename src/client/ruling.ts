@@ -5,7 +5,7 @@ import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 import type { FailPolicy } from "./gateway/fail-policy.ts";
 import { isSensitive } from "./gateway/fail-policy.ts";
-import { isOpen } from "./read-reply.ts";
+import { isLetThrough, isOpen } from "./read-reply.ts";
 
 /** The ruling on a request, with its reason. */
 export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
@@ -58,10 +58,13 @@ export function ruleVerify(verdict: VerifyResponse, toolLevel: ToolLevel): Ruled
   return { isAllowed, isFlagged, word, reason };
 }
 
-/** SPEC §8.2: at L0 and L1 a low score passes, flagged at L1; at L2 and L3 the decision stands. */
+/**
+ * SPEC §8.2: at L0 and L1 a low score passes, flagged at L1; at L2 and L3 the decision stands, but
+ * in shadow mode.
+ */
 export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): Ruled {
   const isClear = isOpen(verdict);
-  const isAllowed = isClear || !isSensitive(toolLevel);
+  const isAllowed = isLetThrough(verdict) || !isSensitive(toolLevel);
   const reason = verdict.reason_codes[0] ?? "CLEAR";
   return {
     isAllowed,

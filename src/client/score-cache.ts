@@ -88,18 +88,29 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 }
 
+/** `max_stakes` is rounded down to this. */
+const STAKES_STEP = 0.0001;
+
 /**
- * A leg holds up to its `max_stakes`. It holds down to zero when it is `connect`, the mildest; a
- * stricter one might be milder for less, so it holds from its own stakes up.
+ * The stakes at which a check would say the same. `connect` holds from zero to its `max_stakes`, a
+ * verification from its own stakes on (for less it might be clear); what waits for a person holds
+ * from where it would no longer open, and a refusal whatever the stakes.
  */
 export function reachOfCheck(verdict: CheckResponse, stakes: number): readonly [number, number] {
-  const low = verdict.decision === "connect" ? 0 : stakes;
-  return [low, Math.max(stakes, verdict.max_stakes ?? Number.POSITIVE_INFINITY)];
+  const { decision, max_stakes: stakesMax } = verdict;
+  const any = Number.POSITIVE_INFINITY;
+  if (decision === "refuse") return [0, any];
+  if (decision === "escalate") return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), any];
+  return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? any)];
 }
 
-/** A policy verdict names no bound: clear holds for less, BLOCK for more, others for themselves. */
+/** ALLOW holds up to its `max_stakes`, BLOCK for more; others hold for their own stakes alone. */
 export function reachOfVerify(verdict: VerifyResponse, stakes: number): readonly [number, number] {
   const { verdict: word } = verdict.policy_action;
   if (word === "BLOCK") return [stakes, Number.POSITIVE_INFINITY];
-  return word === "ALLOW" && verdict.reason_codes.length === 0 ? [0, stakes] : [stakes, stakes];
+  if (word !== "ALLOW") return [stakes, stakes];
+  // A service of an earlier release names no bound.
+  const given: number | null | undefined = verdict.max_stakes;
+  const high = given === undefined ? stakes : (given ?? Number.POSITIVE_INFINITY);
+  return [verdict.reason_codes.length === 0 ? 0 : stakes, Math.max(stakes, high)];
 }

@@ -26,6 +26,8 @@ export interface DecisionEntry {
   tierIndex: number;
   /** -1 without history. */
   regimeIndex: number;
+  /** False in shadow mode, of the key or the policy: answered, not to be applied. */
+  isEnforced: boolean;
   /** Whether the answer lets the caller go on, before shadow mode. */
   isLetThrough: boolean;
   /** Marked for a person to look at (SPEC §8.2). */
@@ -37,6 +39,8 @@ export interface DecisionEntry {
   /** The party that looks, in a handshake; else empty. */
   viewer: string;
   action: string;
+  /** Age of the agent's session in seconds, as verify was given it; -1 where it was not. */
+  sessionSeconds: number;
   stakes: number;
   failureProbability: number;
   failureOptimistic: number;
@@ -51,6 +55,8 @@ export interface DecisionEntry {
   hardFailureCode: string;
   reasonCodes: readonly string[];
   configVersion: string;
+  /** The policy in force for the asking tenant. */
+  policyVersion: string;
   evaluatedAtMs: number;
   /** What the engine judged from (`EngineReader.legInputs`). */
   inputs: Float64Array;

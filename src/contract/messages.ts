@@ -58,9 +58,13 @@ export interface VerifyResponse {
   };
   policy_action: { verdict: Verdict; log_reason: string };
   reason_codes: string[];
-  /** False when the key is in shadow mode: the verdict is for the log, not to be applied. */
+  /** Largest stakes at which this would be ALLOW: null for any, 0 where it is not for any. */
+  max_stakes: number | null;
+  /** False in shadow mode (key or level): the verdict is for the log, not to be applied. */
   enforced: boolean;
   config_version: string;
+  /** The policy that made the verdict, by its content. */
+  policy_version: string;
   evaluated_at: string;
   expires_at: string;
 }
@@ -89,6 +93,8 @@ export interface Leg {
   reason_codes: ReasonCode[];
   /** The largest stakes for which this leg's decision would be no stricter; null: any stakes. */
   max_stakes: number | null;
+  /** The most sensitive tool level that the policy would allow the subject, as of now. */
+  tool_level_max: ToolLevel;
 }
 
 export interface VerdictStamp {
@@ -101,6 +107,8 @@ export interface VerdictStamp {
 export interface CheckResponse extends Leg, VerdictStamp {
   stakes: number;
   allowed: boolean;
+  /** False in shadow mode (key or policy): the decision is for the log, not to be applied. */
+  enforced: boolean;
 }
 
 /** SPEC §2.5. */
@@ -113,6 +121,8 @@ export interface HandshakeResponse extends VerdictStamp {
   decision: Decision;
   connected: boolean;
   reasons: string[];
+  /** As in a check. A refusal in shadow mode has status 200. */
+  enforced: boolean;
 }
 
 /** SPEC §2.6. */
@@ -181,4 +191,8 @@ export interface Principal {
   /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`. */
   minimumScores: Readonly<Record<ToolLevel, number>>;
   isShadow: boolean;
+  /** Whether the operator vouches for what comes with the key. */
+  isFirstParty: boolean;
+  /** Number of the key as a voice (voiceOf). */
+  voice: number;
 }

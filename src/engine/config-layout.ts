@@ -5,11 +5,11 @@ import {
   CONFIG_WORD_COUNT,
   CONFIG_WORDS,
   MODEL_BASE,
+  MODEL_DENY_AT,
   MODEL_INTERCEPT,
   MODEL_MEAN,
   MODEL_MEAN_REFERENCE,
   MODEL_REFERENCES,
-  MODEL_REFUSE_AT,
   MODEL_SD_REFERENCE,
   MODEL_VIEWER,
   MODEL_WEIGHTS,
@@ -19,12 +19,13 @@ import {
   WORD_SIGNATURE_WEIGHTS,
 } from "../../assembly/layout.ts";
 import * as layout from "../../assembly/layout.ts";
+import { THIN_BELOW_DEFAULT, THIN_OUTCOMES_DEFAULT } from "../contract/policy.ts";
 import { FEATURES, FEATURE_SIGNS } from "../contract/vocabulary.ts";
 import { configDigest } from "./config.ts";
 import type { ScoringConfig, ScoringModel } from "./config.ts";
 
 type ScalarMember = {
-  [K in keyof ScoringConfig]: ScoringConfig[K] extends number ? K : never;
+  [K in keyof ScoringConfig]-?: ScoringConfig[K] extends number ? K : never;
 }[keyof ScoringConfig];
 
 /** Scalar members and the word each is stored in. */
@@ -66,8 +67,6 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
   ["tier_a", layout.WORD_TIER_A],
   ["tier_b", layout.WORD_TIER_B],
   ["tier_c", layout.WORD_TIER_C],
-  ["review_sd", layout.WORD_REVIEW_SD],
-  ["review_evidence", layout.WORD_REVIEW_EVIDENCE],
   ["regime_momentum", layout.WORD_REGIME_MOMENTUM],
   ["shock_residual", layout.WORD_SHOCK_RESIDUAL],
   ["shock_days", layout.WORD_SHOCK_DAYS],
@@ -76,7 +75,17 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
   ["reason_points", layout.WORD_REASON_POINTS],
 ];
 
-/** Members that the fold depends on, beside the weights of grades and signatures. */
+/**
+ * 10 points of score (0.173 of log-odds) at the largest variance that an agent can have, 4: no
+ * stranger moves any agent by more. Of configs that name none.
+ */
+const STRANGER_CAP = 0.04;
+const FIRST_PARTY_PAIR_CAP = 25;
+
+/** A border that no probability reaches: configs from before it deny by rule alone. */
+const NEVER = 2;
+
+/** Members that the fold goes by, beside the weights of grades and signatures. */
 const FOLD_MEMBERS: ReadonlySet<ScalarMember> = new Set([
   "base_rate",
   "base_variance",
@@ -123,10 +132,15 @@ export function assertConfig(config: ScoringConfig): void {
   if (config.signature_weights.length !== 3) {
     throw new RangeError("signature_weights needs 3 entries");
   }
+  const thin = config.thin_below ?? THIN_BELOW_DEFAULT;
+  if (!(thin >= 0 && thin < 1)) throw new RangeError("thin_below is a share from 0 to 1");
   for (const model of [config.check, config.handshake]) assertModel(model);
 }
 
 function assertModel(model: ScoringModel): void {
+  if (model.deny_at !== undefined && !(model.deny_at > 0)) {
+    throw new RangeError("deny_at is a probability, or above 1 for a closed border");
+  }
   if (model.mean < 0 || model.viewer < 0) throw new RangeError("mean and viewer weights are >= 0");
   for (let j = 0; j < FEATURES.length; j++) {
     const weight = model.weights[FEATURES[j]!] ?? 0;
@@ -141,7 +155,7 @@ function packModel(words: Float64Array, base: number, model: ScoringModel): void
   words[base + MODEL_BASE] = model.base;
   words[base + MODEL_MEAN] = model.mean;
   words[base + MODEL_VIEWER] = model.viewer;
-  words[base + MODEL_REFUSE_AT] = model.refuse_at;
+  words[base + MODEL_DENY_AT] = model.deny_at ?? NEVER;
   words[base + MODEL_MEAN_REFERENCE] = model.mean_reference;
   words[base + MODEL_SD_REFERENCE] = model.sd_reference;
   FEATURES.forEach((name, j) => {
@@ -166,6 +180,10 @@ export function packConfig(
   for (const [name, word] of SCALARS) {
     words[word] = (FOLD_MEMBERS.has(name) ? fold : config)[name];
   }
+  words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
+  words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
+  words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
+  words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;
   fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
   fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));
   packModel(words, WORD_MODEL_CHECK, config.check);

@@ -14,8 +14,11 @@ export interface ScoringModel {
   mean: number;
   /** Weight of the viewing party's severity; 0 for check and verify. */
   viewer: number;
-  /** Neyman-Pearson threshold on the optimistic failure probability; above 1: never reached. */
-  refuse_at: number;
+  /**
+   * Border of denial on the failure probability: few successes ever reach it. Above 1, or left out:
+   * closed, and nothing is denied by probability.
+   */
+  deny_at?: number;
   /** Medians of the population that connects; points are counted against them. */
   mean_reference: number;
   sd_reference: number;
@@ -57,6 +60,10 @@ export interface ScoringConfig {
   pair_cap: number;
   pool_cap: number;
   cluster_cap: number;
+  /** The same for one API key that nobody vouches for, whichever reporters it names. */
+  stranger_cap?: number;
+  /** The same as pair_cap for what a first-party key reports. */
+  first_party_pair_cap?: number;
   pair_tau_days: number;
   failure_weight_min: number;
   score_factor: number;
@@ -74,8 +81,10 @@ export interface ScoringConfig {
   tier_a: number;
   tier_b: number;
   tier_c: number;
-  review_sd: number;
-  review_evidence: number;
+  /** Share of the prior variance that outcomes must have resolved; below it a record is thin. */
+  thin_below?: number;
+  /** Outcomes that a record must count; with fewer it is thin. */
+  thin_outcomes?: number;
   regime_momentum: number;
   shock_residual: number;
   shock_days: number;

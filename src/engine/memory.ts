@@ -20,6 +20,7 @@ export interface EngineExports {
     stakes: number,
     grade: number,
     signature: number,
+    voice: number,
     timeMs: number,
   ): number;
   check(slot: number, length: number, stakes: number, nowMs: number): number;

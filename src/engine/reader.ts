@@ -13,6 +13,7 @@ import {
   HEADER_STANDINGS,
   LEG_CONFIG,
   LEG_DECISION,
+  LEG_DENIED,
   LEG_EFFECTIVE,
   LEG_INPUTS,
   LEG_INPUTS_END,
@@ -25,7 +26,9 @@ import {
   LEG_REASONS,
   LEG_REFUSED,
   LEG_REGIME,
+  LEG_STAKES_CLEAR,
   LEG_STAKES_MAX,
+  LEG_THIN,
   LEG_TIER,
   LEG_WORDS,
   RANGE_ROWS_MAX,
@@ -59,8 +62,11 @@ function emptyReading(): Reading {
     tierIndex: 0,
     regimeIndex: -1,
     decisionIndex: 0,
+    isThin: false,
+    isDenied: false,
     isRefused: false,
     stakesMax: 0,
+    stakesClear: 0,
     reasonIndexes: new Uint8Array(4),
     reasonCount: 0,
     configNumber: 0,
@@ -78,8 +84,11 @@ function readLeg(words: Float64Array, reading: Reading): Reading {
   reading.tierIndex = words[LEG_TIER]!;
   reading.regimeIndex = words[LEG_REGIME]!;
   reading.decisionIndex = words[LEG_DECISION]!;
+  reading.isThin = words[LEG_THIN] === 1;
+  reading.isDenied = words[LEG_DENIED] === 1;
   reading.isRefused = words[LEG_REFUSED] === 1;
   reading.stakesMax = words[LEG_STAKES_MAX]!;
+  reading.stakesClear = words[LEG_STAKES_CLEAR]!;
   reading.reasonCount = words[LEG_REASON_COUNT]!;
   for (let i = 0; i < reading.reasonCount; i++) reading.reasonIndexes[i] = words[LEG_REASONS + i]!;
   reading.configNumber = words[LEG_CONFIG]!;

@@ -18,10 +18,19 @@ export interface Reading {
   /** -1 without history. */
   regimeIndex: number;
   decisionIndex: number;
+  /** Outcomes have resolved too little: a second look, never a denial. */
+  isThin: boolean;
+  /** The failure probability itself, stakes apart, is above the border of denial. */
+  isDenied: boolean;
   /** True when the refuse rule holds, whatever the stakes (drives BLOCK in verify). */
   isRefused: boolean;
-  /** Largest stakes with a decision no stricter; Infinity when any. */
+  /**
+   * Largest stakes with a decision no stricter, Infinity when any. For one that waits for a person:
+   * the largest that would open without; 0 when refused.
+   */
   stakesMax: number;
+  /** Largest stakes that connect without verification: 0 for none, Infinity for any. */
+  stakesClear: number;
   /** Indexes into REASON_CODES by weight, and how many are set (0 to 4). */
   reasonIndexes: Uint8Array;
   reasonCount: number;
@@ -102,6 +111,8 @@ export interface FoldOutcome {
   /** Index into SIGNATURES. */
   signatureIndex: number;
   settledAtMs: number;
+  /** A VOICE_* or a stranger's number; left out: the reporter answers for it. */
+  voice?: number;
 }
 
 /** Result of one credibility batch for one agent. */

@@ -20,6 +20,7 @@ import {
   STATUS_FULL,
   STATUS_OK,
 } from "../../assembly/layout.ts";
+import { VOICE_REPORTER } from "../contract/voices.ts";
 import type { ScoringConfig } from "./config.ts";
 import { packConfig } from "./config-layout.ts";
 import { writeIdentifier } from "./identifier.ts";
@@ -75,6 +76,7 @@ class WasmWriter implements EngineWriter {
       outcome.stakes,
       outcome.gradeIndex,
       outcome.signatureIndex,
+      outcome.voice ?? VOICE_REPORTER,
       outcome.settledAtMs,
     );
     if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");

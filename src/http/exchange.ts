@@ -17,6 +17,8 @@ const ANONYMOUS: Principal = {
   scopes: new Set(),
   minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
   isShadow: false,
+  isFirstParty: false,
+  voice: 0,
 };
 
 /** The services, and the application's own steps for an exchange. */

@@ -1,5 +1,6 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
+import type { Policies } from "../bureau/policies/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
@@ -64,6 +65,8 @@ export interface HttpDependencies {
   kaizen?: Kaizen;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
+  /** Policies of the tenants; without them their routes answer `not_found`. */
+  policies?: Policies;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
   /** Receives refused authorisations, for the audit trail. */

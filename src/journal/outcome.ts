@@ -13,7 +13,7 @@ import { formatUuid, writeUuid } from "./uuid.ts";
  *
  *   0   1   2   3   4       8               16              24              32
  *   +---+---+---+---+-------+---------------+---------------+---------------+
- *   |ver|flg|grd|sig| zero  | stakes f64    | settled ms f64| recorded ms f64|
+ *   |ver|flg|grd|sig| voice | stakes f64    | settled ms f64| recorded ms f64|
  *   +---+---+---+---+-------+---------------+---------------+---------------+
  *   32                      48  50  52  54  56  58  60  62  64
  *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
@@ -21,22 +21,27 @@ import { formatUuid, writeUuid } from "./uuid.ts";
  *   +-----------------------+---+---+---+---+---+---+---+---+-- - - - - -+------+
  *
  * flg: bit 0 the outcome, bit 1 the agent's fault, bit 2 the sender named the time of settlement
- * (records without it did so where that is not the time of recording). prf: bytes of a reporter's
+ * (records without it did so where that is not the time of recording), bit 3 it came with a
+ * first-party key. voice: number of the API key that it came with where no reporter signed, else zero
+ * (records without it: the reporter answers for them, as when they were folded). prf: bytes of a reporter's
  * proof that stand between the strings and the body; zero for records without one.
  */
 export const OUTCOME_HEAD_BYTES = 64;
 const OUTCOME_VERSION = 1;
-const FLAG_SUCCESS = 1;
-const FLAG_AGENT_FAULT = 2;
+export const FLAG_SUCCESS = 1;
+export const FLAG_AGENT_FAULT = 2;
 const FLAG_TIME_GIVEN = 4;
-const STAKES_AT = 8;
-const SETTLED_AT = 16;
+export const FLAG_FIRST_PARTY = 8;
+export const VOICE_AT = 4;
+export const STAKES_AT = 8;
+export const SETTLED_AT = 16;
 const RECORDED_AT = 24;
 const ID_AT = 32;
 const ID_BYTES = 16;
-const LENGTHS_AT = 48;
+export const LENGTHS_AT = 48;
 const PROOF_LENGTH_AT = 62;
 const UINT16_MAX = 0xffff;
+export const IMPORTED = SIGNATURES.indexOf("bureau");
 /** Larger than any proof: the signature header is at most 1 KiB. */
 const PROOF_BYTES_MAX = 1280;
 
@@ -84,10 +89,11 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
   bytes[head + 1] =
     (record.outcome === 1 ? FLAG_SUCCESS : 0) |
     (record.isAgentFault ? FLAG_AGENT_FAULT : 0) |
-    (record.isTimeGiven === true ? FLAG_TIME_GIVEN : 0);
+    (record.isTimeGiven === true ? FLAG_TIME_GIVEN : 0) |
+    (record.isFirstParty === true ? FLAG_FIRST_PARTY : 0);
   bytes[head + 2] = record.gradeIndex;
   bytes[head + 3] = SIGNATURES.indexOf(record.signature);
-  bytes.writeUInt32LE(0, head + 4);
+  bytes.writeUInt32LE(record.signature === "none" ? (record.voice ?? 0) : 0, head + VOICE_AT);
   bytes.writeDoubleLE(record.stakes, head + STAKES_AT);
   bytes.writeDoubleLE(record.settledAtMs, head + SETTLED_AT);
   bytes.writeDoubleLE(record.recordedAtMs, head + RECORDED_AT);
@@ -115,50 +121,6 @@ function writeUtf8(bytes: Buffer, at: number, text: string): number {
     bytes[at + index] = code;
   }
   return length;
-}
-
-/**
- * Fields of an outcome that the fold reads. `decodeFold` reuses the object: copy whatever must
- * outlive the next call.
- */
-export interface FoldedOutcome {
-  subject: string;
-  reporter: string;
-  outcome: 0 | 1;
-  stakes: number;
-  gradeIndex: number;
-  signatureIndex: number;
-  settledAtMs: number;
-}
-
-export function emptyFold(): FoldedOutcome {
-  return {
-    subject: "",
-    reporter: "",
-    outcome: 0,
-    stakes: 0,
-    gradeIndex: 0,
-    signatureIndex: 0,
-    settledAtMs: 0,
-  };
-}
-
-/** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
-export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
-  const head = at + FRAME_BYTES;
-  const flags = bytes[head + 1] as number;
-  if ((flags & FLAG_AGENT_FAULT) === 0) return false;
-  const subjectAt = head + OUTCOME_HEAD_BYTES;
-  const reporterAt = subjectAt + bytes.readUInt16LE(head + LENGTHS_AT);
-  const reporterEnd = reporterAt + bytes.readUInt16LE(head + LENGTHS_AT + 2);
-  target.subject = bytes.toString("utf8", subjectAt, reporterAt);
-  target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
-  target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
-  target.stakes = bytes.readDoubleLE(head + STAKES_AT);
-  target.gradeIndex = bytes[head + 2] as number;
-  target.signatureIndex = bytes[head + 3] as number;
-  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
-  return true;
 }
 
 /** Recording time of the outcome frame at `at`, epoch ms. */
@@ -195,7 +157,6 @@ export function outcomeReplayParts(
  * import may shift it.
  */
 const MEMBERS_FIXED = 2 + 8 + 8 + STRINGS.length * 2;
-const IMPORTED = SIGNATURES.indexOf("bureau");
 
 function memberBytes(bytes: Buffer, head: number): Buffer {
   const from = head + OUTCOME_HEAD_BYTES;
@@ -268,6 +229,7 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
   const gradeIndex = bytes[head + 2] as number;
   assert(gradeIndex < GRADES.length, "grade index out of range");
   const proof = outcomeProofBytes(bytes, at);
+  const voice = bytes.readUInt32LE(head + VOICE_AT);
   return {
     outcomeId: formatUuid(outcomeIdBytes(bytes, at)),
     subject: text(0),
@@ -286,6 +248,8 @@ export function decodeOutcome(bytes: Buffer, at: number): OutcomeRecord {
     isAgentFault: (flags & FLAG_AGENT_FAULT) !== 0,
     body: Uint8Array.from(outcomeBody(bytes, at)),
     ...((flags & FLAG_TIME_GIVEN) === 0 ? {} : { isTimeGiven: true }),
+    ...(voice === 0 ? {} : { voice }),
+    ...((flags & FLAG_FIRST_PARTY) === 0 ? {} : { isFirstParty: true }),
     ...(proof === undefined ? {} : { proof: decodeProof(proof) }),
   };
 }

@@ -43,6 +43,10 @@ export interface OutcomeRecord {
   isAgentFault: boolean;
   tenant: string;
   action: string;
+  /** Number of the API key it came with (voiceOf); kept where no reporter signed. */
+  voice?: number;
+  /** True when an admin has marked that key as first-party, or the operator imported it. */
+  isFirstParty?: boolean;
   /** The verdict this settles, or empty. */
   requestId: string;
   /** Origin of the record: `api`, `import:<file>` or `ratings:<file>` (RATINGS_SOURCE). */

@@ -6,16 +6,10 @@ import type { Fit } from "./model/fit.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
-import {
-  calibrationGate,
-  driftGate,
-  falsePositiveGate,
-  refuseThreshold,
-  stabilityGate,
-} from "./gates/safety.ts";
+import { calibrationGate, driftGate, falsePositiveGate, stabilityGate } from "./gates/safety.ts";
 import { cappedWeights, forecast } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
-import { logLossOf } from "./model/metrics.ts";
+import { denialBorder, logLossOf } from "./model/metrics.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
 import { slicesOf } from "./model/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
@@ -145,11 +139,23 @@ function fitChallenger(
     return { broken: "the fit broke: the features tell every failure from every success" };
   }
   const shaped = withCoefficients(champion, fit.coefficients);
-  const goods = forecast(evidence, 0, trainTo, shaped, config).optimistic.filter(
-    (_, i) => failures[i] === 0,
-  );
-  const refuseAt = refuseThreshold([...goods]) ?? champion.refuse_at;
-  return { model: { ...shaped, refuse_at: refuseAt }, lambda: best.lambda };
+  const border = denialBorder(goodScores(evidence, trainTo, shaped, config));
+  // Too few successes for a guarantee: the border stays where it is.
+  const denyAt = Number.isFinite(border) ? border : champion.deny_at;
+  const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
+  return { model, lambda: best.lambda };
+}
+
+/** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */
+function goodScores(
+  evidence: FitRows,
+  to: number,
+  model: ScoringModel,
+  config: ScoringConfig,
+): number[] {
+  const { probabilities, thin } = forecast(evidence, 0, to, model, config);
+  const scores = Array.from(probabilities, (p, i) => (thin[i] === 1 ? 0 : p));
+  return scores.filter((_, i) => evidence.failures[i] === 0);
 }
 
 /** Evidence weights with a cap on each reporter's share: no single reporter can teach the model. */

@@ -3,7 +3,7 @@
 // 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
-import { forecast, refusalsOf, rowAt } from "./model/holdout.ts";
+import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./model/statistics.ts";
 
@@ -211,8 +211,8 @@ export function watchRows(
     newLosses: live.losses,
     oldLosses: shadow.losses,
     probabilities: live.probabilities,
-    refused: refusedSuccesses(refusalsOf(live, own), failures),
-    refusedBefore: refusedSuccesses(refusalsOf(shadow, parent), failures),
+    refused: refusedSuccesses(denialsOf(live, own), failures),
+    refusedBefore: refusedSuccesses(denialsOf(shadow, parent), failures),
     successes: failures.filter((y) => y === 0).length,
     early: Math.min(to, rowAt(evidence, sinceMs + WATCH_DAYS * DAY_MS)) - from,
     drift: {

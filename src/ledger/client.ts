@@ -53,6 +53,7 @@ export class LedgerClient implements OpenLedger {
   readonly replay: Replay;
   readonly engineMemory: WebAssembly.Memory;
   readonly keyEvents: readonly Uint8Array[];
+  readonly policies: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
   rememberedSinceMs: number;
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
@@ -82,6 +83,7 @@ export class LedgerClient implements OpenLedger {
     this.#lsn = ready.lsn;
     this.engineMemory = ready.engineMemory ?? options.engineMemory;
     this.keyEvents = ready.keyEvents;
+    this.policies = ready.policies ?? [];
     this.sources = ready.sources ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
     this.#onTable = options.onTable ?? (() => undefined);
@@ -131,6 +133,7 @@ export class LedgerClient implements OpenLedger {
   }
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.key, bytes);
+  readonly appendPolicy = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.policy, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendAudit = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.audit, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.config, bytes);

@@ -72,6 +72,8 @@ export interface LedgerCore {
   readonly isRefolding: boolean;
   /** Payloads of all events of the reporters' registry, in order. */
   readonly keyEvents: readonly Buffer[];
+  /** Payloads of all policies that tenants have set, in order. */
+  readonly policies: readonly Buffer[];
   /** Every replay identity recorded since then (epoch ms) is remembered. */
   readonly rememberedSinceMs: number;
   /** The replay guard, for snapshots. */
@@ -168,6 +170,10 @@ class Core implements LedgerCore {
     return this.#state.keyEvents;
   }
 
+  get policies(): readonly Buffer[] {
+    return this.#state.policies;
+  }
+
   get sources(): readonly FramePlace[] {
     return this.#state.sources;
   }
@@ -178,8 +184,8 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, sources } = this.#state;
-    return { lsn, chain, outcomes, keyEvents, sources };
+    const { outcomes, keyEvents, policies, sources } = this.#state;
+    return { lsn, chain, outcomes, keyEvents, policies, sources };
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {

@@ -62,6 +62,12 @@ export interface EventLog {
   appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string>;
 }
 
+/** The policies' part of the journal. */
+export interface PolicyLog {
+  /** Makes a policy of a tenant durable; resolves with its position. */
+  appendPolicy(payload: Uint8Array): Promise<number>;
+}
+
 /** The evidence vault's part of the journal. */
 export interface SourceLog {
   /** Makes an event of the vault durable (frame kind `evidence`); resolves with its position. */

@@ -69,6 +69,8 @@ export interface ReadyMessage {
   engineMemory?: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry, in order. */
   keyEvents: Uint8Array[];
+  /** Payloads of tenants' policies, in order; left out by threads that have none. */
+  policies?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;

@@ -3,7 +3,7 @@
 // has seen every record: readers see the old state or the new one, never half of either.
 import type { Exclusions } from "../journal/exclusions.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
-import { decodeFold, emptyFold } from "../journal/outcome.ts";
+import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { decodeStandings } from "../journal/standings.ts";
 import { RevokedAgents } from "./revoked-agents.ts";

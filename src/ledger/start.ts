@@ -5,7 +5,7 @@ import type { DiskSpace } from "./disk-reserve.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
-import type { EventLog, FrameLog, KaizenLog, Ledger, SourceLog } from "./ledger.ts";
+import type { EventLog, FrameLog, KaizenLog, Ledger, PolicyLog, SourceLog } from "./ledger.ts";
 import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
@@ -52,7 +52,7 @@ export interface Replay {
   snapshotLsn: number | undefined;
 }
 
-export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, KaizenLog {
+export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
@@ -60,6 +60,8 @@ export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, Kaize
   readonly engineMemory: WebAssembly.Memory;
   /** Payloads of the events of the reporters' registry at the start, in order. */
   readonly keyEvents: readonly Uint8Array[];
+  /** Payloads of the policies that tenants had set at the start, in order. */
+  readonly policies: readonly Uint8Array[];
   /** Places of the vault's sources in the journal at the start, in order. */
   readonly sources: readonly FramePlace[];
   /** Every replay identity recorded since then (epoch ms) is remembered. */

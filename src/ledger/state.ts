@@ -1,5 +1,5 @@
 // State of the journal's records beside the agent table: replay identities, reporters' keys,
-// excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
+// tenants' policies, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
 import type { Standings } from "../engine/reading.ts";
 import { Exclusions } from "../journal/exclusions.ts";
@@ -12,12 +12,8 @@ import {
   frameTimeUs,
 } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
-import {
-  decodeFold,
-  emptyFold,
-  type FoldedOutcome,
-  outcomeRecordedAtMs,
-} from "../journal/outcome.ts";
+import { decodeFold, emptyFold, type FoldedOutcome } from "../journal/folded-outcome.ts";
+import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { decodeStandings } from "../journal/standings.ts";
 import { RevokedAgents } from "./revoked-agents.ts";
@@ -37,6 +33,7 @@ export interface FoldTarget {
 export class LedgerState {
   readonly guard: ReplayTable;
   readonly keyEvents: Buffer[] = [];
+  readonly policies: Buffer[] = [];
   readonly sources: FramePlace[] = [];
   readonly exclusions = new Exclusions();
   /** Outcomes in all, and the number of them that this start has replayed. */
@@ -61,6 +58,7 @@ export class LedgerState {
     this.outcomes = start.outcomes;
     this.guard.restore(start.guard);
     for (const place of start.sources) this.sources.push(place);
+    for (const payload of start.policies) this.policies.push(payload);
     for (const payload of start.keyEvents) {
       this.keyEvents.push(payload);
       this.exclusions.apply(payload);
@@ -98,6 +96,7 @@ export class LedgerState {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
     else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+    else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.standings) {
       this.#target.applyStandings?.(decodeStandings(bytes, at));
     } else if (kind === FRAME_KINDS.evidence && !isBatchEvidence(bytes, at)) {

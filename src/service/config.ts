@@ -135,6 +135,20 @@ export function credibilityOf(
   };
 }
 
+/** Whether seeds are in use or unsigned outcomes are refused: no key needs to be vouched for. */
+export function isTrustNamed(
+  config: Pick<ServeConfig, "isCredibilityWanted" | "seeds" | "isSignatureRequired">,
+): boolean {
+  const hasSeeds = config.seeds !== undefined && config.isCredibilityWanted !== false;
+  return hasSeeds || config.isSignatureRequired;
+}
+
+/** The same from the environment. @throws InvalidSetting */
+export function isTrustNamedIn(environment: Environment): boolean {
+  const isSignatureRequired = readSetting("requireSignature", undefined, environment);
+  return isTrustNamed({ ...credibilityOf(environment), isSignatureRequired });
+}
+
 /** Bytes kept free on the journal's disk. @throws InvalidSetting */
 export function diskReserveOf(environment: Environment): number {
   return readSetting("diskReserveMb", undefined, environment) * MEBIBYTE;

@@ -3,6 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
+import { PolicyBook } from "../bureau/policies/policy-book.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
 import { createEngineMemory } from "../engine/memory.ts";
@@ -29,6 +30,8 @@ export interface Core {
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
   readonly bureau: Bureau;
+  /** The policies that the bureau judges by. */
+  readonly policies: PolicyBook;
   readonly sources: OpenVault;
 }
 
@@ -93,11 +96,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
   const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const { engineMemory } = ledger;
+  const policies = new PolicyBook(ledger.policies);
   const bureau = openBureau({
     engine,
     ledger,
     events: ledger,
     provenance: sources.assessor,
+    policies,
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -106,5 +111,5 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
   });
-  return { engineMemory, ledger, engine, bureau, sources };
+  return { engineMemory, ledger, engine, bureau, policies, sources };
 }

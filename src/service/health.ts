@@ -1,7 +1,13 @@
-// Health figures of the ledger for /readyz and /metrics.
+// Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
+// answers for the outcomes that come in.
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
+import { vouchingWarning } from "../http/access/vouching.ts";
+import type { Keyring } from "../http/access/keyring.ts";
+import type { OpenStore } from "../store/client.ts";
+import type { Log } from "../platform/log.ts";
+import { isTrustNamed, type ServeConfig } from "./config.ts";
 
 interface Health {
   ready: boolean;
@@ -13,10 +19,10 @@ interface Health {
 /**
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
- * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, or
- * empty.
+ * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, and
+ * `voices` the line of `vouchingWarning`; either may be empty.
  */
-export function readiness(ledger: OpenLedger, storeFailure: string): Health {
+export function readiness(ledger: OpenLedger, storeFailure: string, voices = ""): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -25,6 +31,7 @@ export function readiness(ledger: OpenLedger, storeFailure: string): Health {
     (damage) => `journal damaged: ${describeDamage(damage)}: ${DAMAGE_ADVICE}`,
   );
   if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
+  if (voices !== "") warnings.push(voices);
   return { ready: reasons.length === 0, reasons, warnings };
 }
 
@@ -41,4 +48,18 @@ export function ledgerGauges(ledger: OpenLedger): Record<string, number> {
     ...(verifiedMs === undefined ? {} : { journal_verified_seconds: verifiedMs / 1000 }),
     ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
   };
+}
+
+/** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
+export function healthOf(
+  config: ServeConfig,
+  log: Log,
+  keyring: Keyring,
+  ledger: OpenLedger,
+  store: OpenStore,
+): { isReady(): Health } {
+  const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
+  const detail = unvouched();
+  if (detail !== "") log.warn("nothing_vouched_for", { detail });
+  return { isReady: () => readiness(ledger, store.status().failure, unvouched()) };
 }

@@ -4,6 +4,7 @@
 import { platform } from "node:os";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
@@ -30,6 +31,8 @@ export interface Listeners {
   readonly adapter: RunningServer["adapter"];
   /** Passes on a key that was made or revoked. */
   sendKey(stored: StoredKey): void;
+  /** Passes on a policy that was set. */
+  sendPolicy(event: PolicyEvent): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
@@ -83,6 +86,7 @@ async function openSingleFront(
     port: server.port,
     adapter: server.adapter,
     sendKey: () => undefined,
+    sendPolicy: () => undefined,
     rebind: () => undefined,
     close: (graceMs) => server.close(graceMs),
   };
@@ -129,6 +133,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
     port: server.port,
     adapter: server.adapter,
     sendKey: (stored) => threads.sendKey(stored),
+    sendPolicy: (event) => threads.sendPolicy(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
@@ -158,6 +163,7 @@ function startThreads(
       decisionsPerSecond: decisions.letThroughPerSecond,
       keys: dependencies.keyring.storedKeys(),
       adminKey,
+      policies: evidence.ledger.policies,
       rateLimits,
       isReservedEnabled,
       isSignatureRequired,

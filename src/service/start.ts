@@ -2,6 +2,7 @@
 // it in the opposite order. Holds no decisions of its own.
 import { readFileSync } from "node:fs";
 
+import { Policies } from "../bureau/policies/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
@@ -14,12 +15,12 @@ import { defaultConfig } from "../engine/config.ts";
 import { defaultThreads } from "../platform/pool.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import { type Core, openCore } from "./core.ts";
-import { type Listeners, openListeners } from "./listeners.ts";
+import { openListeners } from "./listeners.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { ledgerGauges, readiness } from "./health.ts";
+import { healthOf, ledgerGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
 import type { OpenKaizen } from "../kaizen/service/schedule.ts";
@@ -28,6 +29,7 @@ import { loadSample } from "./sample.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import { Subscribers } from "./subscribers.ts";
 import { startStore } from "../store/client.ts";
 import type { OpenStore } from "../store/client.ts";
 
@@ -84,7 +86,7 @@ async function openService(
   onFatal: OnFatal,
   closers: Closer[],
 ): Promise<Service> {
-  const subscribers: Subscribers = {};
+  const subscribers = new Subscribers();
   const ground = await openGround(config, log, onFatal, closers, subscribers);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
@@ -102,7 +104,7 @@ async function openService(
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
-  subscribers.listeners = listeners;
+  subscribers.attach(listeners);
   closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
@@ -123,12 +125,6 @@ async function openService(
   };
 }
 
-/** Parts to notify of changed keys and tables, once they are open. */
-interface Subscribers {
-  scorer?: ScoringPool | undefined;
-  listeners?: Listeners;
-}
-
 /** Opens the data directory and its contents: keys, store, core. */
 async function openGround(
   config: ServeConfig,
@@ -145,7 +141,7 @@ async function openGround(
   const keyring = await openKeyring({
     dataDir: paths.root,
     now: Date.now,
-    onChange: (stored) => subscribers.listeners?.sendKey(stored),
+    onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisions(config);
@@ -160,14 +156,17 @@ async function openGround(
     decisions: decisions.log,
     ...config.journal,
     log,
-    onTable: (memory) => {
-      subscribers.scorer?.rebind(memory);
-      subscribers.listeners?.rebind(memory);
-    },
+    onTable: (memory) => subscribers.rebind(memory),
   });
   closers.push(() => evidence.ledger.close());
   closers.push(() => evidence.sources.close());
-  return { paths, keyring, decisions, store, evidence };
+  const policies = new Policies({
+    log: evidence.ledger,
+    book: evidence.policies,
+    onPolicy: (event) => subscribers.sendPolicy(event),
+    clock: Date.now,
+  });
+  return { paths, keyring, decisions, store, evidence, policies };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -209,6 +208,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
     vaultMemory: evidence.sources.vault.memory,
+    policies: evidence.ledger.policies,
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
   });
@@ -237,21 +237,22 @@ interface Parts extends Ground {
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
-  const { evidence, keyring, store, scorer, decisions, reporters, kaizen, credibility } = parts;
+  const { evidence, keyring, store, scorer, decisions, kaizen, credibility } = parts;
   const { bureau, engine, ledger, sources } = evidence;
   return {
     bureau,
     keyring,
     store,
     vault: sources.vault,
-    reporters,
+    policies: parts.policies,
+    reporters: parts.reporters,
     kaizen: kaizen.kaizen,
     credibility: credibility.credibility,
     scorer,
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: { isReady: () => readiness(ledger, store.status().failure) },
+    health: healthOf(config, log, keyring, ledger, store),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
@@ -281,7 +282,8 @@ async function closeAll(closers: Closer[]): Promise<void> {
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {
   const scopes = SCOPES.filter((scope) => scope === "admin");
-  const { key } = await keyring.create({ tenant: "operator", scopes, label: "first start" });
+  const label = "first start";
+  const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
 }
 

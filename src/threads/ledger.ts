@@ -113,6 +113,7 @@ function open(data: ThreadData, send: Send) {
     truncatedBytes: core.truncatedBytes,
     engineMemory: table.announce(),
     keyEvents: [...core.keyEvents],
+    policies: [...core.policies],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     snapshotLsn: start?.lsn,

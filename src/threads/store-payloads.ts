@@ -24,7 +24,9 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
-    if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.audit || kind === FRAME_KINDS.policy) {
+      return auditOf(namedAudit(payload, recordedAtMs));
+    }
     if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
   } catch {
     // Not one of ours, or of a later version.

@@ -52,6 +52,12 @@ it("eval:grounding by the shipped numbers tells true claims of towns from false 
     expect(qa).toMatchObject({ kind: "qa", clean_rows: 120, doubt: { nominal: 0.05 } });
     expect(qa!.doubt["achieved"]).toBeLessThan(0.05);
     expect(qa!.doubt["recall"]).toBeGreaterThan(0.5);
+    // Fresh rows are scored by the shipped numbers either way.
+    const shipped = await lastLine("bench/eval-grounding.ts", "--dir", folder, "--shipped");
+    const [same] = shipped["files"] as Record<string, number>[];
+    expect(same!["auroc"]).toBe(file!["auroc"]);
+    expect(same!["word_overlap_auroc"]).toBeGreaterThan(0.5);
+    expect(same!["auroc"]).toBeGreaterThanOrEqual(same!["word_overlap_auroc"]!);
   } finally {
     rmSync(folder, { recursive: true });
   }

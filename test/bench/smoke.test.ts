@@ -56,6 +56,21 @@ test.concurrent("eval:trust --robust: with credibility invented agents buy littl
   expect(check.auc).toBeGreaterThan(0.7);
 });
 
+test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
+  const report = await lastLine("bench/attacks-default.ts", "--smoke");
+  expect(report["one_key_points_max"]).toBeLessThanOrEqual(10);
+  const rows = report["rows"] as { attack: string; agent: string; before: object; after: object }[];
+  const byKey = rows.filter(({ attack }) => attack.endsWith("one key"));
+  expect(byKey.length).toBeGreaterThan(10);
+  const verdicts = (standing: object) => ({ ...standing, score: 0 });
+  for (const { attack, agent, before, after } of byKey) {
+    expect([attack, agent, verdicts(after)]).toEqual([attack, agent, verdicts(before)]);
+  }
+  const of = (name: string) => rows.find(({ agent }) => agent.endsWith(`/${name}`))!.before;
+  expect(of("thousand"), "one gateway alone").toMatchObject({ l2: "ALLOW", l3: "ALLOW" });
+  expect(of("blocked")).toMatchObject({ l2: "BLOCK" });
+});
+
 test.concurrent("bench:kernel", async () => {
   const report = await lastLine("bench/kernel.ts", "--smoke");
   for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
+import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { Principal } from "../../src/contract/messages.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
@@ -23,6 +24,8 @@ export const principal: Principal = {
   scopes: new Set(["admin"]),
   minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
   isShadow: false,
+  isFirstParty: true,
+  voice: 2,
 };
 
 export const call: CallContext = { requestId: "request-1", principal };
@@ -36,7 +39,7 @@ export interface TestBureau {
 
 /** A bureau that has seen the sample history. */
 export function openSampleBureau(
-  options: { isReservedEnabled?: boolean; ledger?: Ledger } = {},
+  options: { isReservedEnabled?: boolean; ledger?: Ledger; provenance?: ProvenanceAssessor } = {},
 ): TestBureau {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
@@ -64,7 +67,14 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const bureau = openBureau({ engine, ledger, clock: () => NEWEST_MS, environment });
+  const { provenance } = options;
+  const bureau = openBureau({
+    engine,
+    ledger,
+    clock: () => NEWEST_MS,
+    environment,
+    ...(provenance === undefined ? {} : { provenance }),
+  });
   return { bureau, engine, delaysMs };
 }
 

@@ -68,7 +68,7 @@ it("logs every door's decisions, replays, exports and keeps them over a stop", a
   ]);
   const id = verdict.json.request_id;
   const record = await ask(`/v1/decisions/${id}`);
-  expect(record.json.legs[0]).toMatchObject({ subject: agent, verdict: "QUARANTINE" });
+  expect(record.json.legs[0]).toMatchObject({ subject: agent, verdict: "CHALLENGE" });
   const replay = await ask(`/v1/decisions/${id}/replay`, {});
   expect(replay.json).toMatchObject({ identical: true, differences: [] });
   const listed = await ask(`/v1/decisions?agent=${encodeURIComponent(agent)}&limit=1000`);

@@ -32,8 +32,8 @@ describe("two HTTP threads", () => {
   });
   afterAll(() => both.forEach((connection) => connection.close()));
 
-  async function makeKey(through: Connection, scopes = WRITER, tenant = "acme") {
-    const made = await through.ask("/v1/keys", { body: { tenant, scopes } });
+  async function makeKey(through: Connection, scopes = WRITER, tenant = "acme", more = {}) {
+    const made = await through.ask("/v1/keys", { body: { tenant, scopes, ...more } });
     expect(made.status).toBe(201);
     return made.json as { key: string; key_id: string };
   }
@@ -83,7 +83,8 @@ describe("two HTTP threads", () => {
   });
 
   it("an outcome acknowledged by one is in the next answer of the other", async () => {
-    const { key } = await makeKey(both[0]);
+    // Of a key that nobody vouches for, more than the first would be one voice's repetitions.
+    const { key } = await makeKey(both[0], WRITER, "acme", { first_party: true });
     const subject = "agent://threads/reported";
     let count = 0;
     for (let round = 0; round < 10; round++) {
@@ -161,6 +162,35 @@ describe("two HTTP threads", () => {
       expect(batch.status).toBe(200);
       expect(batch.json.items).toHaveLength(150);
       expect(batch.json.items[149].result.provenance_data.source_verified).toBe(false);
+    }
+  });
+
+  it("a policy set through one makes the next verdict of the other, and of the pool", async () => {
+    const request = { agent_id: "agent://threads/nobody", action: "a.b", tool_level: "L3" };
+    const body = { ...request, context: {} };
+    const items = Array.from({ length: 150 }, () => body);
+    for (let round = 0; round < 10; round++) {
+      for (const [index, [one, other]] of pairs().entries()) {
+        const tenant = `policy-${index}`;
+        const enforce = round % 2 === 1;
+        const set = await one.ask(`/v1/policy?tenant=${tenant}`, {
+          method: "PUT",
+          body: { levels: { L3: { enforce } }, allow_inverted: true },
+        });
+        expect(set.status, set.text).toBe(200);
+        const { key } = await makeKey(one, ["score:read"], tenant);
+        const expected = [enforce ? "CHALLENGE" : "ALLOW", set.json.version];
+        for (const each of [other, one]) {
+          const { json } = await each.ask("/v1/trust/verify", { key, body });
+          expect([json.policy_action.verdict, json.policy_version]).toEqual(expected);
+          const shown = await each.ask("/v1/policy", { key });
+          expect(shown.json).toEqual(set.json);
+        }
+        if (round > 1) continue;
+        const batch = await other.ask("/v1/trust/verify/batch", { key, body: { items } });
+        const { result } = batch.json.items[149];
+        expect([result.policy_action.verdict, result.policy_version]).toEqual(expected);
+      }
     }
   });
 

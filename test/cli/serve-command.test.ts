@@ -71,7 +71,7 @@ describe("a service", () => {
   it("starts with the sample history and an admin key", async () => {
     expect(facts).toMatchObject({ sample: SAMPLE_COUNT, agents: expect.any(Number) });
     expect(key).toMatch(/^tr_live_/);
-    expect(await verdictOf(facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
+    expect(await verdictOf(facts, key, "agent://globex/price-scout")).toBe("CHALLENGE");
     expect(await verdictOf(facts, key, "agent://acme/ledger-sync")).toBe("ALLOW");
   });
 
@@ -88,7 +88,7 @@ describe("a service", () => {
     expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^tr_live_\S+\n$/) });
     expect(created.stderr).toContain(`the server at ${facts.url} holds the data directory`);
     const made = created.stdout.trim();
-    expect(await verdictOf(facts, made, "agent://globex/price-scout")).toBe("QUARANTINE");
+    expect(await verdictOf(facts, made, "agent://globex/price-scout")).toBe("CHALLENGE");
 
     const listed = await runCommand(["keys", "list", "--json", ...at, "--key", key]);
     const keys = JSON.parse(listed.stdout) as { key_id: string; tenant: string }[];
@@ -169,7 +169,7 @@ describe("a service", () => {
     const second = await startServer();
     expect(second.facts).toMatchObject({ admin_key: null, sample: 0, replayed: SAMPLE_COUNT + 2 });
     expect(second.facts.agents).toBe(facts.agents + 2);
-    expect(await verdictOf(second.facts, key, "agent://globex/price-scout")).toBe("QUARANTINE");
+    expect(await verdictOf(second.facts, key, "agent://globex/price-scout")).toBe("CHALLENGE");
     second.server.process.kill("SIGINT");
     second.server.process.kill("SIGTERM");
     expect((await second.server.ended).code).toBe(0);

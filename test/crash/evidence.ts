@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { VOICE_FIRST_PARTY } from "../../src/contract/voices.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { CHAIN_START, FRAME_KINDS, frameKind } from "../../src/journal/format.ts";
@@ -136,7 +137,11 @@ export class Evidence {
 
 function foldedOf(record: OutcomeRecord) {
   const { subject, reporter, outcome, stakes, gradeIndex, settledAtMs, signature } = record;
-  const signatureIndex = SIGNATURES.indexOf(signature);
+  const isVouched = record.isFirstParty === true;
+  const signatureIndex = SIGNATURES.indexOf(
+    isVouched && signature === "none" ? "bureau" : signature,
+  );
+  const voice = isVouched ? VOICE_FIRST_PARTY : (record.voice ?? 0);
   if (gradeIndex >= GRADES.length) throw new RangeError(`grade ${gradeIndex}?`);
-  return { subject, reporter, outcome, stakes, gradeIndex, signatureIndex, settledAtMs };
+  return { subject, reporter, outcome, stakes, gradeIndex, signatureIndex, settledAtMs, voice };
 }

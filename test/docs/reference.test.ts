@@ -73,19 +73,20 @@ describe("docs/reference/reason-codes.md", () => {
         ["policy.ts", "provenance.ts", "test-agents.ts"].includes(path),
       ),
     ];
-    const literals = files.flatMap(
-      ({ text }) => text.match(/(?<=")[A-Z]+(?:_[A-Z]+)+(?=")/g) ?? [],
+    const own = new Set<string>(REASON_CODES);
+    // A label may have the name of a reason code; elsewhere such a name is the reason code.
+    const literals = files.flatMap(({ path, text }) =>
+      (text.match(/(?<=")[A-Z]+(?:_[A-Z]+)+(?=")/g) ?? []).filter(
+        (code) => path === "policy.ts" || !own.has(code),
+      ),
     );
     const statuses = files.flatMap(
       ({ text }) => text.match(/\b(?:SOURCE|CITATION)_[A-Z]+\b/g) ?? [],
     );
-    const own = new Set<string>(REASON_CODES);
     const findings = namesUnder(page, "## Findings about content and sources");
     const labels = namesUnder(page, "## Labels of the policy");
     expect(sorted([...findings, ...labels])).toEqual(
-      sorted(
-        [...literals, ...statuses].filter((code) => !own.has(code) && code !== "SOURCE_REASONS"),
-      ),
+      sorted([...literals, ...statuses].filter((code) => code !== "SOURCE_REASONS")),
     );
   });
 });

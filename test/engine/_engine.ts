@@ -1,5 +1,6 @@
 // Writer and reader over one fresh shared memory, and streams of outcomes to feed them.
 import fc from "fast-check";
+import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -26,6 +27,15 @@ export function outcomeStream(agents = 8, length = 120): fc.Arbitrary<FoldOutcom
     stakes: fc.oneof(fc.double({ min: 0, max: 1e6, noNaN: true }), fc.constantFrom(0, 1, 10, 500)),
     gradeIndex: fc.nat(4),
     signatureIndex: fc.nat(2),
+    voice: fc.constantFrom(
+      0,
+      0,
+      0,
+      VOICE_FIRST_PARTY,
+      VOICE_FIRST_PARTY,
+      VOICE_STRANGER,
+      VOICE_MAX,
+    ),
     gapMs: fc.integer({ min: -2 * DAY_MS, max: 20 * DAY_MS }),
   });
   return fc.array(outcome, { minLength: 1, maxLength: length }).map((steps) => {

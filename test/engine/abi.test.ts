@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as layout from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
+import * as engineVoices from "../../assembly/voices.ts";
+import * as voices from "../../src/contract/voices.ts";
 import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
 import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";
 
@@ -56,6 +58,15 @@ test("the contract's bits of a standing are the engine's", () => {
   const { FLAG_SIGNS: signs, FLAG_DISCOUNTED: discounted } = layout;
   expect(STANDING_BITS).toEqual({ seed, believed, signs, discounted });
   expect(layout.STANDING_FLAGS).toBe(seed | believed | signs | discounted);
+});
+
+test("the contract's voices are the engine's", () => {
+  const { voiceOf: _, ...contract } = voices;
+  expect(contract).toEqual({ ...engineVoices });
+  // As sources of the pair map they stand apart from all rows and pools.
+  const rows = layout.CHUNKS_MAX << layout.CHUNK_ROWS_LOG2;
+  expect(layout.SOURCE_STRANGER_BIT).toBeGreaterThan(rows);
+  expect(layout.SOURCE_STRANGER_BIT + voices.VOICE_MAX).toBeLessThan(layout.POOL_CLUSTER_BIT);
 });
 
 test("records fit their strides and the vocabularies match", () => {

@@ -50,7 +50,24 @@ test.each(CONFIGS)("max_stakes: the decision holds there and is stricter above",
       const engine = openEngine(overrides);
       const now = foldAll(engine, stream);
       for (const id of ids) {
-        const { decisionIndex, stakesMax } = { ...engine.reader.check(id, stakes, now) };
+        const { decisionIndex, stakesMax, stakesClear } = {
+          ...engine.reader.check(id, stakes, now),
+        };
+        if (stakesClear > 0 && Number.isFinite(stakesClear)) {
+          const clear = engine.reader.check(id, stakesClear * (1 - 1e-9), now).decisionIndex;
+          expect(clear).toBe(0);
+        }
+        if (decisionIndex === 3) {
+          expect([stakesMax, stakesClear]).toEqual([0, 0]);
+          continue;
+        }
+        if (decisionIndex === 2) {
+          expect(stakesMax).toBeLessThanOrEqual(stakes);
+          expect(
+            engine.reader.check(id, stakesMax * (1 - 1e-9), now).decisionIndex,
+          ).toBeLessThanOrEqual(1);
+          continue;
+        }
         expect(stakesMax).toBeGreaterThanOrEqual(stakes);
         if (stakesMax === Infinity) {
           expect(engine.reader.check(id, 1e12, now).decisionIndex).toBe(decisionIndex);

@@ -72,11 +72,11 @@ test.each([
   );
 });
 
-test("a refusal on the word of two reporters says so", () => {
+test("failures on the word of two reporters alone are said to be that", () => {
   const { report, ask } = openTable();
   report({ reporters: 2, each: 12, outcome: 0 });
-  const { decision, codes } = ask(10);
-  expect(decision).toBe("refuse");
+  const { decision, codes } = ask(HIGH);
+  expect(decision).toBe("escalate");
   expect(codes).toContain("CONCENTRATED_REPORTERS");
   expect(codes).toContain("FAILURE_HISTORY");
 });

@@ -92,7 +92,7 @@ it("joins decisions with how it went", async () => {
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(DECISIONS);
   const observed = await column("calibration.sql", "observed");
   expect([observed.at(0), observed.at(-1)]).toEqual([0, 1]);
-  expect(await column("losses-by-verdict.sql", "verdict")).toContain("QUARANTINE");
+  expect(await column("losses-by-verdict.sql", "verdict")).toContain("CHALLENGE");
 });
 
 it("runs by the command that the heads name", async () => {

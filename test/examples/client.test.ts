@@ -10,15 +10,15 @@ const FOLDER = "examples/client";
 /** What each prints; patterns where a figure of the sample may move. */
 const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "verify.ts": [
-    "QUARANTINE CRITICAL_RISK CRITICAL",
+    "CHALLENGE RISK_ABOVE_BOUND CRITICAL",
     /^FAILURE_HISTORY RECENT_FAILURE/,
     "agent://acme/ledger-sync ALLOW",
-    /^agent:\/\/quickcash\/loan-broker (BLOCK|QUARANTINE)$/,
-    /^agent:\/\/new\/comer (CHALLENGE|QUARANTINE)$/,
+    "agent://quickcash/loan-broker QUARANTINE",
+    "agent://new/comer CHALLENGE",
   ],
   "check.ts": [
     /^1 true connect /,
-    /^250 true connect_with_verification \[ 'STAKE_ABOVE_PROVEN' \]$/,
+    /^250 true connect_with_verification \[ 'BASE_RATE' \]$/,
     /^25000 false escalate \[ 'STAKE_ABOVE_PROVEN' \]$/,
     "refuse true",
   ],
@@ -27,7 +27,7 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /they to us: connect/,
     /we to them: connect/,
     "false refuse",
-    /they to us: refuse \[ 'FAILURE_HISTORY'/,
+    "  they to us: refuse [ 'FAILURE_HISTORY' ]",
     /we to them: connect/,
   ],
   "function.ts": [

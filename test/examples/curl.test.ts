@@ -13,7 +13,10 @@ it("asks each question and gets its answer", async () => {
   const printed = await service.run("bash", ["examples/curl/first-verdicts.sh"]);
   const answers = printed.split("\n").filter((line) => line.startsWith("{"));
   expect(answers.map((line) => JSON.parse(line))).toMatchObject([
-    { policy_action: { verdict: "QUARANTINE" }, trust_evaluation: { risk_level: "CRITICAL" } },
+    {
+      policy_action: { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" },
+      trust_evaluation: { risk_level: "CRITICAL" },
+    },
     { subject: "agent://acme/ledger-sync", stakes: 250, allowed: true },
     { decision: "refuse", connected: false, a_to_b: { decision: "refuse" } },
     { duplicate: false, signature: "none" },

@@ -44,7 +44,7 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
       }
       expect(rows).toEqual([
         "trusted | /pay | 200 | reached | - | - | - | -",
-        "escalated | /edit/a | 403 | stopped | QUARANTINE | CRITICAL_RISK | - | -",
+        "escalated | /edit/a | 403 | stopped | QUARANTINE | RISK_ABOVE_BORDER | - | -",
         "refused | /pay | 403 | stopped | BLOCK | REFUSE_RULE | - | -",
         "refused | /info/a | 200 | reached | - | - | - | -",
         "unknown caller | /public/a | 401 | stopped | - | - | - | -",

@@ -64,7 +64,13 @@ export class MemoryBureau implements Bureau {
     this.calls.check += 1;
     const leg = legOf(request.subject);
     const allowed = DECISIONS.indexOf(leg.decision) <= 1;
-    return { ...leg, ...this.#stamp(call), stakes: request.stakes, allowed };
+    return {
+      ...leg,
+      ...this.#stamp(call),
+      stakes: request.stakes,
+      allowed,
+      enforced: !call.principal.isShadow,
+    };
   }
 
   handshake(request: HandshakeRequest, call: CallContext): HandshakeResponse {
@@ -80,6 +86,7 @@ export class MemoryBureau implements Bureau {
       decision,
       connected: index <= 1,
       reasons: [...aToB.reasons, ...bToA.reasons],
+      enforced: !call.principal.isShadow,
       ...this.#stamp(call),
     };
   }
@@ -209,7 +216,9 @@ export class MemoryBureau implements Bureau {
       },
       policy_action: { verdict, log_reason: `FIXED_${verdict}` },
       reason_codes: [...leg.reason_codes],
+      max_stakes: null,
       enforced: !call.principal.isShadow,
+      policy_version: "p-0123456789abcdef",
     };
   }
 
@@ -246,6 +255,7 @@ function legOf(agent: string): Leg {
     decision,
     reasons: index === 0 ? [] : ["recent failures weigh on the score"],
     reason_codes: index === 0 ? [] : ["RECENT_FAILURE"],
-    max_stakes: index === 3 ? null : 1000,
+    max_stakes: index === 3 ? 0 : 1000,
+    tool_level_max: index === 0 ? "L3" : "L1",
   };
 }

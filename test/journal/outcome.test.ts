@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
+import { decodeFold, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import {
-  decodeFold,
   decodeOutcome,
-  type FoldedOutcome,
   outcomeRecordedAtMs,
   outcomeReplayParts,
 } from "../../src/journal/outcome.ts";
@@ -37,9 +37,16 @@ const members: fc.Arbitrary<OutcomeRecord> = fc.record({
   source: text(40),
   body: fc.uint8Array({ maxLength: 4096 }),
 });
+const voices = fc.integer({ min: VOICE_STRANGER, max: VOICE_MAX });
 const records = fc
-  .tuple(members, fc.boolean())
-  .map(([record, isGiven]) => (isGiven ? { ...record, isTimeGiven: true } : record));
+  .tuple(members, fc.boolean(), fc.boolean(), fc.option(voices))
+  .map(([record, isGiven, isFirstParty, voice]): OutcomeRecord => ({
+    ...record,
+    ...(isGiven ? { isTimeGiven: true } : {}),
+    ...(isFirstParty ? { isFirstParty } : {}),
+    // A signed outcome is its reporter's, whichever key it came with.
+    ...(voice !== null && record.signature === "none" ? { voice } : {}),
+  }));
 
 test("encode and decode are inverse", () => {
   fc.assert(
@@ -70,8 +77,13 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
             outcome: record.outcome,
             stakes: record.stakes,
             gradeIndex: record.gradeIndex,
-            signatureIndex: SIGNATURES.indexOf(record.signature),
+            signatureIndex: SIGNATURES.indexOf(
+              record.isFirstParty === true && record.signature === "none"
+                ? "bureau"
+                : record.signature,
+            ),
             settledAtMs: record.settledAtMs,
+            voice: record.isFirstParty === true ? VOICE_FIRST_PARTY : (record.voice ?? 0),
           });
         }
         expect(outcomeRecordedAtMs(bytes, at)).toBe(record.recordedAtMs);

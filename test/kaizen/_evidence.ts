@@ -20,6 +20,7 @@ export function evidenceFrom(seed: number, count: number, truth: ScoringModel): 
     values[10] = Math.abs(random.normal()) * 2;
     rows.values.set(values, row * COLUMNS);
     rows.sdSubject[row] = 0.5;
+    rows.outcomes[row] = 10;
     rows.sdViewer[row] = 0.5;
     rows.count++;
     const p = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));

@@ -9,7 +9,7 @@ import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
-import type { FoldedOutcome } from "../../src/journal/outcome.ts";
+import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);

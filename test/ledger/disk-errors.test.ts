@@ -7,7 +7,7 @@ import {
   VERDICT_RECORDED,
   VERDICT_UNAVAILABLE,
 } from "../../src/ledger/replay-guard.ts";
-import type { FoldedOutcome } from "../../src/journal/outcome.ts";
+import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import { newKey, NOW_MS, openCore, recordOf, runOf, seededRandom } from "./_fixtures.ts";
 import { SimulatedFiles } from "../journal/_simulated-files.ts";
 

@@ -2,6 +2,7 @@
 // maps and plain objects, no sharing, no tricks. The differential test compares the two.
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
+import { Masses } from "./masses.ts";
 import type { AgentStanding, Standings } from "../../src/engine/reading.ts";
 
 const DAY = 86_400_000;
@@ -47,6 +48,8 @@ export interface ReferenceOutcome {
   gradeIndex: number;
   signatureIndex: number;
   settledAtMs: number;
+  /** Who answers for it: the reporter (0 or left out), the operator (1), an API key (others). */
+  voice?: number;
 }
 
 /** What the pair cap left of one outcome, as of `at` (whole seconds). */
@@ -60,7 +63,7 @@ export interface ReferenceWord {
 
 export class ReferenceFold {
   readonly agents = new Map<string, Agent>();
-  readonly pairs = new Map<string, { mass: number; at: number }>();
+  readonly masses: Masses;
   readonly words: ReferenceWord[] = [];
   readonly standings = new Map<string, AgentStanding>();
   isInForce = false;
@@ -75,6 +78,7 @@ export class ReferenceFold {
 
   constructor(config: ScoringConfig) {
     this.config = config;
+    this.masses = new Masses(config);
     this.g = config.base_rate;
   }
 
@@ -90,13 +94,6 @@ export class ReferenceFold {
     return agent;
   }
 
-  #mass(key: string, seconds: number): number {
-    const pair = this.pairs.get(key);
-    if (pair === undefined) return 0;
-    const dt = Math.max(0, seconds - pair.at) / 86_400;
-    return pair.mass * Math.exp(-dt / this.config.pair_tau_days);
-  }
-
   applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
     for (const standing of agents) {
       this.#agent(standing.agent);
@@ -106,13 +103,29 @@ export class ReferenceFold {
     this.stakesHigh = stakesHigh;
   }
 
-  /** Takes room under a cap: what is left of it bounds every weight. */
-  #take(key: string, seconds: number, w: number, cap: number): number {
-    const mass = this.#mass(key, seconds);
-    const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
-    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
-    this.pairs.set(key, { mass: Math.fround(mass + room), at });
-    return room;
+  /** What an API key that nobody vouches for may add; undefined where it is not heard. */
+  #weighStranger(e: ReferenceOutcome, w: number): { weight: number; isFirst: boolean } | undefined {
+    const c = this.config;
+    if (w === 0) return undefined;
+    const v = this.#agent(e.subject);
+    if (e.outcome === 1 && this.g + Math.max(v.mA, v.mB) >= 0) return undefined;
+    const seconds = Math.floor(e.settledAtMs / 1000);
+    const pair = `${e.subject}\nkey ${e.voice}`;
+    const has = (y: number) => (this.masses.pairs.get(`${pair}\n${y}`)?.mass ?? 0) > 0;
+    const isFirst = !has(0) && !has(1);
+    const y = 1 - e.outcome;
+    const base = this.isInForce ? w * c.credibility_min : w;
+    let weight = this.masses.take(
+      `${pair}\n${y}`,
+      seconds,
+      base,
+      c.stranger_cap!,
+      c.subject_tau_days,
+    );
+    if (this.isInForce && weight > 0) {
+      weight = this.masses.take(`${e.subject}\nstrangers\n${y}`, seconds, weight, c.pool_cap);
+    }
+    return weight > 0 ? { weight, isFirst } : undefined;
   }
 
   /** What the reporter's word leaves of a weight, all caps included. */
@@ -120,11 +133,14 @@ export class ReferenceFold {
     const c = this.config;
     const seconds = Math.floor(e.settledAtMs / 1000);
     const take = (source: string, weight: number, cap: number) =>
-      this.#take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
+      this.masses.take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
     const takePair = (weight: number): number => {
-      const room = take(e.reporter, weight, c.pair_cap);
       const { subject, reporter } = e;
-      const { at } = this.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
+      const room =
+        e.voice === 1
+          ? this.masses.takeVouched(`${subject}\n${reporter}`, 1 - e.outcome, seconds, weight)
+          : take(reporter, weight, c.pair_cap);
+      const { at } = this.masses.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
       this.words.push({ subject, reporter, failure: 1 - e.outcome, room, at });
       return room;
     };
@@ -144,12 +160,22 @@ export class ReferenceFold {
     const c = this.config;
     const y = 1 - e.outcome;
     const t = e.settledAtMs;
-    const v = this.#agent(e.subject);
-    const u = this.#agent(e.reporter);
     const stakesHigh = this.stakesHigh > 0 ? this.stakesHigh : c.stakes_high;
     const phi = Math.log(1 + e.stakes / c.stakes_unit) / Math.log(1 + stakesHigh / c.stakes_unit);
     let w = c.grade_weights[e.gradeIndex]! * c.signature_weights[e.signatureIndex]!;
     w *= clip(phi, c.stakes_floor, 1);
+    this.masses.thinned = 1;
+    if ((e.voice ?? 0) > 1) {
+      const heard = this.#weighStranger(e, w);
+      if (heard === undefined) return;
+      const v = this.#agent(e.subject);
+      this.#filter(v, undefined, y, heard.weight, t);
+      this.#count(v, undefined, y, heard.weight, t, e.stakes);
+      if (!heard.isFirst) v.outcomes--;
+      return;
+    }
+    const v = this.#agent(e.subject);
+    const u = this.#agent(e.reporter);
     w = this.#weigh(e, w);
     this.#advanceBase(t);
     this.#filter(v, u, y, w, t);
@@ -186,8 +212,10 @@ export class ReferenceFold {
     }
   }
 
-  #filter(v: Agent, u: Agent, y: number, w: number, t: number): void {
+  /** `reporter` is undefined for a stranger: an average one about whom nothing is learnt. */
+  #filter(v: Agent, reporter: Agent | undefined, y: number, w: number, t: number): void {
     const c = this.config;
+    const u = reporter ?? { s: 0, vR: 0, reporterAt: 0, baseDay: 0 };
     if (u.reporterAt === 0) u.vR = c.reporter_variance;
     else {
       const r = ou(u.s, u.vR, c.reporter_variance, c.reporter_tau_days, days(u.reporterAt, t));
@@ -202,7 +230,7 @@ export class ReferenceFold {
       [v.mA, v.vA, v.mB, v.vB] = [a.m, a.v, b.m, b.v];
     }
     const everyOutcome = c.base_variance > 0 && c.base_period_days === 0;
-    const vG = everyOutcome ? this.gVariance : 0;
+    const vG = everyOutcome && reporter !== undefined ? this.gVariance : 0;
     const p = sig(this.g + v.mB + u.s);
     const h = w * p * (1 - p);
     const d = 1 + h * (v.vB + u.vR + vG);
@@ -216,7 +244,9 @@ export class ReferenceFold {
     u.vR -= (u.vR * u.vR * h) / d;
     v.mA += (v.vA * w * (y - pA)) / dA;
     v.vA -= (v.vA * v.vA * hA) / dA;
-    if (everyOutcome) {
+    if (reporter === undefined) {
+      // The base rate is not a stranger's to move.
+    } else if (everyOutcome) {
       this.g += (vG * r) / d;
       this.gVariance -= (vG * vG * h) / d;
     } else if (c.base_variance > 0 && u.baseDay !== this.#day % 65_536) {
@@ -224,13 +254,13 @@ export class ReferenceFold {
       this.#residual += r;
       this.#information += h;
     }
-    const isShock = y === 1 && w >= c.failure_weight_min;
+    const isShock = y === 1 && w / this.masses.thinned >= c.failure_weight_min;
     if (isShock && Math.sqrt((1 - pA) / pA) > c.shock_residual) {
       v.shockAt = Math.max(v.shockAt, Math.floor(t / 1000) * 1000);
     }
   }
 
-  #count(v: Agent, u: Agent, y: number, w: number, t: number, stakes: number): void {
+  #count(v: Agent, u: Agent | undefined, y: number, w: number, t: number, stakes: number): void {
     const c = this.config;
     const step = (value: number, lastAt: number, halfLife: number, add: number): number => {
       const elapsed = lastAt === 0 ? 0 : days(lastAt, t);
@@ -243,17 +273,20 @@ export class ReferenceFold {
     v.f90 = step(v.f90, v.subjectAt, long, w * y);
     v.s14 = step(v.s14, v.subjectAt, short, w * (1 - y));
     v.f14 = step(v.f14, v.subjectAt, short, w * y);
-    u.rs14 = step(u.rs14, u.reporterAt, short, w * (1 - y));
-    u.rf14 = step(u.rf14, u.reporterAt, short, w * y);
+    if (u !== undefined) {
+      u.rs14 = step(u.rs14, u.reporterAt, short, w * (1 - y));
+      u.rf14 = step(u.rf14, u.reporterAt, short, w * y);
+      u.reporterAt = Math.max(u.reporterAt, t);
+    }
     const at = Math.floor(t / 1000) * 1000;
     v.firstAt = v.firstAt === 0 ? at : Math.min(v.firstAt, at);
-    if (y === 1 && w >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
+    const fresh = w / this.masses.thinned;
+    if (y === 1 && fresh >= c.failure_weight_min) v.failedAt = Math.max(v.failedAt, at);
     let proven = v.proven;
     if (v.subjectAt > 0) proven *= 2 ** (-days(v.subjectAt, t) / c.half_life_stakes_days);
-    if (y === 0 && w > c.failure_weight_min) proven = Math.max(proven, stakes);
+    if (y === 0 && fresh > c.failure_weight_min) proven = Math.max(proven, stakes);
     v.proven = Math.fround(proven);
     v.outcomes++;
     v.subjectAt = Math.max(v.subjectAt, t);
-    u.reporterAt = Math.max(u.reporterAt, t);
   }
 }

@@ -1,7 +1,9 @@
 // Slow, obvious grounding scorer: maps and sets, one document at a time. The WASM module must give
 // the same integers. Fractions are in 1/1024, weights of words in 1/16.
 import { LEAF_STEMS_MAX, LEAVES_MAX, POSTINGS_MAX } from "../../assembly/grounding/layout.ts";
+import { FACTS_MAX } from "../../assembly/grounding/layout.ts";
 import { SALT_PAIR, SALT_PREFIX, SALT_WHOLE } from "../../assembly/grounding/layout.ts";
+import { contradictions, distinctOf, hasOtherNumber, isOnlyRefusal } from "./grounding-claims.ts";
 import { tokensOf } from "./grounding-tokens.ts";
 import type { Token } from "./grounding-tokens.ts";
 
@@ -14,6 +16,8 @@ const CITATION_STEMS_MIN = 5;
 export interface ReferenceNumbers {
   weights: number[];
   bias: number;
+  /** Of the whole text: weights of absent words and facts, least risk of a contradiction. */
+  text: { absent: number; facts: number; contradicted: number };
   /** Share of the two worst sentences in the risk, the rest being the mean of all; of 1024. */
   topShare: number;
   idf: Map<number, number>;
@@ -37,6 +41,8 @@ export class ReferenceEvidence {
   readonly sentences = new Map<number, number[]>();
   readonly keys = new Set<number>();
   readonly leaves: Leaf[] = [];
+  /** One entry for each number of each sentence, in order, cut like postings. */
+  readonly numbered: number[] = [];
 
   constructor(text: string, leaves = "") {
     const tokens = tokensOf(text);
@@ -48,6 +54,8 @@ export class ReferenceEvidence {
       const found = this.sentences.get(token.stem) ?? [];
       if (found.at(-1) !== token.sentence && found.length < POSTINGS_MAX) {
         found.push(token.sentence);
+        const hasRoom = this.numbered.length < POSTINGS_MAX;
+        if (token.isNumber && hasRoom) this.numbered.push(token.sentence);
       }
       this.sentences.set(token.stem, found);
     });
@@ -79,6 +87,11 @@ export interface ReferenceSentence {
   z: number;
   /** First number, else first name, that no document holds; undefined when all are held. */
   unsupported: Token | undefined;
+  /** Absent numbers and names, tokens that no document holds, all tokens. */
+  facts: number;
+  absent: number;
+  tokens: number;
+  isContradicted: boolean;
   sentence: number;
   start: number;
   end: number;
@@ -88,6 +101,7 @@ export interface ReferenceScore {
   tokenCount: number;
   risk: number;
   sentences: ReferenceSentence[];
+  /** The sentence to name: the first contradicted one, else the worst. */
   worst: ReferenceSentence | undefined;
   /** Per document: best share of a sentence's weight in two neighbouring sentences; anywhere. */
   windows: number[];
@@ -100,11 +114,9 @@ interface Citations {
   contained: number[];
 }
 
-const isRefusal = (tokens: Token[]) =>
-  tokens.some((token) => token.isNegation) && tokens.some((token) => token.isRefusal);
-
 export class ReferenceScorer {
   readonly numbers: ReferenceNumbers;
+  readonly #weightOf = (stem: number) => this.numbers.idf.get(stem) ?? this.numbers.idfUnseen;
 
   constructor(numbers: ReferenceNumbers) {
     this.numbers = numbers;
@@ -126,7 +138,7 @@ export class ReferenceScorer {
     for (let at = 0; at < count; at++) {
       const own = tokens.filter((token) => token.sentence === at);
       const pieces = own.filter((token) => token.isContent || token.isNumber);
-      if (pieces.length < 2 || isRefusal(own)) continue;
+      if (pieces.length < 2 || isOnlyRefusal(own)) continue;
       sentences.push(this.#scoreSentence(own, documents, known, citations));
     }
     const mixed = tokens.filter((token) => token.isMixed).length;
@@ -140,8 +152,24 @@ export class ReferenceScorer {
     const [first, second = first] = sorted.map((each) => each.z) as [number, number?];
     const mean = Math.trunc(sentences.reduce((sum, each) => sum + each.z, 0) / sentences.length);
     const { topShare } = this.numbers;
-    const risk = (((first + second) >> 1) * topShare + mean * (ONE - topShare)) >> 10;
-    return { risk, worst: sorted[0] };
+    const mixed = (((first + second) >> 1) * topShare + mean * (ONE - topShare)) >> 10;
+    const total = (count: (each: ReferenceSentence) => number) =>
+      sentences.reduce((sum, each) => sum + count(each), 0);
+    const { absent, facts, contradicted } = this.numbers.text;
+    const share = Math.floor((total((each) => each.absent) * ONE) / total((each) => each.tokens));
+    const counted =
+      (Math.min(
+        total((each) => each.facts),
+        FACTS_MAX,
+      ) *
+        ONE) /
+      FACTS_MAX;
+    const risk = mixed + ((share * absent + counted * facts) >> 10);
+    const against = sentences.find((each) => each.isContradicted);
+    return {
+      risk: against === undefined ? risk : Math.max(risk, contradicted),
+      worst: against ?? sorted[0],
+    };
   }
 
   #scoreSentence(
@@ -187,7 +215,20 @@ export class ReferenceScorer {
     const unsupported = numbers[0] ?? names[0];
     const { sentence, start } = own[0]!;
     const { end } = own.at(-1)!;
-    return { features, z: (sum >> 10) + bias, unsupported, sentence, start, end };
+    return {
+      features,
+      z: (sum >> 10) + bias,
+      unsupported,
+      facts: numbers.length + names.length,
+      absent: own.filter((token) => !any((each) => each.holdsStem(token))).length,
+      tokens: own.length,
+      isContradicted:
+        numbers.length > 0 &&
+        any((each) => hasOtherNumber(distinctOf(own, known), each, this.#weightOf)),
+      sentence,
+      start,
+      end,
+    };
   }
 
   /** Of the weight of distinct stems: found in the best two neighbours, and anywhere. */
@@ -197,15 +238,9 @@ export class ReferenceScorer {
     known: Set<number>,
     citations: Citations,
   ): { supported: number; found: number } {
-    const distinct = new Map<number, Token>();
-    for (const token of own) {
-      if ((!token.isContent && !token.isNumber) || known.has(token.stem)) continue;
-      if (distinct.size < STEMS_MAX && !distinct.has(token.stem)) distinct.set(token.stem, token);
-    }
-    const weightOf = (stem: number) => this.numbers.idf.get(stem) ?? this.numbers.idfUnseen;
     const sum = (tokens: Token[]) =>
-      tokens.reduce((total, token) => total + weightOf(token.stem), 0);
-    const all = [...distinct.values()];
+      tokens.reduce((total, token) => total + this.#weightOf(token.stem), 0);
+    const all = distinctOf(own, known);
     const total = sum(all);
     if (total === 0) return { supported: ONE, found: ONE };
     const share = (part: number) => Math.floor((part * ONE) / total);
@@ -218,7 +253,7 @@ export class ReferenceScorer {
           touched.add(place).add(place - 1);
         }
         for (const place of touched) {
-          windows.set(place, (windows.get(place) ?? 0) + weightOf(token.stem));
+          windows.set(place, (windows.get(place) ?? 0) + this.#weightOf(token.stem));
         }
       }
       const window = Math.max(0, ...windows.values());
@@ -231,27 +266,4 @@ export class ReferenceScorer {
     const found = sum(all.filter((token) => documents.some((each) => each.holdsWord(token))));
     return { supported: share(best), found: share(found) };
   }
-}
-
-/** Leaves that a clause asserts although the document says false or nothing, or denies. */
-function contradictions(own: Token[], documents: ReferenceEvidence[]): number {
-  let found = 0;
-  for (const clause of clausesOf(own)) {
-    const stems = new Set(clause.map((token) => token.stem));
-    const isNegated = clause.some((token) => token.isNegation);
-    for (const leaf of documents.flatMap((each) => each.leaves)) {
-      if (isNegated && (leaf.kind === "!" || isRefusal(clause))) continue;
-      if ([...leaf.stems].every((stem) => stems.has(stem))) found += 1;
-    }
-  }
-  return found;
-}
-
-function clausesOf(own: Token[]): Token[][] {
-  const clauses: Token[][] = [[]];
-  for (const token of own) {
-    if (token.isContrast) clauses.push([]);
-    clauses.at(-1)!.push(token);
-  }
-  return clauses;
 }

@@ -71,6 +71,9 @@ export function reasonPoints(
     const value = leg.features.get(feature) ?? 0;
     return c.score_factor * weight * (value - (model.references[feature] ?? 0));
   };
+  /** A default costs nothing: only what was observed against the agent is a reason. */
+  const observed = (feature: string): number =>
+    (leg.features.get(feature) ?? 0) > 0 ? cost(feature) : 0;
   const points = new Map<ReasonCode, number>();
   const shift = leg.mean - model.mean_reference;
   const history = c.score_factor * model.mean * shift + cost("beta");
@@ -91,14 +94,19 @@ export function reasonPoints(
   if (narrow >= c.reason_points) thin -= narrow;
   const flags = bureau.standings.get(subject)?.flags ?? 0;
   const isDiscounted = (flags & STANDING_BITS.discounted) !== 0;
-  points.set(isDiscounted ? "LOW_CREDIBILITY_EVIDENCE" : "THIN_FILE", thin);
-  points.set("RECENT_FAILURE", cost("recent_failure"));
-  points.set("NEGATIVE_TREND", cost("momentum"));
-  points.set("STAKE_ABOVE_PROVEN", cost("stakes_novelty"));
+  if (isDiscounted) points.set("LOW_CREDIBILITY_EVIDENCE", thin);
+  else if (leg.isThin) points.set("THIN_FILE", Math.max(thin, c.reason_points));
+  points.set("RECENT_FAILURE", observed("recent_failure"));
+  if ((leg.features.get("recent_failure") ?? 0) >= 0.135) {
+    points.set("NEGATIVE_TREND", observed("momentum"));
+  }
+  points.set("STAKE_ABOVE_PROVEN", observed("stakes_novelty"));
   if (viewer !== null) {
-    const severity = c.score_factor * model.viewer * leg.viewerMean;
-    const told = cost("reciprocal_failure") + cost("reciprocal_success");
-    points.set("VIEWER_CAUTIOUS", severity + cost("viewer_short") + told);
+    const severity = c.score_factor * model.viewer * Math.max(0, leg.viewerMean);
+    const short = Math.max(0, leg.features.get("viewer_short") ?? 0);
+    const told = observed("reciprocal_failure") + observed("reciprocal_success");
+    const lately = c.score_factor * (model.weights["viewer_short"] ?? 0) * short;
+    points.set("VIEWER_CAUTIOUS", severity + lately + told);
   }
   return points;
 }

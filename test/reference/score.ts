@@ -17,6 +17,8 @@ export interface ReferenceLeg {
   regime: number;
   decision: number;
   isRefused: boolean;
+  isDenied: boolean;
+  isThin: boolean;
   /** What the reasons are counted from. */
   mean: number;
   subjectVariance: number;
@@ -58,7 +60,10 @@ export class ReferenceBureau extends ReferenceFold {
     const features = this.#features(row, subject, viewer, stakes, now);
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
     return {
-      ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now),
+      ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
+        subjectVariance: track?.v ?? c.subject_variance,
+        viewerPart: viewer === null ? 0 : model.viewer * severity.m,
+      }),
       mean,
       subjectVariance: track?.v ?? c.subject_variance,
       viewerMean: severity.m,
@@ -102,7 +107,7 @@ export class ReferenceBureau extends ReferenceFold {
     if (view !== undefined && this.agents.has(subject)) {
       // What the subject, as a reporter, has said about the viewer.
       const echo = (y: number) => {
-        const pair = this.pairs.get(`${viewer}\n${subject}\n${y}`);
+        const pair = this.masses.pairs.get(`${viewer}\n${subject}\n${y}`);
         if (pair === undefined) return 0;
         const dt = Math.max(0, Math.floor(now / 1000) - pair.at) / 86_400;
         return Math.min(1, pair.mass * 2 ** (-dt / c.half_life_long_days));
@@ -121,19 +126,26 @@ export class ReferenceBureau extends ReferenceFold {
     features: Map<string, number>,
     stakes: number,
     now: number,
+    { subjectVariance, viewerPart }: { subjectVariance: number; viewerPart: number },
   ): Omit<ReferenceLeg, "mean" | "subjectVariance" | "viewerMean" | "features"> {
     const c = this.config;
+    const isFew = (row?.outcomes ?? 0) < (c.thin_outcomes ?? 5);
+    const isThin = isFew || 1 - subjectVariance / c.subject_variance < (c.thin_below ?? 0.15);
     const pessimistic = sig(eta + c.caution * sd);
     const added = (model.weights.stakes_novelty ?? 0) * (features.get("stakes_novelty") ?? 0);
+    const looks = ["viewer_short", "reciprocal_failure", "reciprocal_success"].map(
+      (name) => (model.weights[name] ?? 0) * (features.get(name) ?? 0),
+    );
+    const own = eta - added - viewerPart - looks.reduce((sum, x) => sum + x, 0);
     const optimistic = sig(eta - added - c.refuse_caution * sd);
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
     const missed = (1 - c.human_catch) * c.loss;
-    const isRefused = optimistic >= Math.max(c.margin / (missed + c.margin), model.refuse_at);
+    const border = Math.max(c.margin / (missed + c.margin), model.deny_at ?? Infinity);
+    const isRefused = !isThin && optimistic >= border;
     const keep = row ? 2 ** (-days(row.subjectAt, now) / c.half_life_long_days) : 0;
     const evidence = row ? (row.s90 + row.f90) * keep : 0;
-    const isThin = evidence < c.review_evidence && (row?.f90 ?? 0) === 0;
     const steps = [c.tier_a, c.tier_b, c.tier_c];
-    const graded = steps.findIndex((from) => effective >= from);
+    const graded = steps.findIndex((from) => c.score_offset - c.score_factor * own >= from);
     let regime = -1;
     if (row !== undefined) {
       regime = Math.abs(features.get("momentum") ?? 0) < c.regime_momentum ? 0 : 1;
@@ -147,10 +159,12 @@ export class ReferenceBureau extends ReferenceFold {
       pessimistic,
       internal: clip(c.score_offset - c.score_factor * eta, 300, 850),
       effective,
-      tier: sd > c.review_sd || isThin ? 4 : graded === -1 ? 3 : graded,
+      tier: isThin ? 4 : graded === -1 ? 3 : graded,
       regime,
       decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
+      isDenied: !isThin && sig(eta - added) >= border,
+      isThin,
       evidence,
       failures: row?.f90 ?? 0,
     };

@@ -67,8 +67,10 @@ export const principal: Principal = {
   keyId: "spec",
   tenant: "operator",
   scopes: new Set(["admin"]),
-  minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+  minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
   isShadow: false,
+  isFirstParty: true,
+  voice: 2,
 };
 let calls = 0;
 const call = (): CallContext => ({ requestId: `spec-${(calls += 1)}`, principal });
@@ -171,6 +173,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       decisionsPerSecond: 0,
       keys: keyring.storedKeys(),
       adminKey: KEY,
+      policies: [],
       rateLimits: {},
       isReservedEnabled: true,
       isSignatureRequired: false,

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { CheckResponse, OutcomeReceipt } from "../../src/contract/messages.ts";
+import type { PolicyDocument } from "../../src/contract/schemas/policy.ts";
 import { endAll, startCommand } from "../cli/_process.ts";
 import { post } from "./_world.ts";
 import { stretched } from "../_patience.ts";
@@ -84,6 +85,28 @@ test.each([1, 2])("killed and started again, %i HTTP threads", async (httpThread
     expect(response.status, "a repeat, not a second count").toBe(200);
     expect(await response.json()).toEqual({ ...receipt, duplicate: true });
   }
+});
+
+test("a policy survives kill -9: what was answered is in force after", async () => {
+  const policyAt = async (url: string, method: string, body?: object) => {
+    const response = await fetch(`${url}/v1/policy?tenant=acme`, {
+      method,
+      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect(response.status).toBe(200);
+    return (await response.json()) as PolicyDocument;
+  };
+  const first = await start("policy");
+  const shipped = await policyAt(first.url, "GET");
+  await policyAt(first.url, "PUT", { levels: { L3: { allow_up_to: 0.02 } } });
+  const set = await policyAt(first.url, "PUT", { levels: { L3: { allow_up_to: 0.01 } } });
+  first.started.process.kill("SIGKILL");
+  await first.started.ended;
+  const second = await start("policy");
+  expect(await policyAt(second.url, "GET")).toEqual(set);
+  expect(set.policy.levels.L3.allow_up_to).toBe(0.01);
+  expect(set.version).not.toBe(shipped.version);
 });
 
 test("SIGTERM under load: every accepted request is answered, exit 0", async () => {

@@ -1,6 +1,6 @@
 // SPEC §2.2 to §2.7, §3, §4.1 to §4.4: what every door answers, and that all doors answer the same.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { VerifyRequest } from "../../src/contract/messages.ts";
+import type { VerifyRequest, VerifyResponse } from "../../src/contract/messages.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { NOW_MS } from "./_clock.ts";
 import { AGENTS, openWorld, principal } from "./_world.ts";
@@ -19,10 +19,20 @@ const request = (agent: string, level: VerifyRequest["tool_level"]): VerifyReque
   context: { session_duration_sec: 30 },
 });
 
+/** What a key asks for that names no minimum itself. */
+const MINIMUM = { L0: 300, L1: 300, L2: 507, L3: 550 } as const;
+
 /** What may differ between two identical questions: the request's identity. */
 function timeless<T extends { request_id: string }>(answer: T): Omit<T, "request_id"> {
   const { request_id: _, ...rest } = answer;
   return rest;
+}
+
+/** A thin record is flagged once a day by each thread that decides, so not behind every door. */
+function unflagged(answer: VerifyResponse): Omit<VerifyResponse, "request_id"> {
+  const { verdict, log_reason: label } = answer.policy_action;
+  const same = label === "THIN_FILE_FLAGGED" ? "THIN_FILE_TOLERATED" : label;
+  return { ...timeless(answer), policy_action: { verdict, log_reason: same } };
 }
 
 describe.each([0, 1, 2, 3, 4])("door %i", (index) => {
@@ -39,7 +49,7 @@ describe.each([0, 1, 2, 3, 4])("door %i", (index) => {
         expect(trust.internal_score).toBeGreaterThanOrEqual(300);
         expect(trust.internal_score).toBeLessThanOrEqual(850);
         expect(trust.score).toBe(Math.round((100 * (trust.internal_score - 300)) / 550));
-        expect(trust.threshold_met).toBe(trust.internal_score >= 575);
+        expect(trust.threshold_met).toBe(trust.internal_score >= MINIMUM[level]);
         expect(RISK_LEVELS).toContain(trust.risk_level);
         expect(VERDICTS).toContain(policy.verdict);
         expect(policy.log_reason).toMatch(/^[A-Z0-9_]+$/);
@@ -50,18 +60,44 @@ describe.each([0, 1, 2, 3, 4])("door %i", (index) => {
         const lifetime = Date.parse(answer.expires_at) - Date.parse(answer.evaluated_at);
         expect(lifetime, "SPEC §8.3: five minutes").toBe(300_000);
         expect(answer.config_version).toMatch(/^c-[0-9a-f]{16}$/);
+        expect(answer.policy_version).toMatch(/^p-[0-9a-f]{16}$/);
+        // No stakes bind where the level counts none; no stakes help an agent held back already.
+        const isSensitive = level === "L2" || level === "L3";
+        if (!isSensitive) expect(answer.max_stakes).toBeNull();
+        else if (policy.verdict !== "ALLOW") expect(answer.max_stakes).toBe(0);
       }
     }
   });
 
   test("SPEC §8.2: L0 and L1 are allowed whatever the score, L2 and L3 are not", async () => {
-    const verdict = async (agent: string, level: VerifyRequest["tool_level"]) =>
-      (await door().verify(request(agent, level))).policy_action.verdict;
-    expect(await verdict(AGENTS.failing, "L0")).toBe("ALLOW");
-    expect(await verdict(AGENTS.failing, "L1")).toBe("ALLOW");
-    expect(["QUARANTINE", "BLOCK"]).toContain(await verdict(AGENTS.failing, "L2"));
-    expect(["QUARANTINE", "BLOCK"]).toContain(await verdict(AGENTS.failing, "L3"));
-    expect(await verdict(AGENTS.trusted, "L2")).not.toBe("BLOCK");
+    const ruled = async (agent: string, level: VerifyRequest["tool_level"]) => {
+      const { policy_action: policy } = await door().verify(request(agent, level));
+      return `${policy.verdict} ${policy.log_reason}`;
+    };
+    expect(await ruled(AGENTS.failing, "L0")).toBe("ALLOW RISK_TOLERATED");
+    expect(await ruled(AGENTS.failing, "L1")).toBe("ALLOW RISK_FLAGGED_FOR_REVIEW");
+    // Held back by its risk; denied only from the border on, which few failing agents reach.
+    expect(await ruled(AGENTS.failing, "L2")).toBe("CHALLENGE RISK_ABOVE_BOUND");
+    expect(await ruled(AGENTS.failing, "L3")).toBe("CHALLENGE RISK_ABOVE_BOUND");
+    // Nothing known is no risk known: a second look, never a denial.
+    expect(await ruled(AGENTS.newcomer, "L0")).toBe("ALLOW THIN_FILE_TOLERATED");
+    expect(await ruled(AGENTS.newcomer, "L2")).toBe("CHALLENGE THIN_FILE");
+    expect(await ruled(AGENTS.newcomer, "L3")).toBe("CHALLENGE THIN_FILE");
+    expect(await ruled(AGENTS.trusted, "L2")).toBe("ALLOW TRUST_SUFFICIENT");
+  });
+
+  test("SPEC §2.3: stakes count in verify as they would in check", async () => {
+    const at = (stakes: number) => door().verify({ ...request(AGENTS.trusted, "L2"), stakes });
+    const { max_stakes: bound } = await at(0);
+    expect(bound).toBeGreaterThan(0);
+    expect((await at(bound!)).policy_action.verdict).toBe("ALLOW");
+    const above = await at(bound! * 1.01);
+    expect(above.policy_action.verdict).toBe("CHALLENGE");
+    const { decision } = await door().check(AGENTS.trusted, bound! * 1.01);
+    const needs = { connect_with_verification: "VERIFICATION", escalate: "APPROVAL" };
+    expect(above.policy_action.log_reason).toBe(
+      `STAKES_NEED_${needs[decision as keyof typeof needs]}`,
+    );
   });
 
   test("SPEC §2.5: the most restrictive leg wins, each leg scores the other party", async () => {
@@ -133,7 +169,7 @@ test("all doors give the same answers, but for the request's identity", async ()
     for (const level of TOOL_LEVELS) {
       const asked = world.doors.map((door) => door.verify(request(agent, level)));
       const verdicts = await Promise.all(asked);
-      for (const verdict of verdicts) expect(timeless(verdict)).toEqual(timeless(verdicts[0]!));
+      for (const verdict of verdicts) expect(unflagged(verdict)).toEqual(unflagged(verdicts[0]!));
     }
   }
 });

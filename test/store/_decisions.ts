@@ -1,6 +1,8 @@
 // Decision log for tests: a bureau over a small table, and entries by number.
 import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
+import { shippedPolicies } from "../../src/bureau/decisions/active-policy.ts";
+import type { PolicySource } from "../../src/bureau/decisions/active-policy.ts";
 import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/messages.ts";
@@ -21,6 +23,8 @@ export function principalOf(tenant: string, isShadow = false): Principal {
     scopes: new Set(["score:read"]),
     minimumScores: { L0: 575, L1: 575, L2: 575, L3: 575 },
     isShadow,
+    isFirstParty: false,
+    voice: 2,
   };
 }
 
@@ -28,6 +32,7 @@ export function principalOf(tenant: string, isShadow = false): Principal {
 export function openTable(
   decisions: DecisionLog,
   nowMs = NOW_MS,
+  policies: PolicySource = shippedPolicies,
 ): { bureau: Bureau; writer: TableWriter } {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
@@ -56,6 +61,7 @@ export function openTable(
       outcomeIds: new UuidV7Generator(() => undefined),
       isReservedEnabled: true,
     },
+    policies,
     decisions,
   });
   return { bureau, writer };
@@ -70,6 +76,7 @@ export function entryOf(n: number, isLetThrough: boolean): DecisionEntry {
     isLetThrough,
     reasonCodes: ["THIN_FILE", "BASE_RATE"],
     configVersion: "c-0123456789abcdef",
+    policyVersion: `p-${n}`,
     evaluatedAtMs: NOW_MS + n,
     stakes: n,
     inputs: new Float64Array(INPUT_COUNT).fill(n / 3),

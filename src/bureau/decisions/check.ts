@@ -7,6 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { highestLevelAllowed, isShadowed } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -23,6 +24,7 @@ export function check(
   const measured = services.engine.check(subject, stakes, openTimes(services));
   const reserved = findReserved(subject, services.environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
+  const { version, policy } = services.policies.of(call.principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
@@ -31,12 +33,14 @@ export function check(
     subject,
     stakes,
     allowed: reading.decisionIndex <= OPEN_MAX,
+    enforced: !call.principal.isShadow && !isShadowed(policy),
     decision: DECISIONS[reading.decisionIndex]!,
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
+    tool_level_max: highestLevelAllowed(policy, reading, call.principal.minimumScores, false),
     config_version: services.engine.configVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
@@ -51,6 +55,8 @@ export function check(
     reasonCodes: codes,
     decisionIndex: reading.decisionIndex,
     configVersion: response.config_version,
+    policyVersion: version,
+    isEnforced: response.enforced,
     isReserved: reserved !== undefined,
   });
   if (reserved === undefined || reserved.delayMs === 0) return response;

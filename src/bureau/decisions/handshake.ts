@@ -7,6 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { leg, OPEN_MAX } from "./leg.ts";
 import { KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { isShadowed } from "./policy.ts";
 import { findReserved } from "./test-agents.ts";
 
 /** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */
@@ -32,8 +33,9 @@ export function handshake(
   const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
-  const forwardLeg = leg(counterparty, stakes, forward);
-  const backwardLeg = leg(initiator, stakes, backward);
+  const { version, policy } = services.policies.of(call.principal.tenant);
+  const forwardLeg = leg(services, call, counterparty, stakes, forward);
+  const backwardLeg = leg(services, call, initiator, stakes, backward);
   const decisionIndex = combineDecisions(forward.decisionIndex, backward.decisionIndex);
   const response: HandshakeResponse = {
     request_id: call.requestId,
@@ -45,6 +47,7 @@ export function handshake(
     decision: DECISIONS[decisionIndex]!,
     connected: decisionIndex <= OPEN_MAX,
     reasons: joinReasons(forwardLeg.reasons, backwardLeg.reasons),
+    enforced: !call.principal.isShadow && !isShadowed(policy),
     config_version: services.engine.configVersion(measured[0].configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
@@ -54,6 +57,8 @@ export function handshake(
     stakes,
     decisionIndex,
     configVersion: response.config_version,
+    policyVersion: version,
+    isEnforced: response.enforced,
   };
   logLeg(services, call, forward, {
     ...answered,

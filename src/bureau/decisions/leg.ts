@@ -3,6 +3,9 @@ import type { Leg } from "../../contract/messages.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
+import type { CallContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import { highestLevelAllowed } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -14,14 +17,27 @@ export function roundEffective(score: number): number {
   return Math.round(score * 100) / 100;
 }
 
-/** Largest stakes for which the decision is no stricter, rounded down; null means any stakes. */
-export function maxStakes(reading: Reading): number | null {
-  const stakesMax = reading.stakesMax;
-  return stakesMax === Number.POSITIVE_INFINITY ? null : Math.floor(stakesMax * 10_000) / 10_000;
+/** Rounded down, so that the stakes named never draw a stricter decision; null: any stakes. */
+export function stakesOnWire(stakes: number): number | null {
+  return stakes === Number.POSITIVE_INFINITY ? null : Math.floor(stakes * 10_000) / 10_000;
 }
 
-/** Wire form of one reading at these stakes. */
-export function leg(subject: string, stakes: number, reading: Reading): Leg {
+/**
+ * Largest stakes with a decision no stricter; of one that waits for a person the largest that would
+ * open without; 0 for a refusal, null for any stakes.
+ */
+export function maxStakes(reading: Reading): number | null {
+  return stakesOnWire(reading.stakesMax);
+}
+
+/** The leg of one reading at these stakes. */
+export function leg(
+  services: BureauServices,
+  { principal }: CallContext,
+  subject: string,
+  stakes: number,
+  reading: Reading,
+): Leg {
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
@@ -34,6 +50,12 @@ export function leg(subject: string, stakes: number, reading: Reading): Leg {
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
+    tool_level_max: highestLevelAllowed(
+      services.policies.of(principal.tenant).policy,
+      reading,
+      principal.minimumScores,
+      true,
+    ),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;
   return scored;

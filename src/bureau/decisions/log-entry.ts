@@ -31,6 +31,8 @@ const NO_PRINCIPAL: Principal = {
   scopes: new Set(),
   minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
   isShadow: false,
+  isFirstParty: false,
+  voice: 0,
 };
 
 export function emptyEntry(): DecisionEntry {
@@ -45,6 +47,7 @@ export function emptyEntry(): DecisionEntry {
     legDecisionIndex: 0,
     tierIndex: 0,
     regimeIndex: -1,
+    isEnforced: true,
     isLetThrough: false,
     isFlagged: false,
     isKnown: false,
@@ -52,6 +55,7 @@ export function emptyEntry(): DecisionEntry {
     subject: "",
     viewer: "",
     action: "",
+    sessionSeconds: -1,
     stakes: 0,
     failureProbability: 0,
     failureOptimistic: 0,
@@ -64,6 +68,7 @@ export function emptyEntry(): DecisionEntry {
     hardFailureCode: "",
     reasonCodes: [],
     configVersion: "",
+    policyVersion: "",
     evaluatedAtMs: 0,
     inputs: new Float64Array(0),
   };
@@ -113,18 +118,21 @@ export function logVerify(
   entry.toolLevelIndex = TOOL_LEVELS.indexOf(request.tool_level);
   entry.verdictIndex = ruling.verdictIndex;
   entry.decisionIndex = reading.decisionIndex;
+  entry.isEnforced = response.enforced;
   entry.isLetThrough = isLetThrough;
   // A quarantined request waits for a person as much as a flagged one (SPEC §8.2).
   entry.isFlagged = ruling.isFlagged || VERDICTS[ruling.verdictIndex] === "QUARANTINE";
   entry.subject = request.agent_id;
   entry.viewer = "";
   entry.action = request.action;
+  entry.sessionSeconds = request.context.session_duration_sec ?? -1;
   entry.stakes = request.stakes ?? 0;
   entry.scoreMinimum = call.principal.minimumScores[request.tool_level];
   entry.logReason = ruling.logReason;
   entry.hardFailureCode = hardFailureCode;
   entry.reasonCodes = response.reason_codes;
   entry.configVersion = response.config_version;
+  entry.policyVersion = response.policy_version;
   entry.inputs = services.engine.legInputs(0);
   services.decisions.record(entry);
 }
@@ -140,6 +148,8 @@ export interface AnsweredLeg {
   /** Of the combined answer, not of this leg. */
   readonly decisionIndex: number;
   readonly configVersion: string;
+  readonly policyVersion: string;
+  readonly isEnforced: boolean;
   readonly isReserved: boolean;
 }
 
@@ -158,18 +168,21 @@ export function logLeg(
   entry.toolLevelIndex = NOT_APPLICABLE;
   entry.verdictIndex = NOT_APPLICABLE;
   entry.decisionIndex = leg.decisionIndex;
+  entry.isEnforced = leg.isEnforced;
   entry.isLetThrough = isLetThrough;
   // SPEC §8.2: an escalated connection waits for a person's decision.
   entry.isFlagged = DECISIONS[leg.decisionIndex] === "escalate";
   entry.subject = leg.subject;
   entry.viewer = leg.viewer;
   entry.action = "";
+  entry.sessionSeconds = -1;
   entry.stakes = leg.stakes;
   entry.scoreMinimum = 0;
   entry.logReason = "";
   entry.hardFailureCode = "";
   entry.reasonCodes = leg.reasonCodes;
   entry.configVersion = leg.configVersion;
+  entry.policyVersion = leg.policyVersion;
   entry.inputs = services.engine.legInputs(leg.legIndex === LEG_BACKWARD ? 1 : 0);
   services.decisions.record(entry);
 }

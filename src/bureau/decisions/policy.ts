@@ -1,6 +1,8 @@
-// Policy verdict of verify (SPEC §2.3, §3, §8.2) as data: one table, three rules on top of it,
-// combined by `max` of restriction. Pure and allocation-free; knows no agent, no clock, no wire.
-import { VERDICTS } from "../../contract/vocabulary.ts";
+// The policy verdict of verify (SPEC §2.3, §3, §8.2): risk against the bounds of a level, doubt apart
+// from it, then the rules that can only make it stricter, combined by `max` of restriction. Pure and
+// allocation-free but for provenance codes; knows no agent, no clock, no wire.
+import type { LevelPolicy, Policy } from "../../contract/policy.ts";
+import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 
 /** One outcome of the policy: the verdict, and the label of the rule that decided it. */
@@ -10,6 +12,18 @@ export interface Ruling {
   readonly logReason: string;
   /** SPEC §8.2: allowed, but an anomaly for the log or for a person. */
   readonly isFlagged: boolean;
+}
+
+/** The part of a reading that the policy goes by. */
+export interface Risk {
+  /** 0 to 1, expected. */
+  readonly failureProbability: number;
+  readonly failureOptimistic: number;
+  readonly isThin: boolean;
+  readonly isDenied: boolean;
+  readonly isRefused: boolean;
+  /** Index into DECISIONS: what `check` says at the stakes given; connect without stakes. */
+  readonly decisionIndex: number;
 }
 
 const ALLOW = VERDICTS.indexOf("ALLOW");
@@ -23,43 +37,26 @@ function ruling(verdictIndex: number, logReason: string, isFlagged = false): Rul
 
 const SUFFICIENT = ruling(ALLOW, "TRUST_SUFFICIENT");
 const TOLERATED = ruling(ALLOW, "RISK_TOLERATED");
+const RISK_FLAGGED = ruling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
+export const THIN_TOLERATED = ruling(ALLOW, "THIN_FILE_TOLERATED");
+export const THIN_FLAGGED = ruling(ALLOW, "THIN_FILE_FLAGGED", true);
+const DENIED_FLAGGED = ruling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
+const THIN_RECORD = ruling(CHALLENGE, "THIN_FILE");
+const RISK_ABOVE_BOUND = ruling(CHALLENGE, "RISK_ABOVE_BOUND");
 const BELOW_MINIMUM = ruling(CHALLENGE, "BELOW_TENANT_MINIMUM");
+const SOURCES_REQUIRED = ruling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
+const RISK_ABOVE_BORDER = ruling(QUARANTINE, "RISK_ABOVE_BORDER");
 const REFUSED = ruling(BLOCK, "REFUSE_RULE");
+/** What the decision of `check` at the stakes given draws, by its index. */
+const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
+  if (decision === "connect") return SUFFICIENT;
+  if (decision === "refuse") return REFUSED;
+  const isVerified = decision === "connect_with_verification";
+  return ruling(CHALLENGE, isVerified ? "STAKES_NEED_VERIFICATION" : "STAKES_NEED_APPROVAL");
+});
 
-/** Upper bounds (inclusive) of pessimistic failure probability; above the last: CRITICAL. */
-const BAND_BOUNDS = [0.01, 0.05, 0.15, 0.4] as const;
-
-/** Band -> index into RISK_LEVELS. The first two bands are both LOW; only L3 distinguishes them. */
-const BAND_RISK = [0, 0, 1, 2, 3] as const;
-
-/**
- * Verdict by tool level and risk band; SPEC §3 and §8.2 leave it to the service. Columns: at most 1
- * %, LOW (5 %), MEDIUM (15 %), HIGH (40 %), CRITICAL. test/tables/policy.txt holds it as text.
- */
-const TABLE: Readonly<Record<ToolLevel, readonly Ruling[]>> = {
-  L0: [SUFFICIENT, SUFFICIENT, TOLERATED, TOLERATED, TOLERATED],
-  L1: [
-    SUFFICIENT,
-    SUFFICIENT,
-    TOLERATED,
-    ruling(ALLOW, "HIGH_RISK_FLAGGED", true),
-    ruling(ALLOW, "CRITICAL_RISK_FLAGGED_FOR_REVIEW", true),
-  ],
-  L2: [
-    SUFFICIENT,
-    SUFFICIENT,
-    ruling(CHALLENGE, "MEDIUM_RISK"),
-    ruling(CHALLENGE, "HIGH_RISK"),
-    ruling(QUARANTINE, "CRITICAL_RISK"),
-  ],
-  L3: [
-    SUFFICIENT,
-    ruling(CHALLENGE, "LOW_RISK_CRITICAL_TOOL"),
-    ruling(CHALLENGE, "MEDIUM_RISK"),
-    ruling(QUARANTINE, "HIGH_RISK"),
-    ruling(QUARANTINE, "CRITICAL_RISK"),
-  ],
-};
+/** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
+const RISK_BOUNDS = [0.05, 0.15, 0.4] as const;
 
 /** Verdict by tool level for a hard provenance failure (broken evidence, not missing evidence). */
 const HARD_FAILURE_VERDICT: Readonly<Record<ToolLevel, number>> = {
@@ -90,44 +87,94 @@ const DOUBT_VERDICT: Readonly<Record<ToolLevel, number>> = {
   L3: CHALLENGE,
 };
 
-function bandIndex(failurePessimistic: number): number {
-  let band = 0;
-  while (band < BAND_BOUNDS.length && failurePessimistic > BAND_BOUNDS[band]!) band += 1;
-  return band;
+/** Index into RISK_LEVELS of a failure probability: 5, 15 and 40 % part the levels. */
+export function riskIndex(failureProbability: number): number {
+  let index = 0;
+  while (index < RISK_BOUNDS.length && failureProbability > RISK_BOUNDS[index]!) index += 1;
+  return index;
+}
+
+/** Whether the record denies under a level: by the fitted border, by the tenant's own, or never. */
+function isAboveBorder(level: LevelPolicy, risk: Risk, probability: number, fitted: boolean) {
+  if (level.deny_from === "fitted") return fitted;
+  return level.deny_from !== "never" && !risk.isThin && probability >= level.deny_from;
+}
+
+/** Risk and doubt alone: bounds, thin record, border. */
+function ruleOnRecord(level: LevelPolicy, risk: Risk, allowUpTo: number): Ruling {
+  const isDenied = isAboveBorder(level, risk, risk.failureProbability, risk.isDenied);
+  if (!level.enforce) {
+    if (isDenied || risk.isRefused) return DENIED_FLAGGED;
+    if (risk.isThin && level.thin !== "challenge") {
+      return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
+    }
+    if (risk.failureProbability > level.flag_above) return RISK_FLAGGED;
+    return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0]
+      ? TOLERATED
+      : SUFFICIENT;
+  }
+  // Rules that hold of a record itself (a fraud flag, a revoked key) refuse under any border.
+  const isOptimisticDenied = isAboveBorder(level, risk, risk.failureOptimistic, risk.isRefused);
+  if (isOptimisticDenied || risk.isRefused) return REFUSED;
+  if (isDenied) return RISK_ABOVE_BORDER;
+  if (risk.isThin && level.thin === "challenge") return THIN_RECORD;
+  if (!risk.isThin && risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
+  if (risk.isThin) return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
+  return risk.failureProbability > level.flag_above ? RISK_FLAGGED : SUFFICIENT;
 }
 
 /**
- * Index into RISK_LEVELS of a pessimistic failure probability (0 to 1): 5, 15 and 40 % part the
- * levels.
- */
-export function riskIndex(failurePessimistic: number): number {
-  return BAND_RISK[bandIndex(failurePessimistic)]!;
-}
-
-/**
- * Verdict of one verify request. Starts from the table; the tenant's minimum, the refuse rule and
- * broken provenance can each only make it stricter, and the label is that of the last rule that
- * did. `failureCode` is empty when provenance holds or was not assessed.
+ * The verdict of one verify request. Starts from the record; the tenant's minimum, the stakes and
+ * broken provenance can each only make it stricter, and the last rule that did names it.
+ * `failureCode` is empty when provenance holds or was not assessed.
  */
 export function decidePolicy(
   toolLevel: ToolLevel,
-  failurePessimistic: number,
+  level: LevelPolicy,
+  risk: Risk,
   isThresholdMet: boolean,
-  isRefused: boolean,
   failureCode: string,
+  isSourced = true,
+  allowUpTo = level.allow_up_to,
 ): Ruling {
-  let decided = TABLE[toolLevel][bandIndex(failurePessimistic)]!;
-  const isSensitive = toolLevel === "L2" || toolLevel === "L3";
-  if (isSensitive) {
+  let decided = ruleOnRecord(level, risk, allowUpTo);
+  if (level.enforce) {
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
-    if (isRefused) decided = stricter(decided, REFUSED);
+    if (level.counts_stakes) decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+    if (level.require_verified_sources && !isSourced) decided = stricter(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
   const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
-  if (verdicts[toolLevel] > decided.verdictIndex) {
-    return ruling(verdicts[toolLevel], failureCode);
-  }
+  if (verdicts[toolLevel] > decided.verdictIndex) return ruling(verdicts[toolLevel], failureCode);
   return decided;
+}
+
+/**
+ * The most sensitive level that the policy would allow an agent now, for those who ask once and
+ * act later: "L3", "L2", or "L1" where neither. `isHandshake`: the reading knows who looks.
+ */
+export function highestLevelAllowed(
+  policy: Policy,
+  risk: Risk & { readonly scoreInternal: number },
+  minimums: Readonly<Record<ToolLevel, number>>,
+  isHandshake: boolean,
+): ToolLevel {
+  for (const name of ["L3", "L2"] as const) {
+    const level = policy.levels[name];
+    const bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
+    const minimum = Math.max(minimums[name], level.minimum_score ?? 0);
+    const isMet = isHandshake || Math.round(risk.scoreInternal) >= minimum;
+    if (decidePolicy(name, level, risk, isMet, "", true, bound).verdictIndex === ALLOW) return name;
+  }
+  return "L1";
+}
+
+/**
+ * Whether the policy only watches what names no tool level (check, handshake): both levels that are
+ * held back as shipped, L2 and L3, are in shadow mode.
+ */
+export function isShadowed({ levels }: Policy): boolean {
+  return levels.L2.shadow && levels.L3.shadow;
 }
 
 function stricter(current: Ruling, candidate: Ruling): Ruling {

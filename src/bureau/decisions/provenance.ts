@@ -14,7 +14,10 @@ export interface ProvenanceFinding {
   readonly hardFailureCode: string;
   /** A doubt that the policy answers with CHALLENGE (DOUBTS of policy.ts), when there is one. */
   readonly softFailureCode?: string;
-  /** 0 to 1: how far unsupported content lowers the reported score. */
+  /**
+   * 0 to 1: how far a doubt lowers the reported score. A hard failure lowers it in full, whatever
+   * stands here.
+   */
   readonly penalty?: number;
 }
 
@@ -45,8 +48,8 @@ const NO_SOURCES = softFinding(
 );
 const HASH_MISMATCH: ProvenanceFinding = Object.freeze({
   data: Object.freeze({
-    // An altered digest shows tampering, not that a model made the content up.
-    is_hallucinated: false,
+    // Evidence against the content: these bytes are not the ones that were vouched for.
+    is_hallucinated: true,
     source_verified: false,
     reason: "The content does not match its content_hash.",
   }),

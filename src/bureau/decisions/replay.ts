@@ -2,20 +2,22 @@
 // logged decision again from its log entry alone, by the same engine and the same policy. Under its
 // own config it gives the same bits; under another, the difference.
 import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decisions.ts";
+import type { Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import { decidePolicy } from "./policy.ts";
+import { decidePolicy, THIN_FLAGGED, THIN_TOLERATED } from "./policy.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;
 
 /**
  * Judges all legs of one decision again. `configVersion` defaults to the active config.
- * @throws ServiceFault `not_found` when no config of that name is held.
+ * @throws ServiceFault `not_found` when no config of that name is held, or the decision's policy is
+ *   not.
  */
 export function replay(
   services: BureauServices,
@@ -68,20 +70,34 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
     max_stakes: Number.isFinite(reading.stakesMax) ? reading.stakesMax : null,
     leg_decision: DECISIONS[reading.decisionIndex]!,
   };
-  if (leg.kind === "verify") return { ...judged, ...rule(leg, reading) };
+  if (leg.kind === "verify") return { ...judged, ...rule(services, leg, reading) };
   return { ...judged, reason_codes: codesOf(reading, leg.stakes) };
 }
 
 /** The policy as verify applied it: the key's minimum and broken provenance are as logged. */
-function rule(leg: ReplayableLeg, reading: Reading): Judged {
-  const ruling = decidePolicy(
+function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
+  const level = policyOf(services, leg).levels[leg.tool_level!];
+  const decided = decidePolicy(
     leg.tool_level!,
-    reading.failurePessimistic,
-    Math.round(reading.scoreInternal) >= leg.minimum_score,
-    reading.isRefused,
+    level,
+    reading,
+    Math.round(reading.scoreInternal) >= Math.max(leg.minimum_score, level.minimum_score ?? 0),
     leg.hard_failure ?? "",
+    // Whether sources were verified is not logged; it mattered only where it decided.
+    leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
   );
+  // Flagged once a day: the log says whether this was the first.
+  const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
+  const ruling = isRepeat ? THIN_TOLERATED : decided;
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
+}
+
+/** The policy that the decision was made by; for those that name none, the one in force now. */
+function policyOf({ policies }: BureauServices, leg: ReplayableLeg): Policy {
+  if (leg.policy_version === null) return policies.of(leg.tenant).policy;
+  const policy = policies.find(leg.policy_version);
+  if (policy !== undefined) return policy;
+  throw new ServiceFault("not_found", `no policy \`${leg.policy_version}\` is held`);
 }
 
 function codesOf(reading: Reading, stakes: number): string[] {

@@ -87,8 +87,12 @@ function reservedAgent(row: Row): ReservedAgent {
     tierIndex: TIERS.indexOf(row.tier),
     regimeIndex: 0,
     decisionIndex: DECISIONS.indexOf(row.decision),
+    isThin: false,
+    // A person looks at both: verify holds them back where the tool is sensitive.
+    isDenied: row.decision === "refuse" || row.decision === "escalate",
     isRefused: row.decision === "refuse",
-    stakesMax: Number.POSITIVE_INFINITY,
+    stakesMax: row.decision === "refuse" ? 0 : Number.POSITIVE_INFINITY,
+    stakesClear: row.decision === "connect" ? Number.POSITIVE_INFINITY : 0,
     reasonIndexes: Uint8Array.of(row.reason === undefined ? 0 : REASON_CODES.indexOf(row.reason)),
     reasonCount: row.reason === undefined ? 0 : 1,
     configNumber: 0,

@@ -1,5 +1,6 @@
-// Use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy into
-// one verdict. Hot path: one reply object, no closures, nothing awaited.
+// The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
+// into one verdict. Hot path: one reply object, no closures, nothing awaited.
+import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
@@ -7,7 +8,8 @@ import type { CallContext } from "../bureau.ts";
 import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
-import { decidePolicy, riskIndex } from "./policy.ts";
+import { stakesOnWire } from "./leg.ts";
+import { decidePolicy, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "./policy.ts";
 import type { Ruling } from "./policy.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
@@ -16,15 +18,26 @@ import type { ReservedAgent } from "./test-agents.ts";
 const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
+const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
 
 /** Published value, 0 to 100, of an internal score, 300 to 850 (SPEC §2.3). */
 export function normalizeScore(scoreInternal: number): number {
   return Math.round((100 * (scoreInternal - 300)) / 550);
 }
 
-/** SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. */
-function lowerScore(scoreInternal: number, penalty: number): number {
+/**
+ * SPEC §2.3 leaves it open: text that no source supports costs up to a tenth of the scale. Broken
+ * evidence costs all of it: a certain finding never weighs less than a doubt.
+ */
+function lowerScore(scoreInternal: number, finding: ProvenanceFinding): number {
+  const penalty = finding.hardFailureCode === "" ? (finding.penalty ?? 0) : 1;
   return Math.max(SCORE_MIN, Math.round(scoreInternal - PENALTY_MAX * penalty));
+}
+
+/** Risk of the request: the agent's own, and at least HIGH where its content is proved wrong. */
+function requestRisk(failureProbability: number, finding: ProvenanceFinding): number {
+  const own = riskIndex(failureProbability);
+  return finding.hardFailureCode === "" ? own : Math.max(own, RISK_OF_BROKEN_EVIDENCE);
 }
 
 /**
@@ -78,24 +91,34 @@ function respond(
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
-  const minimum = call.principal.minimumScores[request.tool_level];
-  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  // The policy sees the agent's own score; the failure code carries the verdict on its text.
-  const ruling = decidePolicy(
-    request.tool_level,
-    reading.failurePessimistic,
-    Math.round(reading.scoreInternal) >= minimum,
-    reading.isRefused,
-    failureCode,
+  const { version, policy } = services.policies.of(call.principal.tenant);
+  const level = policy.levels[request.tool_level];
+  const minimum = Math.max(
+    call.principal.minimumScores[request.tool_level],
+    level.minimum_score ?? SCORE_MIN,
   );
-  const scoreInternal = lowerScore(reading.scoreInternal, finding.penalty ?? 0);
+  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
+  // The policy sees the agent's own score: what its text deserves, the failure code decides.
+  const ruling = onceADay(
+    services,
+    request.agent_id,
+    decidePolicy(
+      request.tool_level,
+      level,
+      reading,
+      Math.round(reading.scoreInternal) >= minimum,
+      failureCode,
+      finding.data.source_verified || isSilent(finding),
+    ),
+  );
+  const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
     request_id: call.requestId,
     trust_evaluation: {
       score: normalizeScore(scoreInternal),
       threshold_met: scoreInternal >= minimum,
-      risk_level: RISK_LEVELS[riskIndex(reading.failurePessimistic)]!,
+      risk_level: RISK_LEVELS[requestRisk(reading.failureProbability, finding)]!,
       internal_score: scoreInternal,
       tier: TIERS[reading.tierIndex]!,
       confidence: Math.round((1 - width) * 1000) / 1000,
@@ -103,8 +126,10 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    enforced: !call.principal.isShadow,
+    max_stakes: stakesAllowed(level, reading, ruling),
+    enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
+    policy_version: version,
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
   };
@@ -113,6 +138,26 @@ function respond(
   }
   logVerify(services, request, call, reading, ruling, failureCode, response, isReserved);
   return response;
+}
+
+/** Whether the request cited nothing that could have been verified. */
+function isSilent(finding: ProvenanceFinding): boolean {
+  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
+}
+
+/** A thin record is flagged the first time of the day; after that it is only tolerated. */
+function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ruling {
+  if (ruling !== THIN_FLAGGED) return ruling;
+  return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
+}
+
+/**
+ * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
+ * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
+ */
+function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): number | null {
+  if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
+  return level.enforce && level.counts_stakes ? stakesOnWire(reading.stakesClear) : null;
 }
 
 /**
@@ -131,5 +176,7 @@ function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFindin
     }
   }
   if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
+  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
   return codes;
 }

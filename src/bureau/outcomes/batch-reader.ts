@@ -15,7 +15,7 @@ import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
 import { type KeyEvent } from "../../contract/key-events.ts";
 import type { OutcomeIds } from "../services.ts";
-import { acceptableOutcome, signBy } from "./record.ts";
+import { acceptableOutcome, type Sender, signBy } from "./record.ts";
 import type { SignatureVerifier } from "../reporters/reporters.ts";
 import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";
 
@@ -35,8 +35,7 @@ export interface OutcomeIntake {
 }
 
 /** A batch as it crosses to another thread: plain data only. */
-export interface IntakeTask extends BatchDocument {
-  readonly tenant: string;
+export interface IntakeTask extends BatchDocument, Readonly<Sender> {
   readonly serviceId: string;
   readonly isSignatureRequired: boolean;
   readonly rememberedSinceMs: number;
@@ -92,7 +91,7 @@ export class BatchReader {
       if (row instanceof ServiceFault) return row;
       if (isSignedItem(row)) return this.#item(task, row, rules);
       if (task.isSignatureRequired) return unsigned();
-      return acceptableOutcome(this.#services, row, task.tenant, task.nowMs);
+      return acceptableOutcome(this.#services, row, task, task.nowMs);
     };
     // All items start their verification before the first is awaited: they form one batch.
     return { rows: await inOrder(rows.map(read)), evidence: undefined };
@@ -123,7 +122,7 @@ export class BatchReader {
       return new ServiceFault("invalid_request", "a signed item cannot stand in a signed batch");
     }
     const fault = signed.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(this.#services, row, task.tenant, task.nowMs);
+    return fault ?? acceptableOutcome(this.#services, row, task, task.nowMs);
   }
 
   /** The checks of an outcome that comes alone, in the same order. */
@@ -136,7 +135,7 @@ export class BatchReader {
       const signed = new SignedBody(rules, item.signature, item.body);
       const request: OutcomeRequest = parseOutcome(item.body);
       signed.assertReporter(request.reporter);
-      const record = acceptableOutcome(this.#services, request, task.tenant, task.nowMs);
+      const record = acceptableOutcome(this.#services, request, task, task.nowMs);
       if (record instanceof ServiceFault) return record;
       signed.assertFresh();
       await signed.prove();

@@ -26,7 +26,7 @@ export async function recordOutcomeBatch(
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
     const fault = signed?.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(services, row, call.principal.tenant, nowMs);
+    return fault ?? acceptableOutcome(services, row, call.principal, nowMs);
   });
   let evidenceId = "";
   if (signed !== undefined) {

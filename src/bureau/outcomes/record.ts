@@ -3,7 +3,7 @@
 // durable.
 import { ServiceFault } from "../../contract/faults.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest, Principal } from "../../contract/messages.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
@@ -11,6 +11,9 @@ import type { BureauServices } from "../services.ts";
 import { earlierReceipt } from "./earlier-receipts.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 import { isReserved } from "../decisions/test-agents.ts";
+
+/** The part of a key's holder that a record keeps. */
+export type Sender = Pick<Principal, "tenant" | "voice" | "isFirstParty">;
 
 const NO_BODY = new Uint8Array(0);
 
@@ -25,7 +28,7 @@ export async function recordOutcome(
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
   signed?.assertReporter(request.reporter);
-  const record = acceptableOutcome(services, request, call.principal.tenant, services.clock());
+  const record = acceptableOutcome(services, request, call.principal, services.clock());
   if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= headerKey(call);
   record.body = call.body;
@@ -47,12 +50,12 @@ export async function recordOutcome(
 export function acceptableOutcome(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
-  tenant: string,
+  sender: Sender,
   nowMs: number,
 ): OutcomeRecord | ServiceFault {
   const settledAtMs = request.settled_at ?? nowMs;
   const fault = refusal(request, settledAtMs, nowMs, OUTCOME_AGE_MS_MAX);
-  return fault ?? recordOf(services, request, tenant, settledAtMs, nowMs);
+  return fault ?? recordOf(services, request, sender, settledAtMs, nowMs);
 }
 
 /** Marks the record as signed by the reporter; the signature is verified before. */
@@ -81,7 +84,8 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const record = recordOf(services, request, call.principal.tenant, settledAtMs, nowMs);
+      const record = recordOf(services, request, call.principal, settledAtMs, nowMs);
+      record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
       return services.ledger.append(record).catch(conflictOrThrow);
@@ -128,7 +132,7 @@ function refused(code: RefusalCode, pointer: string, detail: string): ServiceFau
 function recordOf(
   services: Pick<BureauServices, "outcomeIds">,
   request: OutcomeRequest,
-  tenant: string,
+  { tenant, voice, isFirstParty }: Sender,
   settledAtMs: number,
   nowMs: number,
 ): OutcomeRecord {
@@ -145,6 +149,8 @@ function recordOf(
     isTimeGiven: request.settled_at !== undefined,
     recordedAtMs: nowMs,
     isAgentFault: request.agent_fault ?? true,
+    voice,
+    isFirstParty,
     tenant,
     action: request.action ?? "",
     requestId: request.request_id ?? "",

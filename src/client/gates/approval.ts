@@ -7,6 +7,7 @@ import { clientFor } from "../default-client.ts";
 import { TrustGateError, TrustRankError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
+import { isShadow } from "../read-reply.ts";
 import { VerdictMemory } from "./verdict-memory.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
@@ -137,6 +138,7 @@ async function decide(
   options: ApprovalOptions,
 ): Promise<ToolDecision> {
   const reason = verdict.reasons.join("; ") || verdict.decision;
+  if (isShadow(verdict)) return { action: "run", reason, verdict };
   switch (verdict.decision) {
     case "connect":
       return { action: "run", reason, verdict };

@@ -3,7 +3,7 @@
 import type { TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
 import { refusal, TrustGateError, TrustRankError } from "../errors.ts";
-import { isOpen } from "../read-reply.ts";
+import { isLetThrough } from "../read-reply.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
 /** Maps an identity to a question to the bureau. */
@@ -75,7 +75,7 @@ async function admit<Identity extends object, Event>(
     throw new TrustGateError("the trust check failed", undefined, thrown);
   }
   // `escalate` needs a person, and no request waits for one.
-  if (!isOpen(verdict)) throw refusal(agentId, verdict);
+  if (!isLetThrough(verdict)) throw refusal(agentId, verdict);
 }
 
 function principalOf(identity: object): string {

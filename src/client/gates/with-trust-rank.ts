@@ -2,7 +2,7 @@
 import type { CheckVerdict, TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
 import { refusal, TrustGateError } from "../errors.ts";
-import { isOpen } from "../read-reply.ts";
+import { isLetThrough } from "../read-reply.ts";
 
 /** Maps a call's arguments to a question to the bureau. */
 export interface WithTrustRankOptions<Arguments extends unknown[]> {
@@ -31,7 +31,7 @@ export function withTrustRank<Arguments extends unknown[], Result>(
     const agentId = answerOf("agentId", () => options.agentId(...args));
     const stakes = answerOf("stakes", () => options.stakes(...args));
     const verdict = await clientFor(options.client).require(agentId, { stakes });
-    if (!isOpen(verdict)) await approve(agentId, verdict, options, args);
+    if (!isLetThrough(verdict)) await approve(agentId, verdict, options, args);
     return await run(...args);
   };
 }

@@ -15,6 +15,8 @@ const leg = t.object({
   ...t.all(t.text, "tenant", "key_id", "subject"),
   viewer: t.textOrNull,
   action: t.textOrNull,
+  /** Whole seconds; null where verify was not given it. */
+  session_duration_sec: t.integerOrNull,
   tool_level: t.orNull(t.oneOf(TOOL_LEVELS)),
   stakes: t.number,
   verdict: t.orNull(t.oneOf(VERDICTS)),
@@ -39,6 +41,8 @@ const leg = t.object({
   hard_failure: t.textOrNull,
   reason_codes: t.texts,
   config_version: t.text,
+  /** Null for decisions of older versions. */
+  policy_version: t.textOrNull,
   evaluated_at: t.time,
 });
 export type LoggedLeg = t.MessageOf<typeof leg>;

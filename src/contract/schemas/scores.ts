@@ -73,7 +73,9 @@ export const VerifyResponse = t.message("VerifyResponse", {
   }),
   policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.text }),
   reason_codes: t.texts,
+  max_stakes: maxStakes,
   enforced: t.flag,
+  policy_version: t.text,
 });
 
 export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
@@ -101,6 +103,7 @@ export const Leg = t.message("Leg", {
   reasons: t.texts,
   reason_codes: reasonCodes,
   max_stakes: maxStakes,
+  tool_level_max: t.oneOf(TOOL_LEVELS),
 });
 
 export const CheckResponse = t.message("CheckResponse", {
@@ -108,6 +111,7 @@ export const CheckResponse = t.message("CheckResponse", {
   ...stamp,
   stakes: t.number,
   allowed: t.flag,
+  enforced: t.flag,
 });
 
 /** SPEC §2.5. */
@@ -121,6 +125,7 @@ export const HandshakeResponse = t.message("HandshakeResponse", {
   decision: t.oneOf(DECISIONS),
   connected: t.flag,
   reasons: t.texts,
+  enforced: t.flag,
 });
 
 /** An agent's standing as it is at present in the table. */

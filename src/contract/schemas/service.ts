@@ -17,6 +17,7 @@ export const KeyRequest = t.strict("KeyRequest", {
     }),
   ),
   is_shadow: t.optional(t.flag),
+  first_party: t.optional(t.flag),
   label: t.optional(t.plainText(KEY_LABEL_LENGTH_MAX)),
   expires_at: t.optional(t.timeOrMs),
 });
@@ -29,6 +30,8 @@ export const KeyDescription = t.message("KeyDescription", {
   scopes: t.list(t.oneOf(SCOPES)),
   minimum_scores: t.object(t.all(t.internalScore, ...TOOL_LEVELS)),
   is_shadow: t.flag,
+  /** Whether its unsigned reports count as those of the reporters that they name. */
+  first_party: t.flag,
   label: t.textOrNull,
   created_at: t.time,
   expires_at: t.timeOrNull,

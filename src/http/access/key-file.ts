@@ -3,6 +3,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
+import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 
 const FILE_NAME = "keys.json";
@@ -17,6 +18,8 @@ export interface StoredKey {
   scopes: Scope[];
   minimumScores: Record<ToolLevel, number>;
   isShadow: boolean;
+  /** Left out by files from before it: false. */
+  isFirstParty?: boolean;
   label: string | null;
   createdAtMs: number;
   expiresAtMs: number | null;
@@ -91,6 +94,7 @@ function isStoredKey(value: unknown): value is StoredKey {
     isObject(minimumScores) &&
     TOOL_LEVELS.every((level) => typeof minimumScores[level] === "number") &&
     typeof isShadow === "boolean" &&
+    ["undefined", "boolean"].includes(typeof value["isFirstParty"]) &&
     (label === null || typeof label === "string") &&
     typeof value["createdAtMs"] === "number" &&
     isTimeOrNull(value["expiresAtMs"]) &&
@@ -100,4 +104,24 @@ function isStoredKey(value: unknown): value is StoredKey {
 
 function isTimeOrNull(value: unknown): boolean {
   return value === null || typeof value === "number";
+}
+
+/** Public description of a key. */
+export function describe(stored: StoredKey): KeyDescription {
+  return {
+    key_id: stored.keyId,
+    tenant: stored.tenant,
+    scopes: [...stored.scopes],
+    minimum_scores: { ...stored.minimumScores },
+    is_shadow: stored.isShadow,
+    first_party: stored.isFirstParty ?? false,
+    label: stored.label,
+    created_at: isoTime(stored.createdAtMs),
+    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
+    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
+  };
+}
+
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }

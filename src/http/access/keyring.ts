@@ -5,7 +5,8 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/messages.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
-import { readKeys, type StoredKey, writeKeys } from "./key-file.ts";
+import { voiceOf } from "../../contract/voices.ts";
+import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
 
 const BEARER = /^bearer +/i;
@@ -14,9 +15,15 @@ const INSTALLED_SECRET_LENGTH_MIN = 32;
 const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
 /**
- * SPEC §2.3 leaves the enterprise's minimum open: the middle of the scale unless the key sets it.
+ * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
+ * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
  */
-export const MINIMUM_SCORE_DEFAULT = 300 + 0.5 * 550;
+export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
+  L0: 300,
+  L1: 300,
+  L2: 507,
+  L3: 550,
+};
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
 const INSTALLED_KEY_ID = "installed-admin";
 const NO_DIGEST = Buffer.alloc(32);
@@ -36,6 +43,7 @@ export interface NewKey {
   scopes: readonly Scope[];
   minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
   isShadow?: boolean | undefined;
+  isFirstParty?: boolean | undefined;
   label?: string | undefined;
   expiresAtMs?: number | undefined;
 }
@@ -154,6 +162,7 @@ export class Keyring {
         scopes: [...new Set(request.scopes)],
         minimumScores: minimumScores(request.minimumScores),
         isShadow: request.isShadow ?? false,
+        isFirstParty: request.isFirstParty ?? false,
         label: request.label ?? null,
         createdAtMs: this.#options.now(),
         expiresAtMs: request.expiresAtMs ?? null,
@@ -214,6 +223,8 @@ export class Keyring {
       scopes: new Set<Scope>(["admin"]),
       minimumScores: minimumScores(undefined),
       isShadow: false,
+      isFirstParty: true,
+      voice: voiceOf(INSTALLED_KEY_ID),
     };
     this.#proved.clear();
     this.#installed = { digest: digestOf(secret), principal };
@@ -244,21 +255,6 @@ export class Keyring {
   }
 }
 
-/** Public description of a key. */
-function describe(stored: StoredKey): KeyDescription {
-  return {
-    key_id: stored.keyId,
-    tenant: stored.tenant,
-    scopes: [...stored.scopes],
-    minimum_scores: { ...stored.minimumScores },
-    is_shadow: stored.isShadow,
-    label: stored.label,
-    created_at: isoTime(stored.createdAtMs),
-    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
-    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
-  };
-}
-
 function entryOf(stored: StoredKey, number: number): Entry {
   const principal: Principal = {
     keyId: stored.keyId,
@@ -266,12 +262,17 @@ function entryOf(stored: StoredKey, number: number): Entry {
     scopes: new Set(stored.scopes),
     minimumScores: stored.minimumScores,
     isShadow: stored.isShadow,
+    isFirstParty: stored.isFirstParty ?? false,
+    voice: voiceOf(stored.keyId),
   };
   return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal, number };
 }
 
 function minimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {
-  const entries = TOOL_LEVELS.map((level) => [level, given?.[level] ?? MINIMUM_SCORE_DEFAULT]);
+  const entries = TOOL_LEVELS.map((level) => [
+    level,
+    given?.[level] ?? MINIMUM_SCORES_DEFAULT[level],
+  ]);
   return Object.fromEntries(entries) as Record<ToolLevel, number>;
 }
 
@@ -282,8 +283,4 @@ function afterScheme(header: string): string | undefined {
 
 function digestOf(secret: string): Buffer {
   return hash("sha256", secret, "buffer");
-}
-
-function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -26,7 +26,7 @@ export function timeMembers(stamp: Pick<VerdictStamp, "evaluated_at" | "expires_
 export function writeCheck(response: CheckResponse): string {
   return (
     `{${legMembers(response)},${stampMembers(response)},"stakes":${num(response.stakes)}` +
-    `,"allowed":${response.allowed}}`
+    `,"allowed":${response.allowed},"enforced":${response.enforced}}`
   );
 }
 
@@ -37,7 +37,7 @@ export function writeHandshake(response: HandshakeResponse): string {
     `,"stakes":${num(response.stakes)},"a_to_b":{${legMembers(response.a_to_b)}}` +
     `,"b_to_a":{${legMembers(response.b_to_a)}},"decision":"${response.decision}"` +
     `,"connected":${response.connected},"reasons":${quoteAll(response.reasons)}` +
-    `,${stampMembers(response)}}`
+    `,"enforced":${response.enforced},${stampMembers(response)}}`
   );
 }
 
@@ -48,7 +48,7 @@ function legMembers(leg: Leg): string {
     `"subject":${quote(leg.subject)},"effective_score":${num(leg.effective_score)}` +
     `,"tier":"${leg.tier}"${regime},"decision":"${leg.decision}"` +
     `,"reasons":${quoteAll(leg.reasons)},"reason_codes":${wrapAll(leg.reason_codes)}` +
-    `,"max_stakes":${stakesMax}`
+    `,"max_stakes":${stakesMax},"tool_level_max":"${leg.tool_level_max}"`
   );
 }
 
@@ -78,7 +78,8 @@ type LegMember =
   | "decision"
   | "reasons"
   | "reason_codes"
-  | "max_stakes";
+  | "max_stakes"
+  | "tool_level_max";
 type HandshakeMember =
   | StampMember
   | "initiator"
@@ -88,10 +89,11 @@ type HandshakeMember =
   | "b_to_a"
   | "decision"
   | "connected"
-  | "reasons";
+  | "reasons"
+  | "enforced";
 
 type Missing =
-  | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed">
+  | Exclude<keyof CheckResponse, StampMember | LegMember | "stakes" | "allowed" | "enforced">
   | Exclude<keyof HandshakeResponse, HandshakeMember>;
 
 /** Compiles while nothing is missing. */

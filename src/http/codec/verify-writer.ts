@@ -34,6 +34,7 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   if (sources !== undefined) putSources(sources);
   put(policyPiece(response.policy_action));
   put(codesPiece(response.reason_codes));
+  put(stakesPiece(response.max_stakes));
   put(stampPiece(response));
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
 }
@@ -229,19 +230,35 @@ function codesPiece(codes: readonly string[]): Uint8Array {
   return codesPieces.get(codes[0]!) ?? keep(codesPieces, codes[0]!, wrapAll(codes));
 }
 
-let lastStamp = { enforced: false, configVersion: "", times: "", piece: NO_CODES };
+const ANY_STAKES = Buffer.from(',"max_stakes":null');
+const NO_STAKES = Buffer.from(',"max_stakes":0');
+
+function stakesPiece(stakes: number | null): Uint8Array {
+  if (stakes === null) return ANY_STAKES;
+  return stakes === 0 ? NO_STAKES : Buffer.from(`,"max_stakes":${num(stakes)}`);
+}
+
+let lastStamp = {
+  enforced: false,
+  configVersion: "",
+  policyVersion: "",
+  times: "",
+  piece: NO_CODES,
+};
 
 /** The end of a reply, kept for all replies of one millisecond. */
 function stampPiece(response: VerifyResponse): Uint8Array {
-  const { enforced, config_version: configVersion } = response;
+  const { enforced, config_version: configVersion, policy_version: policyVersion } = response;
   const times = timeMembers(response);
   const isSame =
     lastStamp.times === times &&
     lastStamp.configVersion === configVersion &&
+    lastStamp.policyVersion === policyVersion &&
     lastStamp.enforced === enforced;
   if (!isSame) {
-    const text = `,"enforced":${enforced},"config_version":"${configVersion}"${times}}`;
-    lastStamp = { enforced, configVersion, times, piece: Buffer.from(text) };
+    const names = `"config_version":"${configVersion}","policy_version":"${policyVersion}"`;
+    const text = `,"enforced":${enforced},${names}${times}}`;
+    lastStamp = { enforced, configVersion, policyVersion, times, piece: Buffer.from(text) };
   }
   return lastStamp.piece;
 }
@@ -255,8 +272,10 @@ type Written = {
     | "provenance_data"
     | "policy_action"
     | "reason_codes"
+    | "max_stakes"
     | "enforced"
     | "config_version"
+    | "policy_version"
     | "evaluated_at"
     | "expires_at";
   trust:

@@ -5,6 +5,7 @@ import * as authzen from "../../contract/schemas/authzen.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
+import * as policy from "../../contract/schemas/policy.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
@@ -12,7 +13,17 @@ import * as sources from "../../contract/schemas/sources.ts";
 
 type Json = Record<string, unknown>;
 
-const FAMILIES = [authzen, decisions, kaizen, outcomes, reporters, scores, service, sources];
+const FAMILIES = [
+  authzen,
+  decisions,
+  kaizen,
+  outcomes,
+  policy,
+  reporters,
+  scores,
+  service,
+  sources,
+];
 
 /** Every schema that has a name. */
 export const SCHEMAS: Readonly<Record<string, Json>> = Object.fromEntries(

@@ -136,6 +136,7 @@ function newKeyOf(request: KeyRequest): NewKey {
     scopes: request.scopes,
     minimumScores: request.minimum_scores,
     isShadow: request.is_shadow,
+    isFirstParty: request.first_party,
     label: request.label,
     expiresAtMs: request.expires_at,
   };

@@ -165,11 +165,14 @@ function handshake(exchange: Exchange): Reply | Promise<Reply> {
   return handshakeReply(exchange, response);
 }
 
-/** SPEC §3, §7: `refuse` is 403 carrying the scored reasons; a status, not an error. */
+/**
+ * SPEC §3, §7: `refuse` is 403 carrying the scored reasons; a status, not an error. In shadow mode
+ * nothing may be held back by it: 200.
+ */
 function handshakeReply(exchange: Exchange, response: HandshakeResponse): Reply {
   exchange.services.metrics.handshakes[response.decision] += 1;
   exchange.services.usage.countRead(exchange.principal, "handshake");
-  const status = response.decision === "refuse" ? 403 : 200;
+  const status = response.decision === "refuse" && response.enforced ? 403 : 200;
   return verdictReply(exchange, status, response, writeHandshake);
 }
 

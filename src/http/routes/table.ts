@@ -8,6 +8,7 @@ import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
 import { KAIZEN_ROUTES } from "./kaizen.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
+import { POLICY_ROUTES } from "./policy.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SERVICE_ROUTES } from "./service.ts";
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...DECISION_ROUTES,
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
+  ...POLICY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

@@ -6,7 +6,14 @@ import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import type { FoldOutcome } from "../../engine/reading.ts";
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { coefficientsOf, createRows, rowDeviation, rowLogit } from "../model/scorecard.ts";
+import { denyBorder } from "../model/holdout.ts";
+import {
+  coefficientsOf,
+  createRows,
+  isThinRow,
+  rowDeviation,
+  rowLogit,
+} from "../model/scorecard.ts";
 import type { ScorecardRows } from "../model/scorecard.ts";
 
 const DAY_MS = 86_400_000;
@@ -150,12 +157,9 @@ function effectiveScores(rows: ScorecardRows, model: ScoringModel, config: Scori
   });
 }
 
-function isRefused(rows: ScorecardRows, row: number, model: ScoringModel, config: ScoringConfig) {
-  const sd = rowDeviation(rows, row, model);
-  const eta = rowLogit(rows, row, coefficientsOf(model)) - config.refuse_caution * sd;
-  const missed = (1 - config.human_catch) * config.loss;
-  const border = Math.max(config.margin / (missed + config.margin), model.refuse_at);
-  return 1 / (1 + Math.exp(-eta)) >= border;
+function isDenied(rows: ScorecardRows, row: number, model: ScoringModel, config: ScoringConfig) {
+  const p = 1 / (1 + Math.exp(-rowLogit(rows, row, coefficientsOf(model))));
+  return !isThinRow(rows, row, config) && p >= denyBorder(model, config);
 }
 
 function median(values: readonly number[]): number {
@@ -180,13 +184,13 @@ export function attackLifts(
   >;
 }
 
-/** Honest agents that are refused only because of the slander. */
+/** Honest agents that only the slander gets denied. */
 function refusedBySlander(rows: AttackRows, model: ScoringModel, config: ScoringConfig): number {
   const { before, after } = rows.bad_mouthing;
   let refused = 0;
   for (let row = 0; row < after.count; row++) {
-    const wasRefused = isRefused(before, row, model, config);
-    if (!wasRefused && isRefused(after, row, model, config)) refused++;
+    const wasDenied = isDenied(before, row, model, config);
+    if (!wasDenied && isDenied(after, row, model, config)) refused++;
   }
   return refused;
 }

@@ -2,9 +2,9 @@
 // signs, G7 drift, G8 stability (kaizen 6.3). Each a pure function of the holdout.
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-import { refusalsOf } from "../model/holdout.ts";
+import { denialsOf } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
-import { calibrationError, neymanPearsonThreshold } from "../model/metrics.ts";
+import { calibrationError } from "../model/metrics.ts";
 import { calibrationNoise, recalibration } from "../model/recalibration.ts";
 import { coefficientsOf } from "../model/scorecard.ts";
 import {
@@ -81,11 +81,11 @@ export function calibrationGate(holdout: Holdout, policy: GatePolicy): GateResul
   return { id: "G4", name: "calibration", passed, numbers, sentence };
 }
 
-/** G5: hardly any good outcome is refused, and no more than before. */
+/** G5: hardly any good outcome is denied, and no more than before. */
 export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateResult {
   const { failures } = holdout;
-  const champion = refusalsOf(holdout.champion, holdout.config);
-  const challenger = refusalsOf(holdout.challenger, holdout.config);
+  const champion = denialsOf(holdout.champion, holdout.config);
+  const challenger = denialsOf(holdout.challenger, holdout.config);
   let [goods, refused, more, less] = [0, 0, 0, 0];
   failures.forEach((failure, i) => {
     if (failure === 1) return;
@@ -104,9 +104,9 @@ export function falsePositiveGate(holdout: Holdout, policy: GatePolicy): GateRes
     (!isProvable || upper <= policy.false_positive_max || isNoMore) && p > policy.mcnemar_p_min;
   const numbers = { successes: goods, refused, more, less, upper_bound: upper, mcnemar_p: p };
   const sentence = isProvable
-    ? `${refused} of ${goods} successes refused, at most ${show(upper * 100, 3)} %; ${more} more ` +
+    ? `${refused} of ${goods} successes denied, at most ${show(upper * 100, 3)} %; ${more} more ` +
       `and ${less} fewer than the champion`
-    : `${refused} of ${goods} successes refused (${more} more, ${less} fewer than the ` +
+    : `${refused} of ${goods} successes denied (${more} more, ${less} fewer than the ` +
       `champion); too few to bound 0.1 %`;
   return { id: "G5", name: "false positives", passed, numbers, sentence };
 }
@@ -185,10 +185,4 @@ export function stabilityGate(
       ? `: structural, so z ${show(z, 2)} must exceed ${policy.z_min_structural} or a person sign`
       : "");
   return { id: "G8", name: "stability", passed, isWarning: isStructural, numbers, sentence };
-}
-
-/** Refuse threshold of a challenger: Neyman-Pearson on the training successes. */
-export function refuseThreshold(optimisticOfSuccesses: readonly number[]): number | undefined {
-  const threshold = neymanPearsonThreshold(optimisticOfSuccesses);
-  return Number.isFinite(threshold) ? threshold : undefined;
 }

@@ -2,7 +2,7 @@
 // row counts by their product. Conservative for crossed clusters. Reported with a run; the gates
 // themselves rest on the closed forms.
 import type { Holdout } from "./holdout.ts";
-import { refusalsOf } from "./holdout.ts";
+import { denialsOf } from "./holdout.ts";
 import { seededRandom } from "./random.ts";
 import type { Random } from "./random.ts";
 
@@ -88,7 +88,7 @@ export function pigeonholeBootstrap(holdout: Holdout, seed: number): Bootstrap {
   const random = seededRandom(seed);
   const own = orderedBy(challenger.logits, holdout);
   const other = orderedBy(champion.logits, holdout);
-  const [ownRefused, otherRefused] = [refusalsOf(challenger, config), refusalsOf(champion, config)];
+  const [ownRefused, otherRefused] = [denialsOf(challenger, config), denialsOf(champion, config)];
   const auc: number[] = [];
   const loss: number[] = [];
   const refused: number[] = [];

@@ -2,7 +2,7 @@
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { logLossOf } from "./metrics.ts";
-import { coefficientsOf, rowDeviation, rowLogit } from "./scorecard.ts";
+import { coefficientsOf, isThinRow, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
 /** Context of rows besides their agents. */
@@ -37,8 +37,8 @@ export interface Forecast {
   losses: Float64Array;
   /** Internal scores, 300 to 850. */
   scores: number[];
-  /** Optimistic failure probabilities, for the refuse test. */
-  optimistic: Float64Array;
+  /** 1 where the record is thin: such a row is never denied. */
+  thin: Uint8Array;
 }
 
 /** The holdout of one run. */
@@ -76,12 +76,11 @@ export function forecast(
   const n = to - from;
   const beta = coefficientsOf(model);
   const logits = new Float64Array(n);
-  const optimistic = new Float64Array(n);
+  const thin = new Uint8Array(n);
   const { rows, failures } = evidence;
   for (let i = 0; i < n; i++) {
     logits[i] = rowLogit(rows, from + i, beta);
-    const sd = rowDeviation(rows, from + i, model);
-    optimistic[i] = 1 / (1 + Math.exp(-(logits[i]! - config.refuse_caution * sd)));
+    thin[i] = isThinRow(rows, from + i, config) ? 1 : 0;
   }
   const probabilities = logits.map((x) => 1 / (1 + Math.exp(-x)));
   const { score_offset: offset, score_factor: factor } = config;
@@ -91,15 +90,20 @@ export function forecast(
     probabilities,
     losses: probabilities.map((p, i) => logLossOf(p, failures[from + i]!)),
     scores: Array.from(logits, (x) => Math.min(850, Math.max(300, offset - factor * x))),
-    optimistic,
+    thin,
   };
 }
 
-/** Rows that the engine would refuse, by its own rule (scoring 4). */
-export function refusalsOf(made: Forecast, config: ScoringConfig): boolean[] {
+/** The engine's border of denial (scoring 4): pi3, or the fitted border where that is higher. */
+export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
   const missed = (1 - config.human_catch) * config.loss;
-  const border = Math.max(config.margin / (missed + config.margin), made.model.refuse_at);
-  return Array.from(made.optimistic, (p) => p >= border);
+  return Math.max(config.margin / (missed + config.margin), model.deny_at ?? Infinity);
+}
+
+/** Which rows the engine would deny (QUARANTINE or BLOCK), by its own rule (scoring 4). */
+export function denialsOf(made: Forecast, config: ScoringConfig): boolean[] {
+  const border = denyBorder(made.model, config);
+  return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
 }
 
 /** min(1, max(floor, share * n) / rows of the reporter): no single reporter outweighs the rest. */

@@ -4,12 +4,14 @@ import {
   FEATURE_COUNT,
   LEG_FEATURES,
   LEG_MEAN,
+  LEG_OUTCOMES,
   LEG_SUBJECT_VARIANCE,
   LEG_VIEWER,
   LEG_VIEWER_VARIANCE,
 } from "../../../assembly/layout.ts";
 import { FEATURES, FEATURE_SIGNS } from "../../contract/vocabulary.ts";
-import type { ScoringModel } from "../../engine/config.ts";
+import { THIN_BELOW_DEFAULT, THIN_OUTCOMES_DEFAULT } from "../../contract/policy.ts";
+import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { fitLogistic } from "./fit.ts";
 import type { Fit } from "./fit.ts";
 
@@ -35,6 +37,8 @@ export function scorecardColumns(side: "check" | "handshake"): boolean[] {
 export interface ScorecardRows {
   values: Float64Array;
   sdSubject: Float64Array;
+  /** Outcomes counted about the subject before. */
+  outcomes: Uint32Array;
   sdViewer: Float64Array;
   count: number;
 }
@@ -43,6 +47,7 @@ export function createRows(capacity: number): ScorecardRows {
   return {
     values: new Float64Array(capacity * COLUMNS),
     sdSubject: new Float64Array(capacity),
+    outcomes: new Uint32Array(capacity),
     sdViewer: new Float64Array(capacity),
     count: 0,
   };
@@ -57,6 +62,7 @@ export function appendRow(rows: ScorecardRows, words: Float64Array, g: number): 
   values[at + 2] = words[LEG_MEAN]!;
   values[at + 3] = words[LEG_VIEWER]!;
   for (let j = 0; j < FEATURE_COUNT; j++) values[at + 4 + j] = words[LEG_FEATURES + j]!;
+  rows.outcomes[rows.count] = words[LEG_OUTCOMES]!;
   rows.sdSubject[rows.count] = Math.sqrt(words[LEG_SUBJECT_VARIANCE]!);
   rows.sdViewer[rows.count] = Math.sqrt(words[LEG_VIEWER_VARIANCE]!);
   rows.count++;
@@ -87,6 +93,13 @@ export function withCoefficients(model: ScoringModel, beta: Float64Array): Scori
 /** Standard deviation of a row's log-odds under a model's weights on the two filters. */
 export function rowDeviation(rows: ScorecardRows, row: number, model: ScoringModel): number {
   return Math.hypot(model.mean * rows.sdSubject[row]!, model.viewer * rows.sdViewer[row]!);
+}
+
+/** Whether the engine takes the record of a row as thin, by its own rule (scoring 3). */
+export function isThinRow(rows: ScorecardRows, row: number, config: ScoringConfig): boolean {
+  if (rows.outcomes[row]! < (config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT)) return true;
+  const resolved = 1 - rows.sdSubject[row]! ** 2 / config.subject_variance;
+  return resolved < (config.thin_below ?? THIN_BELOW_DEFAULT);
 }
 
 /** Log-odds of one row under coefficients. */

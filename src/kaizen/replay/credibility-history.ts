@@ -1,13 +1,14 @@
 // Journal as a graph of reports for a batch of credibility: reports, signing keys and the standings
 // last written. Outcomes signed with compromised keys are left out, as in the fold.
 import type { KeyEvent } from "../../contract/key-events.ts";
+import { VOICE_STRANGER } from "../../contract/voices.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding } from "../../engine/reading.ts";
 import type { StandingHistory } from "../credibility/standings.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
-import { decodeFold, emptyFold } from "../../journal/outcome.ts";
+import { decodeFold, emptyFold } from "../../journal/folded-outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 
@@ -85,6 +86,8 @@ class HistoryReader {
     if (kind !== FRAME_KINDS.outcome || this.keys.exclusions.excludes(bytes, at)) return;
     const folded = this.#folded;
     if (!decodeFold(bytes, at, folded)) return;
+    // Its reporter is a claim of the key's: it gives no trust, teaches no stakes, makes no cluster.
+    if (folded.voice >= VOICE_STRANGER) return;
     const { grade_weights, signature_weights } = this.#config;
     const graded = grade_weights[folded.gradeIndex]!;
     const i = this.#count++;

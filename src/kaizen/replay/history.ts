@@ -5,13 +5,12 @@ import type { Standings } from "../../engine/reading.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
-import { decodeFold, emptyFold, outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
+import { outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 
-/** Index of `bureau` in SIGNATURES. */
-const BUREAU = 1;
 const CHUNK = 65_536;
 const RATINGS = Buffer.from(RATINGS_SOURCE);
 
@@ -26,6 +25,8 @@ export interface History {
   stakesKnown: number[];
   grades: number[];
   signatures: number[];
+  /** Who answers for each: see `FoldedOutcome`. */
+  voices: number[];
   settledMs: number[];
   recordedMs: number[];
   /** Batches of credibility, and the outcome before which each was recorded. */
@@ -75,6 +76,7 @@ function emptyHistory(): History {
     stakesKnown: [],
     grades: [],
     signatures: [],
+    voices: [],
     settledMs: [],
     recordedMs: [],
     standings: [],
@@ -119,10 +121,12 @@ export function readHistory(
         history.stakesKnown.push(isRating ? 0 : 1);
         history.grades.push(folded.gradeIndex);
         history.signatures.push(folded.signatureIndex);
+        history.voices.push(folded.voice);
         history.settledMs.push(folded.settledAtMs);
         // An import is recorded long after it was known: it counts from its settling time.
-        const isImport = folded.signatureIndex === BUREAU;
-        const recordedMs = isImport ? folded.settledAtMs : outcomeRecordedAtMs(bytes, offset);
+        const recordedMs = isImported(bytes, offset)
+          ? folded.settledAtMs
+          : outcomeRecordedAtMs(bytes, offset);
         history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));
       });
       onShare(at / uptoLsn);

@@ -107,6 +107,7 @@ function fold(writer: TableWriter, history: History, i: number): void {
     gradeIndex: history.grades[i]!,
     signatureIndex: history.signatures[i]!,
     settledAtMs: history.settledMs[i]!,
+    voice: history.voices[i]!,
   });
 }
 

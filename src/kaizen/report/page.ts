@@ -95,6 +95,9 @@ function plots(figures: Figures): string {
 /** 40 points double the odds (scoring 3). */
 const POINTS_PER_LOGIT = 57.7078;
 
+const border = ({ deny_at: denyAt }: ScoringModel): string =>
+  denyAt === undefined || denyAt > 1 ? "closed" : digits(denyAt);
+
 function weightSection(before: ScoringModel, after: ScoringModel, spreads: readonly number[]) {
   const used = INGREDIENTS.filter(({ of }) => of(before) !== 0 || of(after) !== 0);
   const pointsOf = (weight: number, column: number) =>
@@ -113,9 +116,9 @@ function weightSection(before: ScoringModel, after: ScoringModel, spreads: reado
       `</td><td class="n">${digits(-POINTS_PER_LOGIT * of(after))}</td></tr>`,
   );
   const refuse =
-    `<tr><td>refused from this probability on</td><td class="n">${digits(before.refuse_at)}</td>` +
-    `<td class="n">${digits(after.refuse_at)}</td>` +
-    `<td class="n">${signed(after.refuse_at - before.refuse_at)}</td><td></td></tr>`;
+    `<tr><td>denied from this probability on</td><td class="n">${border(before)}</td>` +
+    `<td class="n">${border(after)}</td>` +
+    `<td class="n"></td><td></td></tr>`;
   return [
     `<h3>What a score is made of</h3>${KEYS}<figure>`,
     pairedBars(bars, "points that a usual difference in each ingredient moves a score"),

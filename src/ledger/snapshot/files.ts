@@ -5,7 +5,7 @@ import { errnoOf, type FileLayer, writeFully } from "../../journal/files.ts";
 import type { FramePlace } from "../../journal/places.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
 import {
-  decodeKeyEvents,
+  decodePayloads,
   decodePlaces,
   decodeSnapshotHeader,
   encodeSnapshotHeader,
@@ -31,6 +31,8 @@ export interface SnapshotPoint extends JournalPoint {
   readonly outcomes: number;
   /** Payloads of the records of kind `key`, in order. */
   readonly keyEvents: readonly Buffer[];
+  /** Payloads of the records of kind `policy`, in order. */
+  readonly policies: readonly Buffer[];
   /** Places of the vault's sources in the journal, in order. */
   readonly sources: readonly FramePlace[];
 }
@@ -144,15 +146,17 @@ function readBody(
   const header = decodeSnapshotHeader(head);
   if (header === undefined) throw new SnapshotRefused("its header does not verify");
   assertOurs(header, identity);
-  const rest = header.guardBytes + header.keyEventBytes + header.sourceBytes;
+  const { guardBytes, keyEventBytes, policyBytes, sourceBytes } = header;
+  const rest = guardBytes + keyEventBytes + policyBytes + sourceBytes;
   const size = SNAPSHOT_HEADER_BYTES + header.tableBytes + rest;
   if (files.size(descriptor) !== size) throw new SnapshotRefused("its size is not what it says");
   const digest = createHash("sha256");
-  const guard = Buffer.allocUnsafeSlow(header.guardBytes);
-  const keyEvents = Buffer.alloc(header.keyEventBytes);
-  const sources = Buffer.alloc(header.sourceBytes);
+  const guard = Buffer.allocUnsafeSlow(guardBytes);
+  const keyEvents = Buffer.alloc(keyEventBytes);
+  const policies = Buffer.alloc(policyBytes);
+  const sources = Buffer.alloc(sourceBytes);
   let position = SNAPSHOT_HEADER_BYTES;
-  for (const part of [...reserve(header.tableBytes), guard, keyEvents, sources]) {
+  for (const part of [...reserve(header.tableBytes), guard, keyEvents, policies, sources]) {
     for (let at = 0; at < part.byteLength;) {
       const length = Math.min(SLICE_BYTES, part.byteLength - at);
       const taken = files.read(descriptor, part, at, length, position);
@@ -169,7 +173,8 @@ function readBody(
     chain,
     outcomes,
     guard,
-    keyEvents: decodeKeyEvents(keyEvents),
+    keyEvents: decodePayloads(keyEvents),
+    policies: decodePayloads(policies),
     sources: decodePlaces(sources),
   };
 }

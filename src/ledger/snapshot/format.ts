@@ -6,13 +6,14 @@ import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 
-/** 3: the replay guard compares the content of outcomes, no longer their received bytes. */
-export const SNAPSHOT_VERSION = 3;
+/** 4: the policies that tenants have set follow the key events. */
+export const SNAPSHOT_VERSION = 4;
 
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,
  * the entries of the replay guard, oldest first, the key events so far, each behind its length as
- * u32, and where the vault's sources stand in the journal (segment and byte offset, each as u64).
+ * u32, the policies so far in the same form, and where the vault's sources stand in the journal
+ * (segment and byte offset, each as u64).
  *
  *   0               8       12      16              24      28      32
  *   +---------------+-------+-------+---------------+-------+-------+
@@ -29,7 +30,8 @@ export const SNAPSHOT_VERSION = 3;
  *   128                             160                             256
  *   +-------------------------------+-------------------------------+
  *   | sha256 of the body (32)       | key event bytes u64,          |
- *   |                               | source bytes u64, zero        |
+ *   |                               | source bytes u64,             |
+ *   |                               | policy bytes u64, zero        |
  *   +-------------------------------+-------------------------------+
  *
  * The crc32 covers the header with the crc field itself taken as zero.
@@ -49,6 +51,7 @@ const CHAIN_AT = 96;
 const BODY_HASH_AT = 128;
 const KEY_EVENT_BYTES_AT = 160;
 const SOURCE_BYTES_AT = 168;
+const POLICY_BYTES_AT = 176;
 const PLACE_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -68,6 +71,7 @@ export interface SnapshotHeader extends EngineIdentity {
   readonly tableBytes: number;
   readonly guardBytes: number;
   readonly keyEventBytes: number;
+  readonly policyBytes: number;
   readonly sourceBytes: number;
 }
 
@@ -84,6 +88,7 @@ export function encodeSnapshotHeader(header: SnapshotHeader, bodyHash: Uint8Arra
   writeUint64(bytes, GUARD_BYTES_AT, header.guardBytes);
   writeUint64(bytes, KEY_EVENT_BYTES_AT, header.keyEventBytes);
   writeUint64(bytes, SOURCE_BYTES_AT, header.sourceBytes);
+  writeUint64(bytes, POLICY_BYTES_AT, header.policyBytes);
   writeUint64(bytes, OUTCOMES_AT, header.outcomes);
   bytes.set(header.chain, CHAIN_AT);
   bytes.set(bodyHash, BODY_HASH_AT);
@@ -112,14 +117,15 @@ export function decodeSnapshotHeader(
     guardBytes: readUint64(header, GUARD_BYTES_AT),
     keyEventBytes: readUint64(header, KEY_EVENT_BYTES_AT),
     sourceBytes: readUint64(header, SOURCE_BYTES_AT),
+    policyBytes: readUint64(header, POLICY_BYTES_AT),
     outcomes: readUint64(header, OUTCOMES_AT),
     chain: header.subarray(CHAIN_AT, CHAIN_AT + CHAIN_BYTES),
     bodyHash: header.subarray(BODY_HASH_AT, BODY_HASH_AT + HASH_BYTES),
   };
 }
 
-/** Key events in their form in a body. */
-export function encodeKeyEvents(payloads: readonly Buffer[]): Buffer {
+/** Payloads of records (key events, policies) in their form in a body. */
+export function encodePayloads(payloads: readonly Buffer[]): Buffer {
   return Buffer.concat(
     payloads.flatMap((payload) => {
       const length = Buffer.alloc(4);
@@ -129,7 +135,7 @@ export function encodeKeyEvents(payloads: readonly Buffer[]): Buffer {
   );
 }
 
-export function decodeKeyEvents(bytes: Buffer): Buffer[] {
+export function decodePayloads(bytes: Buffer): Buffer[] {
   const payloads: Buffer[] = [];
   for (let at = 0; at + 4 <= bytes.byteLength;) {
     const end = at + 4 + bytes.readUInt32LE(at);

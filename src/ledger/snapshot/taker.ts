@@ -8,7 +8,7 @@ import type { TableImage } from "../../engine/image.ts";
 import type { ReplayTable } from "../replay-table.ts";
 import type { SnapshotPoint } from "./files.ts";
 import {
-  encodeKeyEvents,
+  encodePayloads,
   encodePlaces,
   type EngineIdentity,
   type SnapshotHeader,
@@ -115,8 +115,9 @@ export class SnapshotTaker {
 
   #bytesNeeded(): number {
     const { image, guard, point } = this.#options;
-    const { keyEvents, sources } = point();
-    const rest = encodeKeyEvents(keyEvents).byteLength + encodePlaces(sources).byteLength;
+    const { keyEvents, policies, sources } = point();
+    const payloads = [...keyEvents, ...policies];
+    const rest = encodePayloads(payloads).byteLength + encodePlaces(sources).byteLength;
     return image().bytes() + guard.byteCount + rest;
   }
 
@@ -143,7 +144,7 @@ export class SnapshotTaker {
   #copy(port: MessagePort, buffer: SharedArrayBuffer): void {
     const startedAt = performance.now();
     const { image, guard, identity } = this.#options;
-    const { lsn, chain, outcomes, keyEvents, sources } = this.#options.point();
+    const { lsn, chain, outcomes, keyEvents, policies, sources } = this.#options.point();
     const body = new Uint8Array(buffer);
     let at = 0;
     for (const part of image().parts()) {
@@ -152,10 +153,13 @@ export class SnapshotTaker {
     }
     const tableBytes = at;
     guard.copyEntries(body.subarray(at));
-    const events = encodeKeyEvents(keyEvents);
-    body.set(events, at + guard.byteCount);
+    at += guard.byteCount;
+    const events = encodePayloads(keyEvents);
+    body.set(events, at);
+    const rules = encodePayloads(policies);
+    body.set(rules, at + events.byteLength);
     const places = encodePlaces(sources);
-    body.set(places, at + guard.byteCount + events.byteLength);
+    body.set(places, at + events.byteLength + rules.byteLength);
     const { layoutVersion, engineDigest, seed } = identity;
     const header = {
       layoutVersion,
@@ -167,6 +171,7 @@ export class SnapshotTaker {
       tableBytes,
       guardBytes: guard.byteCount,
       keyEventBytes: events.byteLength,
+      policyBytes: rules.byteLength,
       sourceBytes: places.byteLength,
     };
     this.#outcomesSaved = outcomes;

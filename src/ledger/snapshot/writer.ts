@@ -16,8 +16,8 @@ export function serveSnapshotWriter(
   let buffer = new SharedArrayBuffer(0);
   const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
-    const { tableBytes, guardBytes, keyEventBytes, sourceBytes } = header;
-    const bytes = tableBytes + guardBytes + keyEventBytes + sourceBytes;
+    const { tableBytes, guardBytes, keyEventBytes, policyBytes, sourceBytes } = header;
+    const bytes = tableBytes + guardBytes + keyEventBytes + policyBytes + sourceBytes;
     writeSnapshot(files, directory, header, new Uint8Array(buffer, 0, bytes), spareBytes);
     send({ kind: "written", lsn: header.lsn });
   };

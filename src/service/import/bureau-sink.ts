@@ -1,20 +1,21 @@
 // Sink of an import into the bureau of this process.
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { MINIMUM_SCORE_DEFAULT } from "../../http/access/keyring.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../http/access/keyring.ts";
+import { voiceOf } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 
-const LEVEL = MINIMUM_SCORE_DEFAULT;
-
-/** The operator at the keyboard: no key is needed, because the files are theirs. */
-const OPERATOR: CallContext = {
+/** The operator at the keyboard: no key was asked for, because the files are theirs. */
+export const OPERATOR: CallContext = {
   requestId: "import",
   principal: {
     keyId: "operator",
     tenant: "operator",
     scopes: new Set(["admin"]),
-    minimumScores: { L0: LEVEL, L1: LEVEL, L2: LEVEL, L3: LEVEL },
+    minimumScores: MINIMUM_SCORES_DEFAULT,
     isShadow: false,
+    isFirstParty: true,
+    voice: voiceOf("operator"),
   },
 };
 

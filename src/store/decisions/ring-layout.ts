@@ -19,15 +19,17 @@ export const DROP_BYTES = (RING_BYTES / 4) * 3;
 //
 //    0 | length u32 (0: skip to the ring's start) |
 //    4 | kind | leg | tool level | verdict | decision | leg decision | tier | regime | flags |
-//   16 | ten text lengths, u16 each |
+//   13 | session u24, little-endian: seconds; of no meaning without FLAG_SESSION |
+//   16 | eleven text lengths, u16 each |
 //   40 | nine numbers, then the inputs, f64 each |
 export const OFFSET_INDEXES = 4;
+export const OFFSET_SESSION = 13;
 export const OFFSET_LENGTHS = 16;
 export const OFFSET_NUMBERS = 40;
 export const INDEX_COUNT = 9;
 export const NUMBER_COUNT = 9;
 export const INPUT_COUNT = 29;
-export const TEXT_COUNT = 10;
+export const TEXT_COUNT = 11;
 export const OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + INPUT_COUNT);
 
 export const FLAG_LET_THROUGH = 1;
@@ -35,6 +37,10 @@ export const FLAG_FLAGGED = 2;
 export const FLAG_KNOWN = 4;
 export const FLAG_RESERVED = 8;
 export const FLAG_ENFORCED = 16;
+export const FLAG_SESSION = 32;
+
+/** Longest session that a record holds, 194 days; longer ones are cut to it. */
+export const SESSION_SECONDS_MAX = 0xffffff;
 
 /** A new, empty ring; one per thread that decides, all of them given to the store. */
 export function createDecisionRing(): SharedArrayBuffer {

@@ -4,6 +4,7 @@ import {
   CONTROL_BYTES,
   FLAG_FLAGGED,
   FLAG_LET_THROUGH,
+  FLAG_SESSION,
   HEAD,
   INDEX_COUNT,
   INPUT_COUNT,
@@ -11,6 +12,7 @@ import {
   OFFSET_INDEXES,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
+  OFFSET_SESSION,
   OFFSET_TEXTS,
   RING_BYTES,
   TAIL,
@@ -21,6 +23,8 @@ import {
 export interface DecisionColumns {
   count: number;
   indexes: number[][];
+  /** Seconds; -1 where none was given. */
+  sessions: number[];
   numbers: number[][];
   texts: string[][];
 }
@@ -30,6 +34,7 @@ export function emptyColumns(): DecisionColumns {
   return {
     count: 0,
     indexes: columns(INDEX_COUNT),
+    sessions: [],
     numbers: columns(NUMBER_COUNT + INPUT_COUNT),
     texts: columns(TEXT_COUNT),
   };
@@ -69,6 +74,8 @@ function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views
 function readRecord(columns: DecisionColumns, views: Views, at: number): void {
   const { indexes, numbers, texts } = columns;
   for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
+  const hasSession = (views.bytes[at + FLAGS_AT]! & FLAG_SESSION) !== 0;
+  columns.sessions.push(hasSession ? views.bytes.readUIntLE(at + OFFSET_SESSION, 3) : -1);
   const from = (at + OFFSET_NUMBERS) / 8;
   for (let i = 0; i < numbers.length; i += 1) numbers[i]!.push(views.numbers[from + i]!);
   let start = at + OFFSET_TEXTS;

@@ -13,15 +13,18 @@ import {
   FLAG_KNOWN,
   FLAG_LET_THROUGH,
   FLAG_RESERVED,
+  FLAG_SESSION,
   HEAD,
   INPUT_COUNT,
   NUMBER_COUNT,
   OFFSET_INDEXES,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
+  OFFSET_SESSION,
   OFFSET_TEXTS,
   RECORDED,
   RING_BYTES,
+  SESSION_SECONDS_MAX,
   TAIL,
 } from "./ring-layout.ts";
 
@@ -183,7 +186,8 @@ const encoder = new TextEncoder();
 function bytesMaxOf(entry: DecisionEntry): number {
   let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
   units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
-  units += entry.configVersion.length + entry.principal.tenant.length;
+  units += entry.configVersion.length + entry.policyVersion.length;
+  units += entry.principal.tenant.length;
   units += entry.principal.keyId.length;
   const { reasonCodes } = entry;
   for (let index = 0; index < reasonCodes.length; index += 1) {
@@ -196,6 +200,7 @@ function bytesMaxOf(entry: DecisionEntry): number {
 function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
   const { bytes, lengths } = target;
   writeIndexes(bytes, at + OFFSET_INDEXES, entry);
+  if (entry.sessionSeconds >= 0) writeSession(bytes, at + OFFSET_SESSION, entry.sessionSeconds);
   writeNumbers(target.numbers, (at + OFFSET_NUMBERS) / 8, entry);
   const slot = (at + OFFSET_LENGTHS) / 2;
   let to = at + OFFSET_TEXTS;
@@ -209,6 +214,7 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
   to += lengths[slot + 7] = writeText(bytes, to, entry.hardFailureCode);
   to += lengths[slot + 8] = writeText(bytes, to, entry.configVersion);
   to += lengths[slot + 9] = writeCodes(bytes, to, entry.reasonCodes);
+  to += lengths[slot + 10] = writeText(bytes, to, entry.policyVersion);
   return (to - at + 7) & ~7;
 }
 
@@ -226,7 +232,15 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
     (entry.isFlagged ? FLAG_FLAGGED : 0) |
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |
-    (entry.principal.isShadow ? 0 : FLAG_ENFORCED);
+    (entry.sessionSeconds >= 0 ? FLAG_SESSION : 0) |
+    (entry.isEnforced ? FLAG_ENFORCED : 0);
+}
+
+function writeSession(bytes: Uint8Array, at: number, seconds: number): void {
+  const kept = Math.min(seconds, SESSION_SECONDS_MAX);
+  bytes[at] = kept;
+  bytes[at + 1] = kept >> 8;
+  bytes[at + 2] = kept >> 16;
 }
 
 function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): void {

@@ -1,5 +1,5 @@
 // Table and view of decisions: the table takes the ring's records as they are, the view gives their
-// numbers names. Codes stay codes in the table: ten texts a row are expensive enough.
+// numbers names. Codes stay codes in the table: eleven texts a row are expensive enough.
 import type { DecisionFilter } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import {
@@ -81,13 +81,18 @@ const TEXTS = [
   "hard_failure",
   "config_version",
   "reason_codes",
+  "policy_version",
 ];
+
+/** Last, and empty in rows that an older schema left: -1 where no duration was given. */
+const SESSION = "session_seconds";
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEXES.map((name) => [name, "UTINYINT"] as const),
   ...NUMBERS.map((name) => [name, "DOUBLE"] as const),
   ...NAMED_INPUTS.map((name) => [name, "DOUBLE"] as const),
   ...TEXTS.map((name) => [name, "VARCHAR"] as const),
+  [SESSION, "DOUBLE"],
 ];
 
 /** The view's columns: expression, name, comment for analysts. */
@@ -101,6 +106,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   ["subject", "subject", "the agent judged"],
   ["nullif(viewer, '')", "viewer", "the other party of a handshake, else null"],
   ["nullif(action, '')", "action", "what verify was asked about, else null"],
+  [
+    `if(${SESSION} < 0, NULL, ${SESSION})`,
+    "session_duration_sec",
+    "age of the agent's session as verify was given it, else null",
+  ],
   [word(TOOL_LEVELS, "tool_level_index"), "tool_level", "L0 to L3, verify only"],
   ["stakes", "stakes", "value at risk, in the tenant's unit"],
   [word(VERDICTS, "verdict_index"), "verdict", "what the policy said, verify only"],
@@ -109,9 +119,9 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   [
     `if(${flag(FLAG_LET_THROUGH)} OR NOT ${flag(FLAG_ENFORCED)}, 'allow', 'deny')`,
     "effective",
-    "what it came to for the caller: allow or deny; a shadow key is always allowed",
+    "what it came to for the caller: allow or deny; in shadow mode always allow",
   ],
-  [flag(FLAG_ENFORCED), "enforced", "false: the key was in shadow mode"],
+  [flag(FLAG_ENFORCED), "enforced", "false: the key or the policy was in shadow mode"],
   [flag(FLAG_FLAGGED), "flagged", "marked for a person to look at"],
   [flag(FLAG_KNOWN), "known", "false: the agent had no history"],
   [flag(FLAG_RESERVED), "is_test", "a reserved test agent: the features say nothing"],
@@ -132,6 +142,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "by weight, at most four",
   ],
   ["config_version", "config_version", "the scoring config that answered"],
+  [
+    "nullif(policy_version, '')",
+    "policy_version",
+    "the policy in force; null for decisions of older versions",
+  ],
 ];
 
 function word(words: readonly string[], column: string): string {
@@ -147,7 +162,11 @@ export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_tak
 
 /** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
 export function decisionTables(): string[] {
-  const columns = TABLE_COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`).join(", ");
+  // Rows that an older schema left are carried over without the columns that they lack.
+  const columns = TABLE_COLUMNS.map(([name, type]) => {
+    if (name === SESSION) return `${name} ${type}`;
+    return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
+  }).join(", ");
   return [
     `CREATE TABLE decision_rows (${columns})`,
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
@@ -193,9 +212,9 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
 
 /** Appends records read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
-  const { indexes, numbers, texts } = columns;
+  const { indexes, numbers, texts, sessions } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
-  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts];
+  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts, sessions];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
 }

@@ -1,6 +1,7 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { FieldError, VerifyContext } from "../../contract/messages.ts";
+import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
@@ -26,6 +27,8 @@ export interface HttpThreadData {
   readonly decisionsPerSecond: number;
   readonly keys: readonly StoredKey[];
   readonly adminKey: string | undefined;
+  /** Journal payloads of the policies so far, in order. */
+  readonly policies: readonly Uint8Array[];
   readonly rateLimits: RateLimits;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
@@ -57,6 +60,7 @@ export type Answer =
 export type ToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
+  | { readonly kind: "policy"; readonly event: PolicyEvent }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }

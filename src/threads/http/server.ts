@@ -3,6 +3,7 @@
 // kaizen, sources, signatures) are relayed to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
+import { PolicyBook } from "../../bureau/policies/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -79,6 +80,7 @@ class HttpThread {
   readonly #clock: () => number;
   readonly #questions = new Pending();
   readonly #keyring: FollowingKeyring;
+  readonly #policies: PolicyBook;
   readonly #engine;
   readonly #ledger;
   readonly #decisions;
@@ -88,6 +90,7 @@ class HttpThread {
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
     this.#port = port;
     this.#data = data;
+    this.#policies = new PolicyBook(data.policies);
     this.#clock = clock;
     const take = (message: ToHttpThread) => this.#take(message);
     const listener = new DoorbellListener<ToHttpThread>(data.doorbell, port, take);
@@ -110,6 +113,7 @@ class HttpThread {
   #take(message: ToHttpThread): void {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.adopt(message.stored);
+    else if (message.kind === "policy") this.#policies.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
     else if (message.kind === "stop") this.#server?.stopAccepting();
@@ -167,6 +171,7 @@ class HttpThread {
         outcomeIds: new UuidV7Generator(randomFillSync),
         isReservedEnabled,
       },
+      policies: this.#policies,
       decisions: this.#decisions,
     });
   }

@@ -3,6 +3,7 @@
 // that is terminated with open sockets takes the process down with it.
 import { Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
+import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RunningServer } from "../../http/start.ts";
@@ -78,6 +79,11 @@ export class HttpThreads {
   /** Sends a key that was made or revoked: every later request to a thread finds it so. */
   sendKey(stored: StoredKey): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "key", stored });
+  }
+
+  /** Sends a tenant's policy: every later request to a thread is judged by it. */
+  sendPolicy(event: PolicyEvent): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "policy", event });
   }
 
   /** Sends the table that is to be read from now on. */

@@ -3,8 +3,15 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
+import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
-import type { ScoringReply, ScoringTable, ScoringTask, ScoringWorkerData } from "./worker.ts";
+import type {
+  ScoringPolicies,
+  ScoringReply,
+  ScoringTable,
+  ScoringTask,
+  ScoringWorkerData,
+} from "./worker.ts";
 
 /** Place where verify is scored: always on the HTTP thread, always on the pool, or by body size. */
 export const SCORING_MODES = ["auto", "inline", "pool"] as const;
@@ -24,6 +31,8 @@ const WORKER = new URL("./worker.ts", import.meta.url).href;
 export interface ScoringPool extends BatchScorer {
   /** Switches to another table from now on; running tasks end on the old one. */
   rebind(memory: WebAssembly.Memory): void;
+  /** Every batch sent from now on is judged by this policy of its tenant. */
+  sendPolicy(event: PolicyEvent): void;
   close(): Promise<void>;
 }
 
@@ -35,13 +44,27 @@ export function openScoringPool(
   if (mode === "inline") return undefined;
   const pool = poolOver(shared);
   let table: ScoringTable | undefined;
+  let policies: ScoringPolicies | undefined;
+  const changed = new Map<string, PolicyEvent>();
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
-    score: (task) => score(pool, table === undefined ? task : { ...task, table }),
+    score(task) {
+      if (table === undefined && policies === undefined) return score(pool, task);
+      return score(pool, { ...task, table, policies });
+    },
     // With the tasks, not by other threads: those would take a second to start, and batches with a
     // deadline wait for them.
     rebind(memory) {
       table = { memory, generation: (table?.generation ?? 0) + 1 };
+    },
+    // With the tasks as well, so that a thread started later knows them all. Shared, because a
+    // task may be cloned a thousand times a second.
+    sendPolicy(event) {
+      changed.set(event.tenant, event);
+      const text = Buffer.from(JSON.stringify([...changed.values()]));
+      const json = new SharedArrayBuffer(text.byteLength);
+      new Uint8Array(json).set(text);
+      policies = { json, generation: (policies?.generation ?? 0) + 1 };
     },
     close: () => pool.close(),
   };

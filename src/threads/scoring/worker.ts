@@ -2,10 +2,12 @@
 // agent table. Never handles outcomes.
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
+import { PolicyBook } from "../../bureau/policies/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { FaultCode } from "../../contract/faults.ts";
 import type { FieldError } from "../../contract/messages.ts";
+import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
 import { RequestIds } from "../../http/codec/request-id.ts";
@@ -23,6 +25,8 @@ export interface ScoringWorkerData {
   /** Scratch slots are handed out from here, one per thread. */
   nextSlot: Int32Array;
   isReservedEnabled: boolean;
+  /** Journal payloads of the policies at the start, in order. */
+  policies: readonly Uint8Array[];
   /** One ring of the decision log for each thread. */
   decisionRings: readonly SharedArrayBuffer[];
 }
@@ -34,7 +38,18 @@ export interface ScoringTable {
   readonly generation: number;
 }
 
-export type ScoringTask = VerifyBatchTask & { readonly table?: ScoringTable };
+/** Policies set since the start; come with every task from then on. */
+export interface ScoringPolicies {
+  /** JSON of the newest event of each tenant. */
+  readonly json: SharedArrayBuffer;
+  /** Rises with every change. */
+  readonly generation: number;
+}
+
+export type ScoringTask = VerifyBatchTask & {
+  readonly table?: ScoringTable | undefined;
+  readonly policies?: ScoringPolicies | undefined;
+};
 
 /** A result, or a fault as data: class instances do not survive the crossing. */
 export type ScoringReply =
@@ -44,7 +59,7 @@ export type ScoringReply =
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
 const LOG_WAIT_MS = 2000;
 
-const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings } =
+const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, ...started } =
   workerData as ScoringWorkerData;
 const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
@@ -52,6 +67,9 @@ const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
 const engine = openEngineReader(memory, slot);
 /** Generation of the table in use; 0 for the one the thread was started with. */
 let generation = 0;
+const book = new PolicyBook(started.policies);
+/** Generation of the policies in use; 0 for those that the thread was started with. */
+let policyGeneration = 0;
 const bureau = openBureau({
   engine,
   ledger: {
@@ -67,6 +85,7 @@ const bureau = openBureau({
     outcomeIds: new UuidV7Generator(randomFillSync),
     isReservedEnabled,
   },
+  policies: book,
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
 });
 const requestIds = new RequestIds(Date.now);
@@ -76,6 +95,12 @@ export default async function score(task: ScoringTask): Promise<ScoringReply> {
   if (task.table !== undefined && task.table.generation !== generation) {
     engine.rebind(task.table.memory);
     generation = task.table.generation;
+  }
+  if (task.policies !== undefined && task.policies.generation !== policyGeneration) {
+    // Copied: text cannot be decoded from shared memory.
+    const json = Buffer.from(new Uint8Array(task.policies.json)).toString();
+    for (const event of JSON.parse(json) as PolicyEvent[]) book.apply(event);
+    policyGeneration = task.policies.generation;
   }
   try {
     return { result: await scoreVerifyBatch(task, bureau, () => requestIds.next()) };

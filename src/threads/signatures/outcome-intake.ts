@@ -41,6 +41,8 @@ async function record(
     serviceId,
     isSignatureRequired,
     tenant: principal.tenant,
+    voice: principal.voice,
+    isFirstParty: principal.isFirstParty,
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };

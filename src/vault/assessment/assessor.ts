@@ -27,7 +27,7 @@ import {
 } from "./source-findings.ts";
 import { isGrave, UNKNOWN, UNREGISTERED, worstOf } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
-import { textKindOf } from "../calibration/text-kinds.ts";
+import { countsQuestion, textKindOf } from "../calibration/text-kinds.ts";
 import type { TextKind } from "../calibration/text-kinds.ts";
 import { TextScorer } from "../grounding/text-scorer.ts";
 import type { CitedText } from "../grounding/text-scorer.ts";
@@ -122,7 +122,7 @@ export class VaultAssessor {
       if (checkIdentifier(id, this.#clock).validity !== "valid") return undefined;
       sources.push({ id, status: "SOURCE_UNKNOWN" });
     }
-    return unknownFinding(sources, false);
+    return unknownFinding(sources);
   }
 
   #assessPinned(context: VerifyContext, tenant: string, digest: string | undefined): Finding {
@@ -176,9 +176,10 @@ export class VaultAssessor {
     if (content === undefined || texts.length === 0) return undefined;
     this.#backlog?.makeAll(texts);
     const isStructured = texts.some((text) => this.#catalogue.isStructured(text.cited.number));
-    const { top_share } = this.#numbers.kinds[textKindOf(context, isStructured, false)];
-    const ids = cited.map(idOf);
-    const reading = this.#scorer.score(content, question ?? "", texts, ids, top_share);
+    const given = textKindOf(context, isStructured, false);
+    const asked = countsQuestion(given) ? (question ?? "") : "";
+    const { top_share } = this.#numbers.kinds[given];
+    const reading = this.#scorer.score(content, asked, texts, cited.map(idOf), top_share);
     if (reading === undefined) return undefined;
     return { reading, kind: textKindOf(context, isStructured, reading.sentenceCount === 1) };
   }
@@ -198,15 +199,18 @@ export class VaultAssessor {
     const worst = worstOf(cited);
     if (isGrave(worst.status)) return sourceFinding(cited, worst);
     const isUnknown = cited.every(({ status }) => UNKNOWN.has(status));
-    // While nothing is registered, an unknown source is no sign against the caller.
-    if (isUnknown) return allUnknown(cited, this.#catalogue.size > 0);
+    if (isUnknown) return allUnknown(cited);
     const seen = this.#seenBefore(tenant, digest, cited);
     const newer = cited.find((_, at) => this.#isNewer(numbers[at]!, seen.since));
-    if (seen.isChanged) return citationsChanged(cited, worst, newer);
     const taus = scored && this.#tausOf(tenant, scored.kind);
-    if (scored !== undefined && scored.reading.risk >= taus!.tau_lo) {
-      return unsupported(cited, worst, content!, scored.reading, taus!);
-    }
+    const doubted =
+      scored !== undefined && scored.reading.risk >= taus!.tau_lo
+        ? unsupported(cited, worst, content!, scored.reading, taus!)
+        : undefined;
+    // Evidence goes before the doubt that the same text was sent with other sources.
+    if (doubted?.data.is_hallucinated) return doubted;
+    if (seen.isChanged) return citationsChanged(cited, worst, newer);
+    if (doubted !== undefined) return doubted;
     if (worst.status !== "SOURCE_VERIFIED") return sourceFinding(cited, worst);
     const finding = verified(cited, content, work > this.#workMax, scored?.reading);
     return newer !== undefined && UNDOUBTED.has(finding.reasonCode)

@@ -10,15 +10,13 @@ export interface Finding {
   readonly hardFailureCode: string;
   /** Name for the policy of a doubt that asks for CHALLENGE at L2 and L3, or empty. */
   readonly softFailureCode: string;
-  /** Amount by which unsupported content lowers the score, 0 to 1. */
+  /** Amount by which a finding lowers the score, 0 to 1; 1 for every hard failure. */
   readonly penalty: number;
 }
 
 /** Codes that are hard failures elsewhere: the policy knows the doubt by another name. */
 const DOUBT_NAMES: Readonly<Record<string, string>> = {
   CITATION_MISMATCH: "CITATION_DOUBTFUL",
-  SOURCE_UNKNOWN: "SOME_SOURCES_UNKNOWN",
-  SOURCE_DOUBTFUL: "SOME_SOURCES_UNKNOWN",
 };
 
 interface FindingParts {
@@ -55,7 +53,8 @@ export function finding(parts: FindingParts): Finding {
     reasonCode: code,
     hardFailureCode: isHard ? code : "",
     softFailureCode: isDoubtful && !isHard ? (DOUBT_NAMES[code] ?? code) : "",
-    penalty: parts.penalty ?? 0,
+    // A certain finding weighs at least as much as any doubt.
+    penalty: isHard ? 1 : (parts.penalty ?? 0),
   };
 }
 
@@ -78,8 +77,12 @@ export const FINDINGS = {
     "The content cites no sources, so there was nothing to verify it against.",
     "open",
   ),
-  // An integrity failure shows that content was altered, not that a model invented it.
-  hashMismatch: constant("HASH_MISMATCH", "The content does not match its content_hash.", "hard"),
+  hashMismatch: constant(
+    "HASH_MISMATCH",
+    "The content does not match its content_hash.",
+    "hard",
+    true,
+  ),
   contentFalse: constant(
     "CONTENT_RECORDED_FALSE",
     "This content is recorded as false.",
@@ -95,19 +98,13 @@ export const FINDINGS = {
   ),
 } as const;
 
-/**
- * No cited source is known. While nothing is registered that is no sign against the caller; once
- * the vault is in use it is.
- */
 const noneRegistered = (count: number): string =>
   `None of the ${count} cited sources is registered as evidence.`;
 /** By count, made once: the commonest sentence of an empty vault is not built for each reply. */
 const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
 
-export function unknownFinding(
-  sources: { id: string; status: string }[],
-  isVaultInUse: boolean,
-): Finding {
+/** No cited source is known. That is no sign against the caller, however full the vault is. */
+export function unknownFinding(sources: { id: string; status: string }[]): Finding {
   const count = sources.length;
   return finding({
     code: "SOURCE_UNKNOWN",
@@ -115,9 +112,9 @@ export function unknownFinding(
       count === 1
         ? "The cited source is not registered as evidence."
         : (NONE_REGISTERED[count] ?? noneRegistered(count)),
-    isHard: isVaultInUse,
+    isHard: false,
     isDoubtful: false,
-    isHallucinated: isVaultInUse,
+    isHallucinated: false,
     sources,
   });
 }

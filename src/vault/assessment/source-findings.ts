@@ -3,7 +3,7 @@ import { ONE } from "../../../assembly/grounding/layout.ts";
 import { finding, quote, unknownFinding } from "./findings.ts";
 import type { Finding } from "./findings.ts";
 import type { GroundingReading } from "../grounding/grounding.ts";
-import { isHardMismatch, linesOf } from "../sources/statuses.ts";
+import { isHardMismatch, linesOf, UNKNOWN } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
 
 const SOURCE_REASONS: Readonly<Record<Status, string>> = {
@@ -30,14 +30,16 @@ export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
     code: worst.status,
     reason: reason.replace("$", () => quote(worst.id)),
     isHard: isMalformed || isHard || worst.status === "SOURCE_RECORDED_FALSE",
-    isDoubtful: true,
-    isHallucinated: isMalformed || isHard,
+    // Unregistered is unknown, not false; a policy may ask for registered sources at a level.
+    isDoubtful: !UNKNOWN.has(worst.status),
+    // An identifier that cannot exist may be a slip of the pen: broken, yet no proof of invention.
+    isHallucinated: isHard,
     sources: linesOf(cited),
   });
 }
 
-export function allUnknown(cited: readonly Cited[], isVaultInUse: boolean): Finding {
-  return unknownFinding(linesOf(cited), isVaultInUse);
+export function allUnknown(cited: readonly Cited[]): Finding {
+  return unknownFinding(linesOf(cited));
 }
 
 /** H6: the same content under other sources; worse when one of them is younger than the content. */
@@ -61,13 +63,19 @@ export function citationsChanged(
   });
 }
 
-/** Thresholds of one kind of text: from the first it is doubted, from the second hallucinated. */
+/**
+ * Thresholds of one kind of text: from the first it is doubted, from the second hallucinated if it
+ * contradicts a source.
+ */
 export interface Taus {
   readonly tau_lo: number;
   readonly tau_hi: number;
 }
 
-/** R at or above tau_lo: a doubt, from tau_hi on an accusation, and never a hard failure. */
+/**
+ * R at or above tau_lo: a doubt, and never a hard failure. Absence alone is no evidence against the
+ * text: an accusation takes a source that has it otherwise. Quotes nothing but the caller's text.
+ */
 export function unsupported(
   cited: readonly Cited[],
   worst: Cited,
@@ -75,20 +83,30 @@ export function unsupported(
   reading: GroundingReading,
   { tau_hi }: Taus,
 ): Finding {
-  const { unsupportedKind, unsupportedStart, unsupportedEnd, worstNumber } = reading;
-  const what = unsupportedKind === 1 ? "number" : "name";
-  const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
-  const gap = unsupportedKind === 0 ? "" : `; the first ${what} missing there is ${missing}`;
+  const { worstStart, worstEnd, worstNumber, isContradicted } = reading;
+  const said = quote(content.slice(worstStart, worstEnd));
   return finding({
     code: "UNSUPPORTED_CONTENT",
-    reason: `Sentence ${worstNumber + 1} is not supported by the cited sources${gap}.`,
+    reason:
+      `Sentence ${worstNumber + 1} is not supported by the cited sources: ${said}` +
+      `${gapOf(content, reading)}.`,
     isHard: false,
     isDoubtful: true,
-    isHallucinated: reading.risk >= tau_hi,
+    isHallucinated: isContradicted && reading.risk >= tau_hi,
     isVerified: worst.status === "SOURCE_VERIFIED",
     penalty: 1 / (1 + Math.exp(-reading.risk / ONE)),
     sources: linesOf(cited),
   });
+}
+
+/** The first number or name of the sentence that no source holds, and whether one has another. */
+function gapOf(content: string, reading: GroundingReading): string {
+  const { unsupportedKind, unsupportedStart, unsupportedEnd, isContradicted } = reading;
+  if (unsupportedKind === 0) return "";
+  const missing = quote(content.slice(unsupportedStart, unsupportedEnd));
+  if (isContradicted) return `; they have another number in place of ${missing}`;
+  const what = unsupportedKind === 1 ? "number" : "name";
+  return `; the first ${what} missing there is ${missing}`;
 }
 
 /** No objection to the sources; the finding on the text is reported as far as it goes. */

@@ -9,6 +9,11 @@ import type { VerifyContext } from "../../contract/messages.ts";
 export const TEXT_KINDS = ["qa", "summary", "data", "claim", "dialogue"] as const;
 export type TextKind = (typeof TEXT_KINDS)[number];
 
+/** Whether words of the question count as known: a turn of a conversation is no question. */
+export function countsQuestion(kind: TextKind): boolean {
+  return kind !== "dialogue";
+}
+
 /** A parameter of the media type names the kind: `text/plain; kind=dialogue`. */
 const NAMED = /;\s*kind=(qa|summary|data|claim|dialogue)\b/;
 

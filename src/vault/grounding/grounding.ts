@@ -8,6 +8,7 @@ import {
   GROUNDING_HEADER,
   NUMBERS_BLOCK_BYTES,
   NUMBERS_BLOCKS,
+  RESULT_CONTRADICTED,
   RESULT_MIXED,
   RESULT_RISK,
   RESULT_TOKENS,
@@ -46,6 +47,7 @@ export interface GroundingReading {
   /** Sentences scored; 0 when the text holds nothing that can be checked. */
   sentenceCount: number;
   risk: number;
+  /** z, number and place of the sentence to name: the first contradicted one, else the worst. */
   worst: number;
   worstNumber: number;
   /** Units of the scored text. */
@@ -55,6 +57,8 @@ export interface GroundingReading {
   unsupportedKind: number;
   unsupportedStart: number;
   unsupportedEnd: number;
+  /** The sentence named has another number than a document has in the same statement. */
+  isContradicted: boolean;
   mixedWords: number;
   tokenCount: number;
 }
@@ -108,6 +112,7 @@ export class GroundingReader {
     unsupportedKind: 0,
     unsupportedStart: 0,
     unsupportedEnd: 0,
+    isContradicted: false,
     mixedWords: 0,
     tokenCount: 0,
   };
@@ -146,6 +151,7 @@ export class GroundingReader {
     reading.unsupportedKind = result[RESULT_UNSUPPORTED]!;
     reading.unsupportedStart = result[RESULT_UNSUPPORTED_START]!;
     reading.unsupportedEnd = result[RESULT_UNSUPPORTED_END]!;
+    reading.isContradicted = result[RESULT_CONTRADICTED] !== 0;
     reading.mixedWords = result[RESULT_MIXED]!;
     reading.tokenCount = result[RESULT_TOKENS]!;
     return reading;

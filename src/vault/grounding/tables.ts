@@ -9,7 +9,10 @@ import {
   GROUNDING_CAPITALS,
   GROUNDING_FOLDS,
   GROUNDING_HEADER,
+  NUMBERS_ABSENT,
   NUMBERS_BIAS,
+  NUMBERS_CONTRADICTED,
+  NUMBERS_FACTS,
   NUMBERS_IDF_UNSEEN,
   NUMBERS_WEIGHTS,
   WORD_CONTRAST,
@@ -26,6 +29,7 @@ import type { TextKind } from "../calibration/text-kinds.ts";
 export interface GroundingNumbers {
   weights: number[];
   bias: number;
+  text: TextNumbers;
   idf_unseen: number;
   kinds: Record<TextKind, KindNumbers>;
   /**
@@ -35,6 +39,16 @@ export interface GroundingNumbers {
   citation: { soft: number; hard: number };
   /** Per task of the labelled rows, the best F1: for evaluation only, never for a verdict. */
   f1_at: Record<string, number>;
+}
+
+/** Of the text as a whole, added to the risk of its sentences. */
+export interface TextNumbers {
+  /** Weight of the share of words that no document holds. */
+  absent: number;
+  /** Weight of the numbers and names that no document holds. */
+  facts: number;
+  /** Least risk of a text that contradicts a document. */
+  contradicted: number;
 }
 
 export interface KindNumbers {
@@ -81,9 +95,9 @@ export function readWeights(): [stem: number, weight: number][] {
 
 /** Short name of everything on which scores depend: weights, bias, stems' weights, word lists. */
 export function numbersModel(): string {
-  const { weights, bias, idf_unseen, kinds } = readNumbers();
+  const { weights, bias, text, idf_unseen, kinds } = readNumbers();
   const shares = Object.values(kinds).map(({ top_share }) => top_share);
-  const fitted = JSON.stringify([weights, bias, idf_unseen, shares]);
+  const fitted = JSON.stringify([weights, bias, text, idf_unseen, shares]);
   const tables = ["idf.json", "lexicon.json"].map((name) => readFileSync(new URL(name, FOLDER)));
   return createHash("sha256")
     .update(fitted)
@@ -128,6 +142,9 @@ export function installLanguage(memory: WebAssembly.Memory, exports: GroundingEx
 export function installNumbers(memory: WebAssembly.Memory, numbers: GroundingNumbers): void {
   const header = new DataView(memory.buffer, GROUNDING_HEADER, 256);
   header.setInt32(NUMBERS_BIAS, numbers.bias, true);
+  header.setInt32(NUMBERS_ABSENT, numbers.text.absent, true);
+  header.setInt32(NUMBERS_FACTS, numbers.text.facts, true);
+  header.setInt32(NUMBERS_CONTRADICTED, numbers.text.contradicted, true);
   header.setUint32(NUMBERS_IDF_UNSEEN, numbers.idf_unseen, true);
   for (let at = 0; at < FEATURES_COUNT; at++) {
     header.setInt32(NUMBERS_WEIGHTS + at * 4, numbers.weights[at]!, true);

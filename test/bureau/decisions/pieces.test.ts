@@ -48,7 +48,10 @@ function readingWith(codes: readonly ReasonCode[], isKnown = true): Reading {
     tierIndex: 0,
     regimeIndex: -1,
     decisionIndex: 2,
+    isThin: false,
+    isDenied: false,
     isRefused: false,
+    stakesClear: 0,
     stakesMax: 5,
     reasonIndexes: Uint8Array.from(codes, (code) => REASON_CODES.indexOf(code)),
     reasonCount: codes.length,
@@ -158,6 +161,7 @@ describe("provenance without a vault", () => {
       reasonCode: "HASH_MISMATCH",
       hardFailureCode: "HASH_MISMATCH",
     });
-    expect(finding.data.is_hallucinated).toBe(false);
+    // Bytes other than the ones vouched for are evidence against the content.
+    expect(finding.data.is_hallucinated).toBe(true);
   });
 });

@@ -3,32 +3,56 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { decidePolicy, riskIndex } from "../../../src/bureau/decisions/policy.ts";
-import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
-import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
+import type { Risk } from "../../../src/bureau/decisions/policy.ts";
+import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+import type { LevelPolicy } from "../../../src/contract/policy.ts";
+import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
+import type { Decision, ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../../tables/_read-table.ts";
+
+const CLEAR: Risk = {
+  failureProbability: 0.001,
+  failureOptimistic: 0,
+  isThin: false,
+  isDenied: false,
+  isRefused: false,
+  decisionIndex: 0,
+};
+
+function decide(toolLevel: ToolLevel, risk: Partial<Risk>, isMet = true, code = "") {
+  const level = DEFAULT_POLICY.levels[toolLevel];
+  return decidePolicy(toolLevel, level, { ...CLEAR, ...risk }, isMet, code);
+}
 
 describe("policy table", () => {
   for (const row of readTable("policy.txt")) {
-    it(`${row.level} at p+ ${row.p_plus} is ${row.verdict}`, () => {
-      const probability = Number(row.p_plus);
-      const ruling = decidePolicy(row.level as ToolLevel, probability, true, false, "");
+    it(`${row.level} at p ${row.p}, thin ${row.thin}, denied ${row.denied}`, () => {
+      const failureProbability = Number(row.p);
+      const ruling = decide(row.level as ToolLevel, {
+        failureProbability,
+        isThin: readYesNo(row.thin),
+        isDenied: readYesNo(row.denied),
+      });
       expect(VERDICTS[ruling.verdictIndex]).toBe(row.verdict);
       expect(ruling.logReason).toBe(row.log_reason);
       expect(ruling.isFlagged).toBe(readYesNo(row.flagged));
-      expect(RISK_LEVELS[riskIndex(probability)]).toBe(row.risk);
+      expect(RISK_LEVELS[riskIndex(failureProbability)]).toBe(row.risk);
     });
   }
 });
 
 describe("rules on top of the table", () => {
   for (const row of readTable("policy-rules.txt")) {
-    const facts = `met ${row.met}, refused ${row.refused}, provenance ${row.hard}`;
-    it(`${row.level} at p+ ${row.p_plus}, ${facts} is ${row.verdict}`, () => {
-      const ruling = decidePolicy(
+    const facts = `met ${row.met}, refused ${row.refused}, ${row.stakes}, ${row.hard}`;
+    it(`${row.level} at p ${row.p}, ${facts} is ${row.verdict}`, () => {
+      const ruling = decide(
         row.level as ToolLevel,
-        Number(row.p_plus),
+        {
+          failureProbability: Number(row.p),
+          isRefused: readYesNo(row.refused),
+          decisionIndex: DECISIONS.indexOf(row.stakes as Decision),
+        },
         readYesNo(row.met),
-        readYesNo(row.refused),
         row.hard === "-" ? "" : row.hard!,
       );
       expect(VERDICTS[ruling.verdictIndex]).toBe(row.verdict);
@@ -37,47 +61,108 @@ describe("rules on top of the table", () => {
   }
 });
 
-function verdictIndex(
-  toolLevel: ToolLevel,
-  p: number,
-  met: boolean,
-  refused: boolean,
-  code: string,
-): number {
-  return decidePolicy(toolLevel, p, met, refused, code).verdictIndex;
-}
+describe("a tenant's own numbers", () => {
+  const L2 = DEFAULT_POLICY.levels.L2;
+  const rule = (level: Partial<LevelPolicy>, risk: Partial<Risk>, isSourced = true) => {
+    const ruling = decidePolicy(
+      "L2",
+      { ...L2, ...level },
+      { ...CLEAR, ...risk },
+      true,
+      "",
+      isSourced,
+    );
+    return `${VERDICTS[ruling.verdictIndex]} ${ruling.logReason}`;
+  };
+
+  it("denies from a border of its own, whatever was fitted", () => {
+    const risk = { failureProbability: 0.5, failureOptimistic: 0.3 };
+    expect(rule({ deny_from: 0.5 }, risk)).toBe("QUARANTINE RISK_ABOVE_BORDER");
+    expect(rule({ deny_from: 0.3 }, risk)).toBe("BLOCK REFUSE_RULE");
+    expect(rule({ deny_from: 0.51 }, { ...risk, isDenied: true })).toBe(
+      "CHALLENGE RISK_ABOVE_BOUND",
+    );
+    expect(rule({ deny_from: "never" }, { ...risk, isDenied: true })).toBe(
+      "CHALLENGE RISK_ABOVE_BOUND",
+    );
+  });
+
+  it("never denies a thin record, by any border", () => {
+    const risk = { failureProbability: 0.99, failureOptimistic: 0.98, isThin: true };
+    expect(rule({ deny_from: 0.01 }, risk)).toBe("CHALLENGE THIN_FILE");
+  });
+
+  it("refuses a fraud flag or a revoked key under any border", () => {
+    expect(rule({ deny_from: "never" }, { isRefused: true })).toBe("BLOCK REFUSE_RULE");
+  });
+
+  it("lets a thin record through where the tenant says so", () => {
+    expect(rule({ thin: "allow" }, { isThin: true })).toBe("ALLOW THIN_FILE_TOLERATED");
+    expect(rule({ thin: "flag" }, { isThin: true })).toBe("ALLOW THIN_FILE_FLAGGED");
+  });
+
+  it("asks for registered sources, or leaves the stakes out, where the tenant says so", () => {
+    expect(rule({ require_verified_sources: true }, {}, false)).toBe(
+      "CHALLENGE VERIFIED_SOURCES_REQUIRED",
+    );
+    const escalate = { decisionIndex: DECISIONS.indexOf("escalate") };
+    expect(rule({ counts_stakes: false }, escalate)).toBe("ALLOW TRUST_SUFFICIENT");
+  });
+});
 
 describe("policy properties", () => {
   const level = fc.constantFrom(...TOOL_LEVELS);
   const probability = fc.double({ min: 0, max: 1, noNaN: true });
-  const hard = fc.constantFrom("", "HASH_MISMATCH");
+  const risk: fc.Arbitrary<Risk> = fc
+    .record({
+      failureProbability: probability,
+      isThin: fc.boolean(),
+      isDenied: fc.boolean(),
+      isRefused: fc.boolean(),
+      decisionIndex: fc.nat(DECISIONS.length - 1),
+    })
+    .map((given) => ({ ...given, failureOptimistic: given.failureProbability / 2 }));
+  const hard = fc.constantFrom("", "HASH_MISMATCH", "UNSUPPORTED_CONTENT");
 
   it("is never more lenient for a more sensitive tool", () => {
     fc.assert(
-      fc.property(probability, fc.boolean(), fc.boolean(), hard, (p, met, refused, code) => {
-        const verdicts = TOOL_LEVELS.map((each) => verdictIndex(each, p, met, refused, code));
+      fc.property(risk, fc.boolean(), hard, (given, met, code) => {
+        const verdicts = TOOL_LEVELS.map((each) => decide(each, given, met, code).verdictIndex);
         expect(verdicts).toEqual(verdicts.toSorted((a, b) => a - b));
       }),
     );
   });
 
-  it("is never more lenient for risk, a missed minimum, a refusal or bad evidence", () => {
+  it("is never more lenient for risk, a missed minimum, a refusal, stakes or bad evidence", () => {
     fc.assert(
       fc.property(level, probability, probability, (toolLevel, first, second) => {
         const [low, high] = first < second ? [first, second] : [second, first];
-        const base = verdictIndex(toolLevel, low, true, false, "");
-        expect(verdictIndex(toolLevel, high, true, false, "")).toBeGreaterThanOrEqual(base);
-        expect(verdictIndex(toolLevel, low, false, false, "")).toBeGreaterThanOrEqual(base);
-        expect(verdictIndex(toolLevel, low, true, true, "")).toBeGreaterThanOrEqual(base);
-        expect(verdictIndex(toolLevel, low, true, false, "X")).toBeGreaterThanOrEqual(base);
+        const at = (more: Partial<Risk>, met = true, code = "") =>
+          decide(toolLevel, { failureProbability: low, ...more }, met, code).verdictIndex;
+        const base = at({});
+        expect(at({ failureProbability: high })).toBeGreaterThanOrEqual(base);
+        expect(at({}, false)).toBeGreaterThanOrEqual(base);
+        expect(at({ isRefused: true })).toBeGreaterThanOrEqual(base);
+        expect(at({ isDenied: true })).toBeGreaterThanOrEqual(base);
+        expect(at({ decisionIndex: 2 })).toBeGreaterThanOrEqual(base);
+        expect(at({}, true, "X")).toBeGreaterThanOrEqual(base);
+      }),
+    );
+  });
+
+  it("never denies for doubt alone", () => {
+    fc.assert(
+      fc.property(level, probability, (toolLevel, failureProbability) => {
+        const ruling = decide(toolLevel, { failureProbability, isThin: true });
+        expect(ruling.verdictIndex).toBeLessThanOrEqual(VERDICTS.indexOf("CHALLENGE"));
       }),
     );
   });
 
   it("labels every ruling in one screaming-snake word", () => {
     fc.assert(
-      fc.property(level, probability, fc.boolean(), fc.boolean(), hard, (...facts) => {
-        expect(decidePolicy(...facts).logReason).toMatch(/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/);
+      fc.property(level, risk, fc.boolean(), hard, (...facts) => {
+        expect(decide(...facts).logReason).toMatch(/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/);
       }),
     );
   });

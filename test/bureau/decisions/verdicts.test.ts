@@ -1,4 +1,4 @@
-// verify, check, handshake and explain over the real engine and the sample history.
+// verify, check and handshake over the real engine and the sample history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -7,9 +7,8 @@ import type {
   HandshakeResponse,
   VerifyResponse,
 } from "../../../src/contract/messages.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
+import { DECISIONS, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { readTable, readYesNo } from "../../tables/_read-table.ts";
 import { call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
 const GOOD = "agent://acme/ledger-sync";
@@ -18,7 +17,7 @@ const FRAUD = "agent://quickcash/loan-broker";
 const NEWCOMER = "agent://hooli/new-hire";
 const UNKNOWN = "agent://nowhere/nobody";
 
-const { bureau, engine, delaysMs } = openSampleBureau();
+const { bureau, engine } = openSampleBureau();
 
 function verify(agentId: string, level: ToolLevel, from = bureau, by = call): VerifyResponse {
   const request = { agent_id: agentId, action: "a.b", tool_level: level, context: {} };
@@ -36,15 +35,18 @@ function handshake(initiator: string, counterparty: string, stakes: number): Han
 describe("verify", () => {
   it("tells the sample's agents apart", () => {
     expect(verify(GOOD, "L2").policy_action.verdict).toBe("ALLOW");
-    expect(verify(TURNED_BAD, "L2").policy_action.verdict).toBe("QUARANTINE");
+    expect(verify(TURNED_BAD, "L2").policy_action).toEqual({
+      verdict: "CHALLENGE",
+      log_reason: "RISK_ABOVE_BOUND",
+    });
     expect(verify(FRAUD, "L2").policy_action).toEqual({
-      verdict: "BLOCK",
-      log_reason: "REFUSE_RULE",
+      verdict: "QUARANTINE",
+      log_reason: "RISK_ABOVE_BORDER",
     });
     expect(verify(NEWCOMER, "L2").policy_action.verdict).toBe("CHALLENGE");
     expect(verify(TURNED_BAD, "L1").policy_action).toEqual({
       verdict: "ALLOW",
-      log_reason: "CRITICAL_RISK_FLAGGED_FOR_REVIEW",
+      log_reason: "RISK_FLAGGED_FOR_REVIEW",
     });
   });
 
@@ -67,10 +69,12 @@ describe("verify", () => {
         source_verified: false,
         reason: "The request names neither content nor sources, so nothing was assessed.",
       },
-      policy_action: { verdict: "QUARANTINE", log_reason: "CRITICAL_RISK" },
+      policy_action: { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" },
       reason_codes: expect.arrayContaining(["FAILURE_HISTORY", "PROVENANCE_NOT_ASSESSED"]),
+      max_stakes: 0,
       enforced: true,
       config_version: expect.stringMatching(/^c-[0-9a-f]{16}$/),
+      policy_version: expect.stringMatching(/^p-[0-9a-f]{16}$/),
       evaluated_at: "2026-01-01T00:00:00.000Z",
       expires_at: "2026-01-01T00:05:00.000Z",
     });
@@ -81,6 +85,37 @@ describe("verify", () => {
     expect(response.trust_evaluation).not.toHaveProperty("regime");
     expect(response.trust_evaluation.tier).toBe("REVIEW");
     expect(response.reason_codes).toEqual(["THIN_FILE", "PROVENANCE_NOT_ASSESSED"]);
+    expect(response.trust_evaluation.risk_level).not.toBe("CRITICAL");
+    for (const level of ["L2", "L3"] as const) {
+      expect(verify(UNKNOWN, level).policy_action).toEqual({
+        verdict: "CHALLENGE",
+        log_reason: "THIN_FILE",
+      });
+    }
+  });
+
+  it("flags a thin record at L1 once a day", () => {
+    const { bureau: fresh } = openSampleBureau();
+    const labels = [1, 2].map(() => verify(UNKNOWN, "L1", fresh).policy_action.log_reason);
+    expect(labels).toEqual(["THIN_FILE_FLAGGED", "THIN_FILE_TOLERATED"]);
+  });
+
+  it("decides the stakes as check does, and says how far ALLOW goes", () => {
+    const at = (agent_id: string, stakes?: number) =>
+      bureau.verify(
+        { agent_id, action: "a.b", tool_level: "L2", context: {}, ...(stakes && { stakes }) },
+        call,
+      ) as VerifyResponse;
+    const limit = at(GOOD).max_stakes!;
+    expect(limit).toBeGreaterThan(0);
+    expect(at(GOOD, limit).policy_action.verdict).toBe("ALLOW");
+    expect(at(GOOD, limit * 1.01).policy_action).toEqual({
+      verdict: "CHALLENGE",
+      log_reason: "STAKES_NEED_VERIFICATION",
+    });
+    expect(at(GOOD, limit * 1.01).max_stakes).toBe(limit);
+    expect(at(GOOD, 1e9).policy_action.log_reason).toBe("STAKES_NEED_APPROVAL");
+    expect(verify(GOOD, "L1").max_stakes).toBeNull();
   });
 
   it("gives no reasons against the agent with a clear verdict", () => {
@@ -142,7 +177,7 @@ describe("check", () => {
         );
         const atMost = check(subject, low.max_stakes ?? low.stakes);
         expect(DECISIONS.indexOf(atMost.decision)).toBeLessThanOrEqual(
-          DECISIONS.indexOf(low.decision),
+          low.max_stakes === 0 ? 3 : DECISIONS.indexOf(low.decision),
         );
       }),
     );
@@ -159,8 +194,16 @@ describe("check", () => {
     }
   });
 
-  it("names stakes without a limit as null, never as Infinity", () => {
-    expect(check(FRAUD, 10)).toMatchObject({ decision: "refuse", max_stakes: null });
+  it("tells unlimited stakes from none", () => {
+    expect(check("agent://test/connect", 10)).toMatchObject({ max_stakes: null });
+    expect(check("agent://test/refuse", 10)).toMatchObject({ decision: "refuse", max_stakes: 0 });
+  });
+
+  it("names what would still open where a person is asked", () => {
+    const response = check(TURNED_BAD, 1e6);
+    expect(response.decision).toBe("escalate");
+    expect(check(TURNED_BAD, response.max_stakes!).allowed).toBe(true);
+    expect(check(TURNED_BAD, response.max_stakes! * 1.01).allowed).toBe(false);
   });
 });
 
@@ -179,100 +222,5 @@ describe("handshake", () => {
     const response = handshake("agent://nowhere/a", "agent://nowhere/b", 50);
     expect(response.a_to_b.reasons).toEqual(response.b_to_a.reasons);
     expect(response.reasons).toEqual(response.a_to_b.reasons);
-  });
-});
-
-describe("reserved test agents", () => {
-  const names: Record<string, string> = {
-    connect: "connect",
-    connect_with_verification: "verify",
-    escalate: "escalate",
-    refuse: "refuse",
-  };
-
-  for (const row of readTable("handshake.txt")) {
-    it(`${row.b_to_a} asking ${row.a_to_b} is ${row.decision}`, () => {
-      const initiator = `agent://test/${names[row.b_to_a!]}`;
-      const response = handshake(initiator, `agent://test/${names[row.a_to_b!]}`, 1e9);
-      expect(response.a_to_b.decision).toBe(row.a_to_b);
-      expect(response.b_to_a.decision).toBe(row.b_to_a);
-      expect(response.decision).toBe(row.decision);
-      expect(response.connected).toBe(readYesNo(row.connected));
-    });
-  }
-
-  it("reach every verdict of verify", () => {
-    const verdicts = TOOL_LEVELS.flatMap((level) =>
-      ["connect", "verify", "escalate", "refuse"].map(
-        (name) => verify(`agent://test/${name}`, level).policy_action.verdict,
-      ),
-    );
-    expect(new Set(verdicts)).toEqual(new Set(VERDICTS));
-    expect(verify("agent://test/connect", "L3").policy_action.verdict).toBe("ALLOW");
-    expect(verify("agent://test/refuse", "L2").policy_action.verdict).toBe("BLOCK");
-    expect(verify("agent://test/hallucinated", "L3")).toMatchObject({
-      provenance_data: { is_hallucinated: true },
-      policy_action: { verdict: "BLOCK", log_reason: "CONTENT_HALLUCINATED" },
-    });
-  });
-
-  it("answer slowly as `slow`, in all three calls", async () => {
-    const slow = "agent://test/slow";
-    const context = {};
-    delaysMs.length = 0;
-    const answers = await Promise.all([
-      bureau.check({ subject: slow, stakes: 1 }, call),
-      bureau.handshake({ initiator: GOOD, counterparty: slow, stakes: 0 }, call),
-      bureau.verify({ agent_id: slow, action: "a.b", tool_level: "L3", context }, call),
-    ]);
-    expect(delaysMs).toEqual([250, 250, 250]);
-    expect(answers[0].decision).toBe("connect");
-    expect(answers[1].a_to_b.decision).toBe("connect");
-    expect(answers[2].policy_action.verdict).toBe("ALLOW");
-  });
-
-  it("do not answer where they are switched off; their neighbours do", () => {
-    const production = openSampleBureau({ isReservedEnabled: false }).bureau;
-    const refused = expect.objectContaining({ code: "reserved_agent" });
-    expect(() => verify("agent://test/connect", "L3", production)).toThrow(refused);
-    const request = { initiator: GOOD, counterparty: "agent://test/connect", stakes: 1 };
-    expect(() => production.handshake(request, call)).toThrow(refused);
-    expect(verify("agent://test/other", "L3", production).trust_evaluation.tier).toBe("REVIEW");
-  });
-});
-
-describe("explain", () => {
-  it("agrees with check at every stakes it names", () => {
-    for (const agentId of [GOOD, TURNED_BAD, FRAUD, NEWCOMER, UNKNOWN]) {
-      const explanation = bureau.explain(agentId, call);
-      expect(explanation.decisions.map((each) => each.stakes)).toEqual([1, 10, 100, 1000, 10_000]);
-      for (const { stakes, decision, max_stakes } of explanation.decisions) {
-        const checked = check(agentId, stakes);
-        expect({ decision, max_stakes }).toEqual({
-          decision: checked.decision,
-          max_stakes: checked.max_stakes,
-        });
-      }
-      expect(explanation.internal_score).toBe(
-        verify(agentId, "L0").trust_evaluation.internal_score,
-      );
-      expect(explanation.improvements).toHaveLength(explanation.reason_codes.length);
-    }
-  });
-
-  it("shows the evidence, and says what would help", () => {
-    const explanation = bureau.explain(TURNED_BAD, call);
-    expect(explanation).toMatchObject({ known: true, tier: "D" });
-    expect(explanation.evidence.outcomes).toBe(240);
-    expect(explanation.evidence.last_outcome_at).toMatch(/^2025-12-31T/);
-    expect(explanation.reason_codes).toContain("FAILURE_HISTORY");
-    expect(explanation.features.length).toBeGreaterThan(0);
-  });
-
-  it("explains an unknown agent as the newcomer it is scored as", () => {
-    const explanation = bureau.explain(UNKNOWN, call);
-    expect(explanation).toMatchObject({ known: false, reason_codes: ["THIN_FILE"] });
-    expect(explanation).not.toHaveProperty("regime");
-    expect(explanation.evidence).toMatchObject({ outcomes: 0, first_seen_at: null });
   });
 });

@@ -20,6 +20,8 @@ const principal = {
   scopes: new Set<never>(),
   minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
   isShadow: false,
+  isFirstParty: false,
+  voice: 2,
 };
 parentPort?.postMessage("ready");
 Atomics.wait(new Int32Array(gate), 0, 0);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { voiceOf } from "../../../src/contract/voices.ts";
 import { makeKey, parseKey } from "../../../src/http/access/key-format.ts";
 import { openKeyring } from "../../../src/http/access/keyring.ts";
 
@@ -70,8 +71,9 @@ describe("keyring", () => {
       key_id: parseKey(key)!.keyId,
       tenant: "acme",
       scopes: ["score:read"],
-      minimum_scores: { L0: 575, L1: 575, L2: 575, L3: 575 },
+      minimum_scores: { L0: 300, L1: 300, L2: 507, L3: 550 },
       is_shadow: false,
+      first_party: false,
       label: null,
       created_at: "2026-01-01T00:00:00.000Z",
       expires_at: null,
@@ -86,6 +88,7 @@ describe("keyring", () => {
       scopes: ["score:read", "score:read", "admin"],
       minimumScores: { L3: 700 },
       isShadow: true,
+      isFirstParty: true,
       label: "gw",
     });
     const revoked = await before.create({ tenant: "acme", scopes: ["admin"] });
@@ -96,8 +99,10 @@ describe("keyring", () => {
       keyId: kept.description.key_id,
       tenant: "acme",
       scopes: new Set(["score:read", "admin"]),
-      minimumScores: { L0: 575, L1: 575, L2: 575, L3: 700 },
+      minimumScores: { L0: 300, L1: 300, L2: 507, L3: 700 },
       isShadow: true,
+      isFirstParty: true,
+      voice: voiceOf(kept.description.key_id),
     });
     expect(after.authenticate(`Bearer ${kept.key}`)).toBe(principal);
     expect(after.authenticate(`Bearer ${revoked.key}`)).toBeUndefined();

@@ -21,6 +21,8 @@ const PRINCIPAL: Principal = {
   scopes: new Set(),
   minimumScores: { L0: 0, L1: 0, L2: 0, L3: 0 },
   isShadow: false,
+  isFirstParty: false,
+  voice: 2,
 };
 
 describe("RateLimiter", () => {

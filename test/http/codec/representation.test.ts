@@ -154,6 +154,7 @@ describe("hand-written verdicts", () => {
         reasons: fc.array(text),
         reason_codes: fc.array(word(words.REASON_CODES)),
         max_stakes: stakesOrNull,
+        tool_level_max: word(words.TOOL_LEVELS),
       }),
     )
     .map(([first, second, third]) => Object.assign({}, first, second, third));
@@ -169,8 +170,9 @@ describe("hand-written verdicts", () => {
         optional("sources", fc.constant([{ id: 'a"b', status: "verified" }])),
         word(words.VERDICTS),
         fc.array(label),
+        stakesOrNull,
       )
-      .map(([stamped, reason, flag, score, regimeMember, sources, verdict, codes]) => ({
+      .map(([stamped, reason, flag, score, regimeMember, sources, verdict, codes, stakes]) => ({
         request_id: stamped.request_id,
         trust_evaluation: {
           score,
@@ -184,15 +186,17 @@ describe("hand-written verdicts", () => {
         provenance_data: { is_hallucinated: flag, source_verified: !flag, reason, ...sources },
         policy_action: { verdict, log_reason: codes[0] ?? "LABEL" },
         reason_codes: codes,
+        max_stakes: stakes,
         enforced: flag,
         config_version: stamped.config_version,
+        policy_version: "p-0123456789abcdef",
         evaluated_at: stamped.evaluated_at,
         expires_at: stamped.expires_at,
       }));
     const check = fc
-      .tuple(leg, stamp, number, fc.boolean())
-      .map(([first, second, stakes, allowed]) =>
-        Object.assign({}, first, second, { stakes, allowed }),
+      .tuple(leg, stamp, number, fc.boolean(), fc.boolean())
+      .map(([first, second, stakes, allowed, enforced]) =>
+        Object.assign({}, first, second, { stakes, allowed, enforced }),
       );
     const handshake = fc
       .tuple(text, number, leg, leg, stamp, fc.boolean(), fc.array(text))
@@ -207,6 +211,7 @@ describe("hand-written verdicts", () => {
             decision: aToB.decision,
             connected,
             reasons,
+            enforced: !connected,
           },
           stamped,
         ),

@@ -69,6 +69,10 @@ describeServers("routes", (service) => {
       const body = { ...CHECK_BODY, subject: "agent://test/refuse" };
       const refused = await call(service, "/v1/check", { body });
       expect([refused.status, refused.json.allowed]).toEqual([200, false]);
+      expect(refused.json.enforced).toBe(true);
+      const key = await service.makeKey(["score:read"], { isShadow: true });
+      const shadow = await call(service, "/v1/check", { key, body });
+      expect(shadow.json).toMatchObject({ allowed: false, decision: "refuse", enforced: false });
     });
 
     it("shakes hands, and says 403 with the whole verdict on refusal", async () => {
@@ -79,6 +83,11 @@ describeServers("routes", (service) => {
       const body = { ...HANDSHAKE_BODY, counterparty: "agent://test/refuse" };
       const refused = await call(service, "/v1/handshake", { body });
       expect(refused.status).toBe(403);
+      expect(refused.json.enforced).toBe(true);
+      const key = await service.makeKey(["score:read"], { isShadow: true });
+      const shadow = await call(service, "/v1/handshake", { key, body });
+      expect(shadow.status, "nothing is held back in shadow mode").toBe(200);
+      expect(shadow.json).toMatchObject({ decision: "refuse", enforced: false });
       expect(refused.headers.get("content-type")).toBe("application/json");
       expect(refused.json).toMatchObject({ ...body, decision: "refuse", connected: false });
       expect(refused.json.a_to_b.reasons).toHaveLength(1);

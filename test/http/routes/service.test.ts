@@ -21,7 +21,7 @@ describeServers("service routes", (service) => {
       expect(made.json).toMatchObject({
         tenant: "shop",
         label: "gateway",
-        minimum_scores: { L0: 575, L3: 700 },
+        minimum_scores: { L0: 300, L3: 700 },
         expires_at: "2026-04-01T00:00:00.000Z",
         revoked_at: null,
       });

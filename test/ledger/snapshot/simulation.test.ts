@@ -4,10 +4,10 @@
 import { hash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { TableImage } from "../../../src/engine/image.ts";
-import type { FoldedOutcome } from "../../../src/journal/outcome.ts";
+import type { FoldedOutcome } from "../../../src/journal/folded-outcome.ts";
 import { type LedgerCore, openLedgerCore } from "../../../src/ledger/core.ts";
 import { writeSnapshot } from "../../../src/ledger/snapshot/files.ts";
-import { encodeKeyEvents, encodePlaces } from "../../../src/ledger/snapshot/format.ts";
+import { encodePayloads, encodePlaces } from "../../../src/ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../../../src/ledger/snapshot/restore.ts";
 import { GUARD_ENTRIES, newKey, NOW_MS, recordOf, runOf, seededRandom } from "../_fixtures.ts";
 import { SimulatedFiles } from "../../journal/_simulated-files.ts";
@@ -71,10 +71,11 @@ function open(files: SimulatedFiles, isReplay = false): Opened {
 }
 
 function save(files: SimulatedFiles, { core, table }: Opened): number {
-  const { lsn, chain, outcomes, keyEvents, sources } = core.point();
+  const { lsn, chain, outcomes, keyEvents, policies, sources } = core.point();
   const guard = Buffer.alloc(core.guard.byteCount);
   core.guard.copyEntries(guard);
-  const [events, places] = [encodeKeyEvents(keyEvents), encodePlaces(sources)];
+  const [events, rules] = [encodePayloads(keyEvents), encodePayloads(policies)];
+  const places = encodePlaces(sources);
   const header = {
     ...identity,
     lsn,
@@ -83,9 +84,11 @@ function save(files: SimulatedFiles, { core, table }: Opened): number {
     tableBytes: TABLE_BYTES,
     guardBytes: guard.byteLength,
     keyEventBytes: events.byteLength,
+    policyBytes: rules.byteLength,
     sourceBytes: places.byteLength,
   };
-  writeSnapshot(files, "/s", header, Buffer.concat([table.memory, guard, events, places]));
+  const body = Buffer.concat([table.memory, guard, events, rules, places]);
+  writeSnapshot(files, "/s", header, body);
   return lsn;
 }
 

@@ -69,10 +69,12 @@ async function writeHistory(): Promise<string> {
   const opened = await openLedger(dataDir);
   for (let part = 0; part < 4; part++) {
     await report(opened, 1 + part * 450, 450);
+    if (part === 0) await opened.ledger.appendPolicy(Buffer.from("before a snapshot"));
     const written = () => opened.notes.filter(([event]) => event === "snapshot_written").length;
     await expect.poll(written).toBeGreaterThan(part);
   }
   await report(opened, 1801, 199);
+  await opened.ledger.appendPolicy(Buffer.from("after all"));
   await opened.ledger.close();
   return dataDir;
 }
@@ -99,6 +101,8 @@ test("a start from a snapshot gives the bytes of a full replay, and the same gua
   expect(opened.ledger.replay.snapshotLsn).toBeGreaterThan(1000);
   expect(opened.ledger.replay.outcomes).toBe(1999);
   expect(tableOf(opened).equals(expected)).toBe(true);
+  const policies = opened.ledger.policies.map((payload) => Buffer.from(payload).toString());
+  expect(policies).toEqual(["before a snapshot", "after all"]);
   // Recorded before the snapshot: known from its guard alone.
   const [again] = await opened.ledger.appendBatch([reported(7)]);
   expect(again).toMatchObject({ duplicate: true, position: 7 });

@@ -2,12 +2,13 @@
 // may be, the same numbers, one tenant's to itself, judged again by the same engine.
 import assert from "node:assert/strict";
 import * as fs from "node:fs";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { afterEach, expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
-import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
+import { PolicyBook } from "../../../src/bureau/policies/policy-book.ts";
+import { activePolicy } from "../../../src/bureau/decisions/active-policy.ts";
+import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { type OpenStore, startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
 import { LIMITS } from "../_fixtures.ts";
@@ -80,6 +81,7 @@ test("every answer is there with what it said and what it was judged from", asyn
     enforced: true,
     reason_codes: verdict.reason_codes,
     config_version: verdict.config_version,
+    policy_version: verdict.policy_version,
     known: true,
   });
   // The three fields stay three: a shadow key is let through by a verdict that says no.
@@ -100,17 +102,47 @@ test("every answer is there with what it said and what it was judged from", asyn
   expect(reserved).toMatchObject({ is_test: true, decision: "refuse", effective: "deny" });
 });
 
+test("the session's duration and the action are logged, and can be asked for in SQL", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  for (const [id, seconds] of [
+    ["none", undefined],
+    ["zero", 0],
+    ["hour", 3600],
+    ["years", 1_000_000_000],
+  ] as const) {
+    const context = seconds === undefined ? {} : { session_duration_sec: seconds };
+    await bureau.verify({ ...verifyOf("agent://shop/bad", "L3"), context }, callOf(id));
+  }
+  await bureau.check({ subject: "agent://shop/good", stakes: 9 }, callOf("check"));
+  const sql = "SELECT request_id, action, session_duration_sec FROM decisions ORDER BY ALL";
+  await store.decisions({ tenant: "acme", limit: 1 });
+  expect((await store.query(sql, LIMITS)).rows).toEqual([
+    ["check", null, null],
+    ["hour", "order.place", 3600],
+    ["none", "order.place", null],
+    ["years", "order.place", 0xffffff],
+    ["zero", "order.place", 0],
+  ]);
+  const legs = await store.decisions({ tenant: "acme", limit: 100 });
+  expect(legs.find((leg) => leg.request_id === "hour")!.session_duration_sec).toBe(3600);
+});
+
 test("judged again it is the same to the bit; under another config the difference", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
   const { bureau, writer } = openTable(new DecisionRing(ring, { waitMs: 0 }));
   await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
+  // Flagged the first time of the day, tolerated after it: what was logged is what is judged.
+  await bureau.verify(verifyOf("agent://nobody/knows", "L1"), callOf("t-1"));
+  await bureau.verify(verifyOf("agent://nobody/knows", "L1"), callOf("t-2"));
   await bureau.check({ subject: "agent://nobody/knows", stakes: 800 }, callOf("c"));
   const parties = { initiator: "agent://shop/bad", counterparty: "agent://shop/good", stakes: 5 };
   await bureau.handshake(parties, callOf("h"));
   const stricter = { ...defaultConfig(), name: "stricter", caution: 3, loss: 20 };
   writer.installConfig(stricter);
-  for (const requestId of ["v", "c", "h"]) {
+  for (const requestId of ["v", "t-1", "t-2", "c", "h"]) {
     const legs = await store.decisions({ tenant: undefined, requestId, limit: 10 });
     const recorded = legs[0]!.config_version;
     const same = bureau.replay(legs, recorded);
@@ -127,6 +159,41 @@ test("judged again it is the same to the bit; under another config the differenc
     expect(other.differences.map((each) => each.member)).toContain("effective_score");
     expect(() => bureau.replay(legs, "c-0000000000000000")).toThrow("not_found");
   }
+});
+
+test("judged again by the policy of its time, whatever is in force now", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const book = new PolicyBook();
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), NOW_MS, book);
+  const set = (levels: object) => {
+    const policy = parsePolicy({ levels, allow_inverted: true });
+    const { version } = activePolicy(policy);
+    const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
+    book.apply({ event: "policy.set", policy, version, ...by });
+  };
+  const levels = { L2: { shadow: true }, L3: { shadow: true, minimum_score: 850 } };
+  set(levels);
+  await bureau.verify(verifyOf("agent://shop/good", "L3"), callOf("v"));
+  await bureau.check({ subject: "agent://shop/bad", stakes: 900 }, callOf("c"));
+  set({ L3: { enforce: false } });
+  const legs = await store.decisions({ tenant: "acme", requestId: "v", limit: 1 });
+  expect(legs[0]).toMatchObject({
+    verdict: "CHALLENGE",
+    log_reason: "BELOW_TENANT_MINIMUM",
+    enforced: false,
+    effective: "allow",
+  });
+  expect(legs[0]!.policy_version).not.toBe(book.of("acme").version);
+  const { config_version: config } = legs[0]!;
+  expect(bureau.replay(legs, config)).toMatchObject({ identical: true, differences: [] });
+  const [check] = await store.decisions({ tenant: "acme", requestId: "c", limit: 1 });
+  expect(check).toMatchObject({ enforced: false, policy_version: legs[0]!.policy_version });
+  const older = legs.map((leg) => ({ ...leg, policy_version: null }));
+  const now = bureau.replay(older, config).differences.map(({ member }) => member);
+  expect(now, "a decision that names none, by the policy of now").toContain("verdict");
+  const unheld = legs.map((leg) => ({ ...leg, policy_version: "p-0000000000000000" }));
+  expect(() => bureau.replay(unheld, config)).toThrow("not_found");
 });
 
 test("what is in the ring at the end is in the store after a restart", async () => {
@@ -148,90 +215,4 @@ test("what is in the ring at the end is in the store after a restart", async () 
     LIMITS,
   );
   expect(rows).toEqual([[5000, (4999 * 5000) / 2, 2500]]);
-});
-
-test("decisions are read by agent, time and tenant", async () => {
-  const ring = createDecisionRing();
-  const store = await openWith([ring]);
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  writer.record(entryOf(1, true));
-  writer.record({ ...entryOf(2, true), principal: principalOf("other") });
-  writer.record({ ...entryOf(3, true), viewer: "agent://a/viewer" });
-  const idsOf = async (filter: object) =>
-    (await store.decisions({ tenant: undefined, limit: 10, ...filter })).map((l) => l.request_id);
-  expect(await idsOf({})).toEqual(["request-3", "request-2", "request-1"]);
-  expect(await idsOf({ limit: 1 })).toEqual(["request-3"]);
-  expect(await idsOf({ tenant: "acme" })).toEqual(["request-3", "request-1"]);
-  expect(await idsOf({ agent: "agent://a/viewer" })).toEqual(["request-3"]);
-  expect(await idsOf({ sinceMs: NOW_MS + 2 })).toEqual(["request-3", "request-2"]);
-  expect(await idsOf({ tenant: "' OR true --" })).toEqual([]);
-});
-
-test("old rows become daily counts, whole days at a time", async () => {
-  const ring = createDecisionRing();
-  const store = await startStore({
-    dataDir: temporary(),
-    isStandalone: true,
-    rings: [ring],
-    decisionsKeptDays: 30,
-  });
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  const todayMs = Math.floor(Date.now() / 86_400_000) * 86_400_000;
-  for (let daysAgo = 0; daysAgo < 60; daysAgo++) {
-    const evaluatedAtMs = todayMs - daysAgo * 86_400_000;
-    writer.record({ ...entryOf(daysAgo, false), evaluatedAtMs });
-  }
-  const rowsOf = async (sql: string) => (await store.query(sql, LIMITS)).rows;
-  expect(await rowsOf("SELECT count(*) FROM decisions")).toEqual([[31]]);
-  expect(await rowsOf("SELECT count(*), sum(decisions) FROM decisions_daily")).toEqual([[60, 60]]);
-  await store.close();
-});
-
-test("a day is exported as Parquet that is whole, and nothing is left behind", async () => {
-  const ring = createDecisionRing();
-  const store = await openWith([ring]);
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  for (let n = 0; n < 300; n++) {
-    writer.record({ ...entryOf(n, true), evaluatedAtMs: NOW_MS + (n % 3) * 86_400_000 });
-  }
-  expect(await store.exportDays("decisions", 0)).toEqual([
-    "2026-05-05",
-    "2026-05-06",
-    "2026-05-07",
-  ]);
-  expect(await store.exportDays("decisions", NOW_MS + 86_400_001)).toEqual(["2026-05-07"]);
-  const bytes = Buffer.from(await store.exportDay("decisions", "2026-05-06", 0));
-  expect(bytes.subarray(0, 4).toString()).toBe("PAR1");
-  expect(bytes.subarray(-4).toString()).toBe("PAR1");
-  const { dataDir } = opened[0]!;
-  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
-});
-
-test("a rebuild from the journal takes decisions and events along", async () => {
-  const dataDir = temporary();
-  const ring = createDecisionRing();
-  const first = await startStore({
-    dataDir,
-    isStandalone: true,
-    rings: [ring],
-    decisionsKeptDays: KEPT_DAYS,
-  });
-  const writer = new DecisionRing(ring, { waitMs: 0 });
-  for (let n = 0; n < 50; n++) writer.record(entryOf(n, n % 2 === 0));
-  const review = { tenant: "acme", request_id: "request-1", note: null, key_id: "key-acme" };
-  await first.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
-  await first.close();
-  // An outcome that no journal holds: rows and position disagree.
-  const instance = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
-  const connection = await instance.connect();
-  await connection.run(`INSERT INTO applied VALUES ('', 0, 9, 7, 0, 0, ${SCHEMA_VERSION})`);
-  connection.closeSync();
-  instance.closeSync();
-  const second = await openWith([], dataDir);
-  expect(second.status().rebuildCount).toBe(1);
-  expect(logged.splice(0)).toEqual([expect.stringContaining("store_rebuild")]);
-  expect(await second.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
-  const { rows } = await second.query("SELECT count(*) FROM review_rows", LIMITS);
-  expect(rows).toEqual([[1]]);
-  expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
 });

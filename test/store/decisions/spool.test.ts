@@ -4,7 +4,11 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
-import { DecisionReader } from "../../../src/store/decisions/ring-reader.ts";
+import {
+  DecisionReader,
+  emptyColumns,
+  readRecords,
+} from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { StoreRecords } from "../../../src/store/records.ts";
@@ -61,6 +65,33 @@ test("a torn end is left out, at whatever byte it tore", () => {
   flipped[whole + 20]! ^= 1;
   fs.writeFileSync(path, flipped);
   expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
+});
+
+test("records of ten texts, as an earlier version left them, have an empty eleventh", () => {
+  const directory = join(temporaryDirectory(), "spool");
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  for (let n = 0; n < 3; n++) writer.record({ ...entryOf(n, true), policyVersion: "" });
+  const parts: Uint8Array[] = [];
+  new DecisionReader(ring).copy(parts);
+  const records = Buffer.concat(parts);
+  // Bytes of an earlier lap of the ring stand where the eleventh length is now.
+  for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
+    records.writeUInt16LE(999, at + 36);
+  }
+  const spool = new DecisionSpool(directory, 1);
+  spool.put([records], NOW_MS);
+  spool.close();
+  const path = join(directory, fs.readdirSync(directory)[0] as string);
+  const file = fs.readFileSync(path);
+  file.write("TRSP", 0, "latin1");
+  fs.writeFileSync(path, file);
+  const columns = emptyColumns();
+  readRecords(columns, new DecisionSpool(directory, 2).oldest()!.bytes);
+  expect(columns.count).toBe(3);
+  expect(columns.texts[0]).toEqual(["request-0", "request-1", "request-2"]);
+  expect(columns.texts[9]).toEqual(Array(3).fill("THIN_FILE,BASE_RATE"));
+  expect(columns.texts[10]).toEqual(["", "", ""]);
 });
 
 test("what the disk refuses is given again, and then there once", () => {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../../src/contract/messages.ts";
+import { withoutVault } from "../../../src/bureau/decisions/provenance.ts";
 import { INLINE_WORK_MAX, VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
 import { DeferringAssessor } from "../../../src/vault/assessment/deferring-assessor.ts";
 import { ACME, ADMIN, BRIDGE, itemOf, NOW, openVault, RIVAL } from "../_setup.ts";
@@ -49,13 +50,13 @@ describe("exact findings", () => {
       "another content than its digest",
       { content: "x", content_hash: hashOf("y"), cited_sources: ["bridge"] },
       "HASH_MISMATCH",
-      { hard: true, hallucinated: false },
+      { hard: true, hallucinated: true },
     ],
     [
       "every source unknown",
       { cited_sources: ["nowhere", "elsewhere"] },
       "SOURCE_UNKNOWN",
-      { hard: true, hallucinated: true },
+      { hard: false, hallucinated: false },
     ],
     [
       "one source unknown",
@@ -67,7 +68,7 @@ describe("exact findings", () => {
       "an identifier that cannot exist",
       { cited_sources: ["bridge", "isbn:978-0-306-40615-8"] },
       "SOURCE_MALFORMED",
-      { hard: true, hallucinated: true },
+      { hard: true, hallucinated: false },
     ],
     [
       "revoked",
@@ -231,16 +232,40 @@ describe("a text too large for the reply's callback", () => {
   });
 });
 
-describe("a bureau that registers nothing", () => {
-  it("says that a source is unknown, and accuses nobody", () => {
-    const { data, hardFailureCode, softFailureCode } = openVault().assessor.assess(
-      { cited_sources: ["anything"] },
-      "acme",
-    );
-    expect({ hardFailureCode, softFailureCode }).toEqual({
+describe("sources that are not registered", () => {
+  const empty = openVault().assessor;
+  const unregistered: [string, VerifyContext][] = [
+    ["one", { cited_sources: ["anything"] }],
+    ["several", { cited_sources: ["anything", "https://example.org/a", "doi:10.1000/182"] }],
+    ["of an unusual form", { cited_sources: ["http://10.0.0.1/internal"] }],
+    ["beside a text", { content: BAD, cited_sources: ["anything"] }],
+    ["beside a digest", { content_hash: hashOf(BAD), cited_sources: ["anything"] }],
+  ];
+
+  it.each(unregistered)("draw no doubt and no accusation: %s", (_name, context) => {
+    const { data, ...finding } = assess(context);
+    expect(finding).toEqual({
+      reasonCode: "SOURCE_UNKNOWN",
       hardFailureCode: "",
       softFailureCode: "",
+      penalty: 0,
     });
+    expect(data).toMatchObject({ source_verified: false, is_hallucinated: false });
+  });
+
+  it.each(unregistered)("are answered the same whatever the vault holds: %s", (_name, context) => {
+    const answer = assess(context);
+    expect(empty.assess(context, "acme")).toEqual(answer);
+    const { data, ...finding } = withoutVault.assess(context);
+    expect(finding).toEqual({ reasonCode: "SOURCE_UNKNOWN", hardFailureCode: "" });
+    expect(data.reason).toBe(answer.data.reason);
     expect(data.is_hallucinated).toBe(false);
+    expect(data.source_verified).toBe(false);
+  });
+
+  it("draw no doubt beside registered ones either", () => {
+    const finding = assess({ cited_sources: ["bridge", "nowhere"] });
+    expect(finding).toMatchObject({ reasonCode: "SOURCE_UNKNOWN", softFailureCode: "" });
+    expect(finding.data).toMatchObject({ source_verified: false, is_hallucinated: false });
   });
 });

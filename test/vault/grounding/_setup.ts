@@ -19,6 +19,7 @@ export function openReference(topShare: number): ReferenceScorer {
   return new ReferenceScorer({
     weights: numbers.weights,
     bias: numbers.bias,
+    text: numbers.text,
     topShare,
     idf: new Map(readWeights()),
     idfUnseen: numbers.idf_unseen,

@@ -33,6 +33,7 @@ test("exports what the seam declares, imports nothing but the memory", () => {
 test("keeps its regions apart", () => {
   const regions: [at: number, bytes: number][] = [
     [layout.GROUNDING_HEADER, layout.NUMBERS_WEIGHTS + layout.FEATURES_COUNT * 4],
+    [layout.GROUNDING_HEADER + layout.NUMBERS_ABSENT, 12],
     [layout.GROUNDING_HEADER + layout.NUMBERS_BLOCKS, layout.BLOCK_CLASSES * 4],
     [layout.GROUNDING_FOLDS, layout.FOLD_COUNT * 2],
     [layout.GROUNDING_CAPITALS, layout.FOLD_COUNT / 8],

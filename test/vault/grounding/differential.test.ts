@@ -73,6 +73,7 @@ function told(score: ReferenceScore) {
     unsupportedKind: gap === undefined ? 0 : gap.isNumber ? 1 : 2,
     unsupportedStart: gap?.start ?? 0,
     unsupportedEnd: gap?.end ?? 0,
+    isContradicted: worst?.isContradicted ?? false,
     mixedWords: score.mixed,
     tokenCount: score.tokenCount,
   };
@@ -91,14 +92,36 @@ test(`same integers as the reference on ${RUNS} random texts of all of Unicode`,
   );
 });
 
+test("same integers where a sentence takes up a statement of a document with other numbers", () => {
+  const piece = fc.constantFrom("revenue", "staff", "Tokyo", "million", "of", "4.2", "310", "9.7");
+  const statements = fc
+    .array(fc.array(piece, { minLength: 3, maxLength: 8 }), { minLength: 1, maxLength: 4 })
+    .map((all) => all.map((each) => `The ${each.join(" ")}.`).join(" "));
+  let contradictions = 0;
+  fc.assert(
+    fc.property(statements, statements, statements, (response, one, two) => {
+      const documents = [writer.index(one), writer.index(two)];
+      const evidence = [new ReferenceEvidence(one), new ReferenceEvidence(two)];
+      const reading = reader.score(response, "", documents, TOP_SHARE);
+      expect(seen(reading, 2)).toEqual(told(reference.score(response, evidence)));
+      contradictions += reading!.isContradicted ? 1 : 0;
+    }),
+    { numRuns: 2000 },
+  );
+  expect(contradictions).toBeGreaterThan(50);
+});
+
 test("same integers where sentences, postings and words reach their limits", () => {
   const long = Array.from({ length: 1300 }, (_, at) => `word${at % 700}`).join(" ");
+  const numbered = Array.from({ length: 300 }, (_, at) => `Item costs ${at} euros.`).join("\n");
   const many = Array.from({ length: 400 }, (_, at) => `Common item ${at}.`).join("\n");
   const wide = `${"x".repeat(60)} ${"9".repeat(60)}.5 ${"'".repeat(5)}`;
   for (const [response, document] of [
     [long, many],
     [many, long],
     [wide, wide],
+    ["Item costs 999 euros.", numbered],
+    [numbered, numbered.replaceAll("9", "7")],
     [`${many}\n${long}`, `${wide} ${many}`],
   ] as const) {
     const number = writer.index(document);

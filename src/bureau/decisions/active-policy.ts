@@ -1,0 +1,38 @@
+// The policy in force for each tenant, as the decisions of one thread see it. Named by its content,
+// so that a logged decision says exactly which rules it was made by.
+import { createHash } from "node:crypto";
+import { DEFAULT_POLICY } from "../../contract/policy.ts";
+import type { Policy } from "../../contract/policy.ts";
+
+/** A policy under the name that every verdict made by it carries: `p-` and 16 hex digits. */
+export interface ActivePolicy {
+  readonly version: string;
+  readonly policy: Policy;
+}
+
+/** Where verify finds the policy of a tenant; synchronous, and never without an answer. */
+export interface PolicySource {
+  of(tenant: string): ActivePolicy;
+  /** A policy that is or was in force for any tenant, by its version. */
+  find(version: string): Policy | undefined;
+}
+
+/** Names a policy by the sha256 of its canonical JSON, members sorted. */
+export function activePolicy(policy: Policy): ActivePolicy {
+  const digest = createHash("sha256").update(canonical(policy)).digest("hex");
+  return Object.freeze({ version: `p-${digest.slice(0, 16)}`, policy });
+}
+
+function canonical(value: unknown): string {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, each]) => `${JSON.stringify(name)}:${canonical(each)}`).join(",")}}`;
+}
+
+/** The shipped policy for everyone: bureaus without a policy book. */
+export const shippedPolicies: PolicySource = (() => {
+  const shipped = activePolicy(DEFAULT_POLICY);
+  const find = (version: string) => (version === shipped.version ? shipped.policy : undefined);
+  return { of: () => shipped, find };
+})();

@@ -1,0 +1,23 @@
+// Once per agent and day: what is flagged for review is flagged the first time, so that a crawler
+// of a thousand requests is one entry of the queue. Bounded; one per deciding thread.
+
+const DAY_MS = 86_400_000;
+/** Agents remembered of one day; those beyond are not flagged, as if they had been already. */
+const AGENTS_MAX = 100_000;
+
+export class DailyOnce {
+  readonly #agents = new Set<string>();
+  #day = -1;
+
+  /** Whether this is the agent's first time on the UTC day of `nowMs`, epoch ms. */
+  isFirst(agent: string, nowMs: number): boolean {
+    const day = Math.floor(nowMs / DAY_MS);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#agents.clear();
+    }
+    if (this.#agents.has(agent) || this.#agents.size >= AGENTS_MAX) return false;
+    this.#agents.add(agent);
+    return true;
+  }
+}

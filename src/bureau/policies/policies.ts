@@ -1,0 +1,59 @@
+// Use cases of the policy: read the one in force for a tenant, set another. A policy is durable in
+// the journal, and in force on every thread, before the change is answered.
+import type { Principal } from "../../contract/messages.ts";
+import type { Policy, PolicyEvent } from "../../contract/policy.ts";
+import type { PolicyDocument } from "../../contract/schemas/policy.ts";
+import type { PolicyLog } from "../../ledger/ledger.ts";
+import { activePolicy } from "../decisions/active-policy.ts";
+import type { PolicyBook } from "./policy-book.ts";
+
+export interface PoliciesOptions {
+  readonly log: PolicyLog;
+  /** Of the calling thread. */
+  readonly book: PolicyBook;
+  /** Called with every policy once it is durable and in force here, before it is answered. */
+  readonly onPolicy: (event: PolicyEvent) => void;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+export class Policies {
+  readonly #options: PoliciesOptions;
+  /** Changes run one after another: threads learn of them in the journal's order. */
+  #lastChange: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PoliciesOptions) {
+    this.#options = options;
+  }
+
+  show(tenant: string): PolicyDocument {
+    const { version, policy, setBy, setAtMs } = this.#options.book.of(tenant);
+    const setAt = setAtMs === null ? null : new Date(setAtMs).toISOString();
+    return { tenant, version, policy, set_by: setBy, set_at: setAt };
+  }
+
+  /**
+   * Puts a policy in force for a tenant.
+   * @throws ServiceFault `journal_unavailable` or `overloaded` when it cannot be made durable; then
+   *   nothing has changed.
+   */
+  set(tenant: string, policy: Policy, principal: Principal): Promise<PolicyDocument> {
+    const { log, book, onPolicy, clock } = this.#options;
+    const change = this.#lastChange.then(async () => {
+      const event: PolicyEvent = {
+        event: "policy.set",
+        tenant,
+        policy,
+        version: activePolicy(policy).version,
+        set_by: principal.keyId,
+        at_ms: clock(),
+      };
+      await log.appendPolicy(Buffer.from(JSON.stringify(event)));
+      book.apply(event);
+      onPolicy(event);
+      return this.show(tenant);
+    });
+    this.#lastChange = change.catch(() => undefined);
+    return change;
+  }
+}

@@ -1,0 +1,49 @@
+// Policies of all tenants as one thread knows them: the one in force for each, and every earlier
+// one by its version, so that a logged decision can be judged again by its own rules. A fold over
+// the journal's policy events: the same events in the same order give the same book.
+import { completePolicy } from "../../contract/parse/policy.ts";
+import { DEFAULT_POLICY } from "../../contract/policy.ts";
+import type { Policy, PolicyEvent } from "../../contract/policy.ts";
+import { activePolicy } from "../decisions/active-policy.ts";
+import type { ActivePolicy, PolicySource } from "../decisions/active-policy.ts";
+
+const SHIPPED = activePolicy(DEFAULT_POLICY);
+
+/** The policy of a tenant, and who set it when; null for the shipped one. */
+export interface SetPolicy extends ActivePolicy {
+  readonly setBy: string | null;
+  readonly setAtMs: number | null;
+}
+
+const UNSET: SetPolicy = Object.freeze({ ...SHIPPED, setBy: null, setAtMs: null });
+
+export class PolicyBook implements PolicySource {
+  readonly #inForce = new Map<string, SetPolicy>();
+  readonly #byVersion = new Map<string, Policy>([[SHIPPED.version, SHIPPED.policy]]);
+
+  /** `events`: journal payloads so far, in order. */
+  constructor(events: readonly Uint8Array[] = []) {
+    for (const payload of events) this.apply(readPolicyEvent(payload));
+  }
+
+  of(tenant: string): SetPolicy {
+    return this.#inForce.get(tenant) ?? UNSET;
+  }
+
+  find(version: string): Policy | undefined {
+    return this.#byVersion.get(version);
+  }
+
+  /** Puts a policy in force. Its version stays as recorded, whatever rules were added since. */
+  apply(event: PolicyEvent): void {
+    const policy = completePolicy(event.policy);
+    const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
+    this.#inForce.set(tenant, Object.freeze({ version, policy, setBy, setAtMs }));
+    this.#byVersion.set(version, policy);
+  }
+}
+
+/** The event in a journal payload. */
+export function readPolicyEvent(payload: Uint8Array): PolicyEvent {
+  return JSON.parse(Buffer.from(payload).toString()) as PolicyEvent;
+}

@@ -1,0 +1,81 @@
+// A policy document -> the whole policy. What it leaves out is filled in from the shipped policy;
+// then no level may be looser than a less sensitive one, because that is nearly always a slip.
+import { invalidRequest } from "../faults.ts";
+import type { FieldError } from "../messages.ts";
+import { DEFAULT_POLICY, THIN_RULES } from "../policy.ts";
+import type { LevelPolicy, Policy } from "../policy.ts";
+import { PolicyRequest } from "../schemas/policy.ts";
+import { TOOL_LEVELS } from "../vocabulary.ts";
+import type { ToolLevel } from "../vocabulary.ts";
+import { type Parser, parserOf } from "./parser.ts";
+
+const parseRequest = parserOf(PolicyRequest);
+
+/**
+ * The whole policy that a document asks for.
+ * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong, unknown or,
+ *   without `allow_inverted`, looser than at a less sensitive level.
+ */
+export const parsePolicy: Parser<Policy> = (value) => {
+  const policy = completePolicy(parseRequest(value));
+  const faults = policy.allow_inverted ? [] : inversionsOf(policy);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return policy;
+};
+
+/** The shipped policy with the rules of `given` in the place of its own. */
+export function completePolicy(given: PolicyRequest): Policy {
+  const { levels } = DEFAULT_POLICY;
+  return {
+    levels: {
+      L0: { ...levels.L0, ...given.levels?.L0 },
+      L1: { ...levels.L1, ...given.levels?.L1 },
+      L2: { ...levels.L2, ...given.levels?.L2 },
+      L3: { ...levels.L3, ...given.levels?.L3 },
+    },
+    allow_inverted: given.allow_inverted ?? false,
+  };
+}
+
+/**
+ * How strict a rule is, as a number that must not fall from a level to a more sensitive one; NaN
+ * where two settings cannot be compared.
+ */
+const STRICTNESS: Readonly<Partial<Record<keyof LevelPolicy, (level: LevelPolicy) => number>>> = {
+  allow_up_to: (level) => -level.allow_up_to,
+  allow_handshake_up_to: (level) => -level.allow_handshake_up_to,
+  thin: (level) => THIN_RULES.indexOf(level.thin),
+  enforce: (level) => Number(level.enforce),
+  deny_from: borderStrictness,
+  minimum_score: (level) => level.minimum_score ?? 0,
+  counts_stakes: (level) => Number(level.counts_stakes),
+  require_verified_sources: (level) => Number(level.require_verified_sources),
+};
+
+/** `fitted` depends on the config: it is stricter than `never`, and neither beside a number. */
+function borderStrictness({ deny_from: border }: LevelPolicy): number {
+  if (border === "never") return Number.NEGATIVE_INFINITY;
+  return border === "fitted" ? Number.NaN : -border;
+}
+
+function isLooser(member: keyof LevelPolicy, level: LevelPolicy, before: LevelPolicy): boolean {
+  if (member === "deny_from" && before.deny_from === "fitted") return level.deny_from === "never";
+  const strictness = STRICTNESS[member]!;
+  return strictness(level) < strictness(before);
+}
+
+function inversionsOf({ levels }: Policy): FieldError[] {
+  const members = Object.keys(STRICTNESS) as (keyof LevelPolicy)[];
+  return TOOL_LEVELS.flatMap((name, index) =>
+    members.flatMap((member) => {
+      const looser = (before: ToolLevel) => isLooser(member, levels[name], levels[before]);
+      const before = TOOL_LEVELS.slice(0, index).find(looser);
+      return before === undefined ? [] : [inversion(name, member, before)];
+    }),
+  );
+}
+
+function inversion(level: ToolLevel, member: string, before: ToolLevel): FieldError {
+  const detail = `is looser than at ${before}, which is less sensitive; \`allow_inverted\` permits it`;
+  return { pointer: `/levels/${level}/${member}`, code: "inverted", detail };
+}

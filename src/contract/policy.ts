@@ -1,0 +1,91 @@
+// The policy of a tenant as data: per tool level, the failure probability up to which an agent is
+// let through, what a thin record draws, from where on it is denied. Thin history can ask for a
+// second look and never more; only risk denies.
+import type { ToolLevel } from "./vocabulary.ts";
+
+/**
+ * Share of the prior variance that outcomes must have resolved, in scoring configs that name none:
+ * about three ordinary outcomes; below it a record is thin.
+ */
+export const THIN_BELOW_DEFAULT = 0.15;
+/** The same for how many outcomes there must be: one weighty word is no record. */
+export const THIN_OUTCOMES_DEFAULT = 5;
+
+/** What a record that outcomes have resolved too little draws at a level. */
+export const THIN_RULES = ["allow", "flag", "challenge"] as const;
+export type ThinRule = (typeof THIN_RULES)[number];
+
+/** Rules of one tool level. */
+export interface LevelPolicy {
+  /** ALLOW where the failure probability is at most this, 0 to 1; 1 for any. */
+  allow_up_to: number;
+  /** The same for the subject of a handshake leg, whose probability knows who looks. */
+  allow_handshake_up_to: number;
+  /** What is allowed above this failure probability is flagged for review; 1 for never. */
+  flag_above: number;
+  thin: ThinRule;
+  /** Whether what stands above the bound is held back (CHALLENGE and stricter) or only marked. */
+  enforce: boolean;
+  /**
+   * Failure probability from which a record denies (QUARANTINE, BLOCK): the fitted border of the
+   * scoring config, a number of the tenant's own, or never.
+   */
+  deny_from: "fitted" | "never" | number;
+  /** Minimum internal score, 300 to 850, for keys that name none; null for none. */
+  minimum_score: number | null;
+  /** Whether stakes given in a request are decided as `check` would. */
+  counts_stakes: boolean;
+  /** Whether a citation that is not registered asks for a second look. */
+  require_verified_sources: boolean;
+  /** Answered and logged, not to be applied: `enforced` is false. */
+  shadow: boolean;
+}
+
+export interface Policy {
+  levels: Record<ToolLevel, LevelPolicy>;
+  /** Lets a more sensitive level be looser than a less sensitive one. */
+  allow_inverted: boolean;
+}
+
+const OPEN: LevelPolicy = {
+  allow_up_to: 1,
+  allow_handshake_up_to: 1,
+  flag_above: 1,
+  thin: "allow",
+  enforce: false,
+  deny_from: "fitted",
+  minimum_score: null,
+  counts_stakes: false,
+  require_verified_sources: false,
+  shadow: false,
+};
+
+const SENSITIVE: LevelPolicy = { ...OPEN, thin: "challenge", enforce: true, counts_stakes: true };
+
+/**
+ * The shipped policy. The bounds were chosen on the part of two rating streams before their last
+ * fifth: most agents with a good record pass L2, nine in ten of them L3 (`npm run eval:verdicts`).
+ */
+export const DEFAULT_POLICY: Policy = {
+  levels: {
+    L0: OPEN,
+    L1: { ...OPEN, flag_above: 0.15, thin: "flag" },
+    L2: { ...SENSITIVE, allow_up_to: 0.1, allow_handshake_up_to: 0.15 },
+    L3: { ...SENSITIVE, allow_up_to: 0.05, allow_handshake_up_to: 0.05 },
+  },
+  allow_inverted: false,
+};
+
+/** Journal payload of a record of kind `policy`, as JSON. */
+export interface PolicyEvent {
+  event: "policy.set";
+  tenant: string;
+  /** Whole: what the document left out is filled in. */
+  policy: Policy;
+  /** `p-` and 16 hex digits, see active-policy.ts. */
+  version: string;
+  /** Id of the API key. */
+  set_by: string;
+  /** Epoch ms. */
+  at_ms: number;
+}

@@ -1,0 +1,90 @@
+// Messages of the policy: a document as it is sent, in which everything may be left out, and the
+// whole policy as it is answered.
+import { THIN_RULES } from "../policy.ts";
+import type { LevelPolicy } from "../policy.ts";
+import { TOOL_LEVELS } from "../vocabulary.ts";
+import * as t from "./schema.ts";
+
+const probability = t.between(0, 1);
+
+const BORDERS = "must be `fitted`, `never` or a number from 0 to 1";
+const border = t.checked<LevelPolicy["deny_from"]>(
+  {
+    "~shown": {
+      anyOf: [
+        { type: "string", enum: ["fitted", "never"] },
+        { type: "number", minimum: 0, maximum: 1 },
+      ],
+    },
+  },
+  (value) =>
+    value === "fitted" ||
+    value === "never" ||
+    (typeof value === "number" && value >= 0 && value <= 1),
+  (value) => `${typeof value === "number" ? "range" : "type"} ${BORDERS}`,
+);
+
+const minimumScore = t.checked<LevelPolicy["minimum_score"]>(
+  { "~shown": { type: ["number", "null"], minimum: 300, maximum: 850 } },
+  (value) => value === null || (typeof value === "number" && value >= 300 && value <= 850),
+  (value) =>
+    typeof value === "number" ? "range must be 300 to 850" : "type must be a number or null",
+);
+
+const rules = {
+  allow_up_to: probability,
+  allow_handshake_up_to: probability,
+  flag_above: probability,
+  thin: t.oneOf(THIN_RULES),
+  enforce: t.flag,
+  deny_from: border,
+  minimum_score: minimumScore,
+  counts_stakes: t.flag,
+  require_verified_sources: t.flag,
+  shadow: t.flag,
+};
+
+const levelRequest = t.object(
+  {
+    allow_up_to: t.optional(rules.allow_up_to),
+    allow_handshake_up_to: t.optional(rules.allow_handshake_up_to),
+    flag_above: t.optional(rules.flag_above),
+    thin: t.optional(rules.thin),
+    enforce: t.optional(rules.enforce),
+    deny_from: t.optional(rules.deny_from),
+    minimum_score: t.optional(rules.minimum_score),
+    counts_stakes: t.optional(rules.counts_stakes),
+    require_verified_sources: t.optional(rules.require_verified_sources),
+    shadow: t.optional(rules.shadow),
+  },
+  { ...t.STRICT, "~unknown": "is not a rule of a level" },
+);
+
+/** `PUT /v1/policy`: rules that are left out are those of the shipped policy. */
+export const PolicyRequest = t.strict("PolicyRequest", {
+  levels: t.optional(
+    t.object(t.all(t.optional(levelRequest), ...TOOL_LEVELS), {
+      ...t.STRICT,
+      "~unknown": "is not a tool level",
+    }),
+  ),
+  allow_inverted: t.optional(t.flag),
+});
+export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
+
+const wholePolicy = t.object({
+  levels: t.object(t.all(t.object(rules), ...TOOL_LEVELS)),
+  allow_inverted: t.flag,
+});
+
+/** The policy in force for a tenant. */
+export const PolicyDocument = t.message("PolicyDocument", {
+  tenant: t.text,
+  /** Names the policy by its content: `p-` and 16 hex digits. */
+  version: t.text,
+  policy: wholePolicy,
+  /** Id of the key that set it; null for the shipped policy. */
+  set_by: t.textOrNull,
+  set_at: t.timeOrNull,
+});
+export type PolicyDocument = t.MessageOf<typeof PolicyDocument>;

@@ -1,0 +1,63 @@
+// Routes of the policy: read the one in force for a tenant, set another. The tenant is the key's;
+// an administrator may name any.
+import type { Policies } from "../../bureau/policies/policies.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { isPlainText } from "../../contract/identifiers.ts";
+import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
+import { parsePolicy } from "../../contract/parse/policy.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+const TENANT = "whose policy; another tenant than the key's for an administrator alone";
+
+export const POLICY_ROUTES: readonly Route[] = [
+  {
+    name: "policy_show",
+    method: "GET",
+    path: "/v1/policy",
+    summary: "The policy in force for the key's tenant",
+    access: "score:read",
+    query: { tenant: TENANT },
+    responses: { 200: { description: "The policy and its version", schema: "PolicyDocument" } },
+    isSynchronous: true,
+    handle: (exchange) =>
+      exchange.document(200, policiesOf(exchange).show(namedTenantOf(exchange))),
+  },
+  {
+    name: "policy_set",
+    method: "PUT",
+    path: "/v1/policy",
+    summary: "Sets a tenant's policy: journaled, and in force on every thread before the answer",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "PolicyRequest" },
+    query: { tenant: TENANT },
+    responses: { 200: { description: "The policy as it is now", schema: "PolicyDocument" } },
+    isSynchronous: false,
+    handle: setPolicy,
+  },
+];
+
+function policiesOf(exchange: Exchange): Policies {
+  const { policies } = exchange.services;
+  if (policies !== undefined) return policies;
+  throw new ServiceFault("not_found", "this service runs with the shipped policy alone");
+}
+
+function namedTenantOf({ head, principal }: Exchange): string {
+  const named = new URLSearchParams(head.query).get("tenant") ?? principal.tenant;
+  if (named === principal.tenant) return named;
+  if (!principal.scopes.has("admin")) {
+    throw new ServiceFault("insufficient_scope", "another tenant's policy needs scope `admin`");
+  }
+  if (isPlainText(named, TENANT_LENGTH_MAX)) return named;
+  const detail = `\`tenant\` must be 1 to ${TENANT_LENGTH_MAX} bytes without control characters`;
+  throw new ServiceFault("invalid_parameter", detail);
+}
+
+async function setPolicy(exchange: Exchange): Promise<Reply> {
+  const tenant = namedTenantOf(exchange);
+  const policy = parsePolicy(exchange.readDocument());
+  const set = await policiesOf(exchange).set(tenant, policy, exchange.principal);
+  return exchange.document(200, set);
+}

@@ -1,0 +1,73 @@
+// Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
+import { VOICE_FIRST_PARTY, VOICE_REPORTER } from "../contract/voices.ts";
+import { SIGNATURES } from "../contract/vocabulary.ts";
+import { FRAME_BYTES } from "./format.ts";
+import {
+  FLAG_AGENT_FAULT,
+  FLAG_FIRST_PARTY,
+  FLAG_SUCCESS,
+  IMPORTED,
+  LENGTHS_AT,
+  OUTCOME_HEAD_BYTES,
+  SETTLED_AT,
+  STAKES_AT,
+  VOICE_AT,
+} from "./outcome.ts";
+
+const UNSIGNED = SIGNATURES.indexOf("none");
+
+/**
+ * Fields of an outcome that the fold reads. `decodeFold` reuses the object: copy whatever must
+ * outlive the next call.
+ */
+export interface FoldedOutcome {
+  subject: string;
+  reporter: string;
+  outcome: 0 | 1;
+  stakes: number;
+  gradeIndex: number;
+  /** Index into SIGNATURES; that of `bureau` where a first-party key stands in for a signature. */
+  signatureIndex: number;
+  settledAtMs: number;
+  /** Who answers for it: a VOICE_* or a stranger's number. */
+  voice: number;
+}
+
+export function emptyFold(): FoldedOutcome {
+  return {
+    subject: "",
+    reporter: "",
+    outcome: 0,
+    stakes: 0,
+    gradeIndex: 0,
+    signatureIndex: 0,
+    settledAtMs: 0,
+    voice: VOICE_REPORTER,
+  };
+}
+
+/** Fills `target` from the outcome frame at `at`; false when the agent is not to be blamed. */
+export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): boolean {
+  const head = at + FRAME_BYTES;
+  const flags = bytes[head + 1] as number;
+  if ((flags & FLAG_AGENT_FAULT) === 0) return false;
+  const subjectAt = head + OUTCOME_HEAD_BYTES;
+  const reporterAt = subjectAt + bytes.readUInt16LE(head + LENGTHS_AT);
+  const reporterEnd = reporterAt + bytes.readUInt16LE(head + LENGTHS_AT + 2);
+  target.subject = bytes.toString("utf8", subjectAt, reporterAt);
+  target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
+  target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
+  target.stakes = bytes.readDoubleLE(head + STAKES_AT);
+  target.gradeIndex = bytes[head + 2] as number;
+  const isFirstParty = (flags & FLAG_FIRST_PARTY) !== 0;
+  target.voice = isFirstParty ? VOICE_FIRST_PARTY : bytes.readUInt32LE(head + VOICE_AT);
+  const signature = bytes[head + 3] as number;
+  target.signatureIndex = isFirstParty && signature === UNSIGNED ? IMPORTED : signature;
+  target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);
+  return true;
+}
+
+/** Whether the outcome frame at `at` came in by an import. */
+export function isImported(bytes: Buffer, at: number): boolean {
+  return bytes[at + FRAME_BYTES + 3] === IMPORTED;
+}

@@ -1,0 +1,41 @@
+// Parts of a running service that follow changes made elsewhere: keys, tables, policies. They open
+// after the parts that make the changes, so those are given this.
+import type { PolicyEvent } from "../contract/policy.ts";
+import type { StoredKey } from "../http/access/key-file.ts";
+import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { Listeners } from "./listeners.ts";
+
+export class Subscribers {
+  scorer: ScoringPool | undefined;
+  #listeners: Listeners | undefined;
+  /** Changes made while the listeners open: the first thread may serve before the last is up. */
+  #missed: ((listeners: Listeners) => void)[] = [];
+
+  /** Listeners learn at once of the changes that they have missed. */
+  attach(listeners: Listeners): void {
+    this.#listeners = listeners;
+    for (const send of this.#missed.splice(0)) send(listeners);
+  }
+
+  /** A key was made or revoked. */
+  sendKey(stored: StoredKey): void {
+    this.#send((listeners) => listeners.sendKey(stored));
+  }
+
+  /** Another table is to be read from now on. */
+  rebind(memory: WebAssembly.Memory): void {
+    this.scorer?.rebind(memory);
+    this.#send((listeners) => listeners.rebind(memory));
+  }
+
+  /** A tenant has another policy: no later request is judged by the old one. */
+  sendPolicy(event: PolicyEvent): void {
+    this.scorer?.sendPolicy(event);
+    this.#send((listeners) => listeners.sendPolicy(event));
+  }
+
+  #send(send: (listeners: Listeners) => void): void {
+    if (this.#listeners === undefined) this.#missed.push(send);
+    else send(this.#listeners);
+  }
+}

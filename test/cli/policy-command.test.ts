@@ -1,0 +1,63 @@
+// `trustrank policy` as operators use it: on the files, then through the server that holds them.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import type { PolicyDocument } from "../../src/contract/schemas/policy.ts";
+import { endAll, runCommand, startCommand } from "./_process.ts";
+
+const KEY = "policy-suite-admin-key-0123456789abcdefghijk";
+const folder = mkdtempSync(join(tmpdir(), "trustrank-policy-"));
+const AT = ["--data-dir", join(folder, "data"), "--tenant", "acme", "--json"];
+
+afterAll(async () => {
+  await endAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function fileOf(name: string, document: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(document));
+  return path;
+}
+
+async function policy(...parameters: string[]): Promise<PolicyDocument> {
+  const { code, stdout, stderr } = await runCommand(["policy", ...parameters, ...AT], {
+    TRUSTRANK_KEY: KEY,
+  });
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout) as PolicyDocument;
+}
+
+it("shows and sets on the files, and through the server that holds them", async () => {
+  const strict = fileOf("strict.json", { levels: { L3: { allow_up_to: 0.01 } } });
+  const shipped = await policy("show");
+  expect(shipped).toMatchObject({ tenant: "acme", set_by: null });
+  const set = await policy("set", strict);
+  expect(set).toMatchObject({
+    set_by: "operator",
+    policy: { levels: { L3: { allow_up_to: 0.01 } } },
+  });
+
+  const server = startCommand(["serve", "--port", "0", ...AT.slice(0, 2), "--json"], {
+    TRUSTRANK_ADMIN_KEY: KEY,
+  });
+  await server.firstLine;
+  expect(await policy("show")).toEqual(set);
+  const back = await policy("set", fileOf("shipped.json", {}));
+  expect(back.version).toBe(shipped.version);
+  expect(back.set_at).not.toBeNull();
+  server.process.kill("SIGTERM");
+  await server.ended;
+  expect(await policy("show")).toEqual(back);
+});
+
+it("names every member of a file that is wrong, and changes nothing", async () => {
+  const before = await policy("show");
+  const wrong = fileOf("wrong.json", { levels: { L3: { allow_up_to: 2, thinn: "flag" } } });
+  const { code, stderr } = await runCommand(["policy", "set", wrong, ...AT]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("/levels/L3/thinn");
+  expect(stderr).toContain("/levels/L3/allow_up_to");
+  expect(await policy("show")).toEqual(before);
+});

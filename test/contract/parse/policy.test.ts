@@ -1,0 +1,78 @@
+// Policy documents: filled in from the shipped policy, each fault with its pointer, and no level
+// looser than a less sensitive one.
+import { expect, it } from "vitest";
+import { ServiceFault } from "../../../src/contract/faults.ts";
+import { completePolicy, parsePolicy } from "../../../src/contract/parse/policy.ts";
+import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+
+function faultsOf(value: unknown): string[] {
+  try {
+    parsePolicy(value);
+  } catch (thrown) {
+    if (!(thrown instanceof ServiceFault)) throw thrown;
+    return thrown.errors.map((error) => `${error.pointer} ${error.code}`);
+  }
+  return [];
+}
+
+it("takes the shipped rule wherever a document names none", () => {
+  expect(parsePolicy({})).toEqual(DEFAULT_POLICY);
+  const { levels, allow_inverted: isInverted } = parsePolicy({
+    levels: { L3: { allow_up_to: 0.02, minimum_score: 700 } },
+  });
+  expect(levels).toEqual({
+    ...DEFAULT_POLICY.levels,
+    L3: { ...DEFAULT_POLICY.levels.L3, allow_up_to: 0.02, minimum_score: 700 },
+  });
+  expect(isInverted).toBe(false);
+});
+
+it("accepts its own complete form, and changes no shipped rule", () => {
+  const whole = parsePolicy(structuredClone(DEFAULT_POLICY));
+  expect(whole).toEqual(DEFAULT_POLICY);
+  expect(completePolicy({ levels: { L0: { shadow: true } } }).levels.L0.shadow).toBe(true);
+  expect(DEFAULT_POLICY.levels.L0.shadow).toBe(false);
+});
+
+it.each([
+  [[], " type"],
+  [{ level: {} }, "/level unknown"],
+  [{ levels: { L4: {} } }, "/levels/L4 unknown"],
+  [{ levels: { L2: { allow: 1 } } }, "/levels/L2/allow unknown"],
+  [{ levels: { L2: { allow_up_to: 1.1 } } }, "/levels/L2/allow_up_to range"],
+  [{ levels: { L2: { allow_handshake_up_to: "0" } } }, "/levels/L2/allow_handshake_up_to type"],
+  [{ levels: { L2: { flag_above: -1 } } }, "/levels/L2/flag_above range"],
+  [{ levels: { L2: { thin: "deny" } } }, "/levels/L2/thin enum"],
+  [{ levels: { L2: { enforce: 1 } } }, "/levels/L2/enforce type"],
+  [{ levels: { L2: { deny_from: 2 } } }, "/levels/L2/deny_from range"],
+  [{ levels: { L2: { deny_from: "always" } } }, "/levels/L2/deny_from type"],
+  [{ levels: { L2: { minimum_score: 299 } } }, "/levels/L2/minimum_score range"],
+  [{ levels: { L2: { minimum_score: "300" } } }, "/levels/L2/minimum_score type"],
+  [{ levels: { L2: { counts_stakes: null } } }, "/levels/L2/counts_stakes type"],
+  [{ levels: { L2: { shadow: "yes" } } }, "/levels/L2/shadow type"],
+  [{ allow_inverted: "yes" }, "/allow_inverted type"],
+])("refuses %j at the member that is wrong", (value, fault) => {
+  expect(faultsOf(value)).toEqual([fault]);
+});
+
+it.each([
+  [{ L3: { allow_up_to: 0.2 } }, "/levels/L3/allow_up_to"],
+  [{ L3: { allow_handshake_up_to: 0.2 } }, "/levels/L3/allow_handshake_up_to"],
+  [{ L3: { thin: "flag" } }, "/levels/L3/thin"],
+  [{ L3: { enforce: false } }, "/levels/L3/enforce"],
+  [{ L3: { deny_from: "never" } }, "/levels/L3/deny_from"],
+  [{ L2: { deny_from: 0.3 }, L3: { deny_from: 0.4 } }, "/levels/L3/deny_from"],
+  [{ L2: { minimum_score: 650 } }, "/levels/L3/minimum_score"],
+  [{ L2: { minimum_score: 650 }, L3: { minimum_score: 640 } }, "/levels/L3/minimum_score"],
+  [{ L3: { counts_stakes: false } }, "/levels/L3/counts_stakes"],
+  [{ L2: { require_verified_sources: true } }, "/levels/L3/require_verified_sources"],
+])("refuses %j as looser than a less sensitive level, unless it is meant", (levels, pointer) => {
+  expect(faultsOf({ levels })).toEqual([`${pointer} inverted`]);
+  expect(faultsOf({ levels, allow_inverted: true })).toEqual([]);
+});
+
+it("sees past a level whose border cannot be compared", () => {
+  const levels = { L1: { deny_from: 0.3 }, L3: { deny_from: 0.9 } };
+  expect(faultsOf({ levels })).toEqual(["/levels/L3/deny_from inverted"]);
+  expect(faultsOf({ levels: { L0: { deny_from: "never" }, L3: { deny_from: 0.5 } } })).toEqual([]);
+});

@@ -1,0 +1,94 @@
+// The policy's two routes over both servers: who may read and set which, the faults of a document,
+// and that the next verdict is made by what was set.
+import { describe, expect, it } from "vitest";
+import { Policies } from "../../../src/bureau/policies/policies.ts";
+import { PolicyBook } from "../../../src/bureau/policies/policy-book.ts";
+import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+import { call, problemIn } from "../_client.ts";
+import { ADAPTERS, openTestServer, START_MS } from "../_setup.ts";
+
+const DOCUMENT = { levels: { L3: { allow_up_to: 0.01, minimum_score: 700 } } };
+
+async function openService(adapter: (typeof ADAPTERS)[number]) {
+  const journal: Uint8Array[] = [];
+  const policies = new Policies({
+    log: { appendPolicy: async (payload) => journal.push(payload) },
+    book: new PolicyBook(),
+    onPolicy: () => undefined,
+    clock: () => START_MS,
+  });
+  const service = await openTestServer(adapter, { policies });
+  return { service, journal };
+}
+
+describe.each(ADAPTERS)("policy over %s", (adapter) => {
+  it("shows the shipped policy, takes another, and shows that", async () => {
+    const { service, journal } = await openService(adapter);
+    const { admin } = service;
+    const reader = await service.makeKey(["score:read"]);
+    const shipped = await call(service, "/v1/policy", { key: reader });
+    expect([shipped.status, shipped.json]).toEqual([
+      200,
+      {
+        tenant: "acme",
+        version: new PolicyBook().of("acme").version,
+        policy: DEFAULT_POLICY,
+        set_by: null,
+        set_at: null,
+      },
+    ]);
+    const path = "/v1/policy?tenant=acme";
+    const set = await call(service, path, { key: admin, method: "PUT", body: DOCUMENT });
+    expect(set.status).toBe(200);
+    expect(set.json).toMatchObject({
+      tenant: "acme",
+      policy: { levels: { ...DEFAULT_POLICY.levels, L3: DOCUMENT.levels.L3 } },
+      set_at: "2026-03-01T12:00:00.000Z",
+    });
+    expect(set.json.version).not.toBe(shipped.json.version);
+    expect((await call(service, "/v1/policy", { key: reader })).json).toEqual(set.json);
+    expect(new PolicyBook(journal).of("acme").version).toBe(set.json.version);
+    const other = await call(service, "/v1/policy?tenant=other", { key: admin });
+    expect(other.json).toEqual({ ...shipped.json, tenant: "other" });
+    await service.stop();
+  });
+
+  it("lets only an administrator set one, or name another tenant", async () => {
+    const { service, journal } = await openService(adapter);
+    const key = await service.makeKey(["score:read"]);
+    const refused = await call(service, "/v1/policy", { key, method: "PUT", body: DOCUMENT });
+    expect(problemIn(refused).code).toBe("insufficient_scope");
+    const named = await call(service, "/v1/policy?tenant=other", { key });
+    expect(problemIn(named).code).toBe("insufficient_scope");
+    expect((await call(service, "/v1/policy?tenant=acme", { key })).status).toBe(200);
+    const writer = await service.makeKey(["outcomes:write"]);
+    expect((await call(service, "/v1/policy", { key: writer })).status).toBe(403);
+    const wrong = await call(service, "/v1/policy?tenant=%0A", { key: service.admin });
+    expect(problemIn(wrong).code).toBe("invalid_parameter");
+    expect(journal).toEqual([]);
+    await service.stop();
+  });
+
+  it("refuses a document at each member that is wrong, and sets nothing", async () => {
+    const { service, journal } = await openService(adapter);
+    const put = (body: unknown) =>
+      call(service, "/v1/policy", { key: service.admin, method: "PUT", body });
+    const unknown = problemIn(await put({ levels: { L2: { thin: "deny", allow: 1 }, L9: {} } }));
+    expect(unknown.errors?.map(({ pointer }) => pointer)).toEqual([
+      "/levels/L9",
+      "/levels/L2/allow",
+      "/levels/L2/thin",
+    ]);
+    const inverted = problemIn(await put({ levels: { L3: { allow_up_to: 0.9 } } }));
+    expect(inverted.errors).toMatchObject([{ pointer: "/levels/L3/allow_up_to" }]);
+    expect(journal).toEqual([]);
+    await service.stop();
+  });
+
+  it("is not there in a service without policies", async () => {
+    const service = await openTestServer(adapter);
+    const answer = await call(service, "/v1/policy", { key: service.admin });
+    expect(problemIn(answer).code).toBe("not_found");
+    await service.stop();
+  });
+});

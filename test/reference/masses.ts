@@ -1,0 +1,49 @@
+// Masses of the slow fold: the evidence that one source has given about one subject, per sign, and
+// the room that caps leave of it.
+import type { ScoringConfig } from "../../src/engine/config.ts";
+
+export class Masses {
+  readonly pairs = new Map<string, { mass: number; at: number }>();
+  /** Share of the last weight that the mass of its own sign has left, under a vouched voice. */
+  thinned = 1;
+  readonly #config: ScoringConfig;
+
+  constructor(config: ScoringConfig) {
+    this.#config = config;
+  }
+
+  #mass(key: string, seconds: number, tau = this.#config.pair_tau_days): number {
+    const pair = this.pairs.get(key);
+    if (pair === undefined) return 0;
+    const dt = Math.max(0, seconds - pair.at) / 86_400;
+    return pair.mass * Math.exp(-dt / tau);
+  }
+
+  /** Takes room under a cap: what is left of it bounds every weight. */
+  take(key: string, seconds: number, w: number, cap: number, tau?: number): number {
+    const mass = this.#mass(key, seconds, tau);
+    const room = Math.min(w * Math.max(0, 1 - mass / cap), Math.max(0, cap - mass));
+    this.#book(key, seconds, mass + room);
+    return room;
+  }
+
+  /** Takes room for a reporter that the operator vouches for: `y` is 1 for a failure. */
+  takeVouched(pair: string, y: number, seconds: number, w: number): number {
+    const c = this.#config;
+    const [own, other] = [`${pair}\n${y}`, `${pair}\n${1 - y}`];
+    const mass = this.#mass(own, seconds);
+    const cap = c.first_party_pair_cap!;
+    const asOther = 1 - this.#mass(other, seconds) / cap;
+    const open = Math.max(1 - mass / c.pair_cap, asOther);
+    const share = Math.max(0, Math.min(1 - mass / cap, open));
+    const room = Math.min(w * share, Math.max(0, cap - mass));
+    this.thinned = room > 0 ? room / (w * open) : 1;
+    this.#book(own, seconds, mass + room);
+    return room;
+  }
+
+  #book(key: string, seconds: number, mass: number): void {
+    const at = Math.max(seconds, this.pairs.get(key)?.at ?? 0);
+    this.pairs.set(key, { mass: Math.fround(mass), at });
+  }
+}
