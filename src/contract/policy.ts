@@ -64,7 +64,8 @@ const SENSITIVE: LevelPolicy = { ...OPEN, thin: "challenge", enforce: true, coun
 
 /**
  * The shipped policy. The bounds were chosen on the part of two rating streams before their last
- * fifth: most agents with a good record pass L2, nine in ten of them L3 (`npm run eval:verdicts`).
+ * fifth: nearly all agents with a good record pass L2, on the one nine in ten and on the other seven in
+ * ten L3 too (`npm run eval:verdicts`).
  */
 export const DEFAULT_POLICY: Policy = {
   levels: {
