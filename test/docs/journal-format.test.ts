@@ -154,6 +154,16 @@ test("an outcome with its strings, proof and body", () => {
   expect(bytes.toString("utf8", at)).toBe("{}");
 });
 
+test("the voice of an unsigned outcome, and the flag of a first-party key", () => {
+  const layout = layoutUnder(page, "## Outcome");
+  const { proof: _, ...unsigned } = recordOf({ signature: "none", voice: 0x3ffffff1 });
+  const read = (record: OutcomeRecord, name: string) =>
+    readField(layout, frameOf(record), FRAME_BYTES, name);
+  expect([read(unsigned, "voice"), read(unsigned, "flags")]).toEqual([0x3ffffff1, 3]);
+  expect(read({ ...unsigned, isFirstParty: true }, "flags")).toBe(11);
+  expect(read(recordOf({ voice: 5 }), "voice"), "signed: its reporter's").toBe(0);
+});
+
 test("a signed batch and standings", () => {
   const layout = layoutUnder(page, "## Signed batch");
   const signed = { kid: KID, jti: JTI, protectedText: "eyJ9", signature: SIGNATURE };
