@@ -46,7 +46,7 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
 
   it("answers a plain request and keeps the connection", async () => {
     const { text, isClosed } = await sendRaw(service.server.port, [post([withLength])], {
-      until: /"allowed":true\}/,
+      until: /"allowed":true,"enforced":true\}/,
     });
     expect(statusesOf(text)).toEqual([200]);
     expect(isClosed).toBe(false);
