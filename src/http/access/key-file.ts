@@ -8,6 +8,16 @@ import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/
 
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
+/**
+ * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
+ * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
+ */
+export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
+  L0: 300,
+  L1: 300,
+  L2: 507,
+  L3: 550,
+};
 
 /** One stored key. */
 export interface StoredKey {
@@ -47,7 +57,16 @@ export async function readKeys(dataDir: string): Promise<StoredKey[]> {
   for (const [index, key] of keys.entries()) {
     if (!isStoredKey(key)) throw new Error(`\`${file}\` holds a damaged key at index ${index}`);
   }
-  return keys as StoredKey[];
+  return (keys as StoredKey[]).map(withoutOldDefault);
+}
+
+/** Minimum of every level of a key that named none, before levels had defaults of their own. */
+const OLD_MINIMUM_DEFAULT = 575;
+
+/** A key that was left at the old default follows the new one. */
+function withoutOldDefault(key: StoredKey): StoredKey {
+  const isOld = TOOL_LEVELS.every((level) => key.minimumScores[level] === OLD_MINIMUM_DEFAULT);
+  return isOld ? { ...key, minimumScores: { ...MINIMUM_SCORES_DEFAULT } } : key;
 }
 
 /** Replaces the file. Resolves when the new list is durable. */

@@ -6,7 +6,13 @@ import type { Principal } from "../../contract/messages.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { voiceOf } from "../../contract/voices.ts";
-import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
+import {
+  describe,
+  MINIMUM_SCORES_DEFAULT,
+  readKeys,
+  type StoredKey,
+  writeKeys,
+} from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
 
 const BEARER = /^bearer +/i;
@@ -14,16 +20,6 @@ const HEADER_LENGTH_MAX = 512;
 const INSTALLED_SECRET_LENGTH_MIN = 32;
 const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
-/**
- * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
- * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
- */
-export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
-  L0: 300,
-  L1: 300,
-  L2: 507,
-  L3: 550,
-};
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
 const INSTALLED_KEY_ID = "installed-admin";
 const NO_DIGEST = Buffer.alloc(32);

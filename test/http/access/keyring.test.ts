@@ -81,6 +81,19 @@ describe("keyring", () => {
     });
   });
 
+  it("moves keys that were left at the old default of 575 to the new one, and no other", async () => {
+    const before = await openKeyring({ dataDir, now });
+    const minimums = { L0: 575, L1: 575, L2: 575, L3: 575 };
+    const scopes = ["score:read" as const];
+    await before.create({ tenant: "old", scopes, minimumScores: minimums });
+    await before.create({ tenant: "own", scopes, minimumScores: { ...minimums, L3: 576 } });
+    const after = await openKeyring({ dataDir, now });
+    expect(after.list().map(({ minimum_scores }) => minimum_scores)).toEqual([
+      { L0: 300, L1: 300, L2: 507, L3: 550 },
+      { L0: 575, L1: 575, L2: 575, L3: 576 },
+    ]);
+  });
+
   it("knows its keys after a restart, revocations included", async () => {
     const before = await openKeyring({ dataDir, now });
     const kept = await before.create({
