@@ -1,7 +1,7 @@
 // Pair map: the evidence that one reporter, or one pool of reporters, has already given about one
 // subject, per sign. It bounds the influence of repeated, colluding or unknown reporters: the mass
-// per (subject, source, sign) never exceeds its cap (scoring 2.2: caps are separate per sign, so a
-// positive flood cannot use up the share of honest failures).
+// per (subject, source, sign) never exceeds its cap (scoring 2.2: each sign has a cap of its own, so
+// that praise never crowds out honest failures).
 import { finalise } from "./hash.ts";
 import {
   HEADER_BASE,

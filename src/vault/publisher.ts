@@ -1,5 +1,5 @@
-// Publishes source versions to readers and reclaims their memory once no epoch guard can see them:
-// the writer's side of the shared memory.
+// Writer's side of the vault's shared memory: makes versions of sources visible to readers, and frees
+// the memory of old ones when the last guard that could see them is gone.
 import { Catalogue, isTaint } from "./sources/catalogue.ts";
 import { tenantWord } from "./sources/catalogue-keys.ts";
 import type { SourceEvent } from "./sources/events.ts";

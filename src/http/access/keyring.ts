@@ -30,7 +30,7 @@ export interface KeyringOptions {
   now: () => number;
   /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
   environment?: string;
-  /** Called for each created or revoked key, before the HTTP reply. */
+  /** Runs once per key that was made or revoked, ahead of the answer to its caller. */
   onChange?: (stored: StoredKey) => void;
 }
 

@@ -1,4 +1,4 @@
-// Doorbell: control messages (a revoked key, a table swap) that a thread must apply before its next
+// Doorbell for control messages (a revoked key, another table): a thread applies them ahead of its next
 // request. A message to another thread arrives as soon as it is posted, but is taken when the event
 // loop comes to it, and requests may come first. So the sender raises a word in shared memory after
 // posting, and the receiver checks it per request.

@@ -30,7 +30,7 @@ export function sourceFinding(cited: readonly Cited[], worst: Cited): Finding {
     code: worst.status,
     reason: reason.replace("$", () => quote(worst.id)),
     isHard: isMalformed || isHard || worst.status === "SOURCE_RECORDED_FALSE",
-    // Unregistered is unknown, not false; a policy may ask for registered sources at a level.
+    // Unregistered is unknown, not false. A tenant can demand registered sources for a tool level.
     isDoubtful: !UNKNOWN.has(worst.status),
     // An identifier that cannot exist may be a slip of the pen: broken, yet no proof of invention.
     isHallucinated: isHard,

@@ -1,6 +1,6 @@
 // Backlog of source texts to index after startup: their places in the journal, by the number of
-// their index. Indexing runs in the background on threads of a pool; a request that needs a missing
-// index builds it in place, so results never depend on progress.
+// their index. Indexing runs in the background on threads of a pool; a request whose index is
+// still missing makes it on the spot: answers are the same at any time.
 //
 // INVARIANT: an index is published before its text is removed from the backlog (one
 // compare-and-swap each, so that of two builders one wins). A builder holds its epoch guard
