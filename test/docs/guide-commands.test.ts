@@ -1,5 +1,6 @@
 // The shell blocks of the guide, run as they stand there, in the order of each page, against the
 // real service with the sample history: every one ends well and prints something.
+import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type SampleService, startSampleService } from "../examples/_sample-service.ts";
 import { type Fence, fencesOf, GUIDES, placeOf, readPage } from "./_fences.ts";
@@ -49,8 +50,14 @@ describe("the guide's commands", () => {
     }
   });
 
+  it("shows policies that the service takes", () => {
+    const documents = GUIDES.flatMap(fencesOf).filter(({ language }) => language === "json");
+    expect(documents.length).toBeGreaterThan(0);
+    for (const { text } of documents) expect(() => parsePolicy(JSON.parse(text))).not.toThrow();
+  });
+
   it("leaves no block untested without a reason", () => {
-    const known = new Set(["ts", "sql", "sh", "text"]);
+    const known = new Set(["ts", "sql", "sh", "text", "json"]);
     const others = GUIDES.flatMap(fencesOf).filter(({ language }) => !known.has(language));
     expect(others.map(placeOf)).toEqual([]);
   });

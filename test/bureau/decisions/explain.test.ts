@@ -20,7 +20,7 @@ const check = (subject: string, stakes: number) =>
 
 function scoreOf(agentId: string): number {
   const request = { agent_id: agentId, action: "a.b", tool_level: "L0", context: {} } as const;
-  return (bureau.verify(request, call) as VerifyResponse).trust_evaluation.internal_score!;
+  return (bureau.verify(request, call) as VerifyResponse).trust_evaluation.internal_score;
 }
 
 describe("explain", () => {
