@@ -106,7 +106,7 @@ test("check and handshake name the codes of the reference", () => {
         }
       });
     }),
-    { numRuns: 250 },
+    { numRuns: 1000 },
   );
   expect(borderline / compared).toBeLessThan(0.05);
   for (const code of ["CONCENTRATED_REPORTERS", "RING_PATTERN", "THIN_FILE", "FAILURE_HISTORY"]) {
