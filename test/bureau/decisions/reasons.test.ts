@@ -48,7 +48,7 @@ test("a clear decision has no reasons, any other at most four", async () => {
         }
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 1000 },
   );
   expect([...decisions]).toEqual(expect.arrayContaining(["connect", "escalate"]));
   expect([...codes]).toEqual(expect.arrayContaining(["CONCENTRATED_REPORTERS", "RING_PATTERN"]));
