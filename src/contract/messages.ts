@@ -93,7 +93,7 @@ export interface Leg {
   reason_codes: ReasonCode[];
   /** The largest stakes for which this leg's decision would be no stricter; null: any stakes. */
   max_stakes: number | null;
-  /** The most sensitive tool level that the policy would allow the subject, as of now. */
+  /** The most sensitive tool level that the policy would allow the subject now, at these stakes. */
   tool_level_max: ToolLevel;
 }
 

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { canonicalJson } from "../contract/canonical-json.ts";
 
 /** One scorecard: log-odds of failure as a linear function of state and features. */
 export interface ScoringModel {
@@ -100,14 +101,6 @@ const DEFAULT_PATH = fileURLToPath(new URL("../../data/config/default.json", imp
 /** The configuration that the service ships with. */
 export function defaultConfig(): ScoringConfig {
   return JSON.parse(readFileSync(DEFAULT_PATH, "utf8")) as ScoringConfig;
-}
-
-/** Canonical JSON: members sorted, so that equal configs have equal digests. */
-export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([k, v]) => `${JSON.stringify(k)}:${canonicalJson(v)}`).join(",")}}`;
 }
 
 /** sha256 of the canonical JSON: the identity of a config. */

@@ -1,6 +1,7 @@
 // The policy in force for each tenant, as the decisions of one thread see it. Named by its content,
 // so that a logged decision says exactly which rules it was made by.
 import { createHash } from "node:crypto";
+import { canonicalJson } from "../../contract/canonical-json.ts";
 import { DEFAULT_POLICY } from "../../contract/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
 
@@ -19,15 +20,8 @@ export interface PolicySource {
 
 /** Names a policy by the sha256 of its canonical JSON, members sorted. */
 export function activePolicy(policy: Policy): ActivePolicy {
-  const digest = createHash("sha256").update(canonical(policy)).digest("hex");
+  const digest = createHash("sha256").update(canonicalJson(policy)).digest("hex");
   return Object.freeze({ version: `p-${digest.slice(0, 16)}`, policy });
-}
-
-function canonical(value: unknown): string {
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, each]) => `${JSON.stringify(name)}:${canonical(each)}`).join(",")}}`;
 }
 
 /** The shipped policy for everyone: bureaus without a policy book. */

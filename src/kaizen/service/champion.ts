@@ -3,7 +3,8 @@
 // before the swap, leaves the challenger: a start installs the config that the file names. Every
 // config that has been live has a file of its own, a release's config too: the next release ships
 // another, and a rollback may lead back beyond it.
-import { canonicalJson, defaultConfig } from "../../engine/config.ts";
+import { canonicalJson } from "../../contract/canonical-json.ts";
+import { defaultConfig } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { assertConfig } from "../../engine/config-layout.ts";
 import { versionOf } from "./files.ts";

@@ -2,7 +2,8 @@
 // file that names the live config. Replacing it is the commit point of a promotion.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { canonicalJson, configDigest, configName } from "../../engine/config.ts";
+import { canonicalJson } from "../../contract/canonical-json.ts";
+import { configDigest, configName } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
 import { SIDES } from "../run.ts";

@@ -1,44 +1,16 @@
 // The decision log from the bureau that decides to the rows an analyst reads: nothing lost but what
 // may be, the same numbers, one tenant's to itself, judged again by the same engine.
-import assert from "node:assert/strict";
-import * as fs from "node:fs";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { PolicyBook } from "../../../src/bureau/policies/policy-book.ts";
 import { activePolicy } from "../../../src/bureau/decisions/active-policy.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
-import { type OpenStore, startStore } from "../../../src/store/client.ts";
+import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
+import { KEPT_DAYS, openWith, temporary } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";
-
-/** So long that nothing of these tests is pruned by the real clock. */
-const KEPT_DAYS = 365_000;
-const logged: string[] = [];
-const opened: { store: OpenStore; dataDir: string }[] = [];
-
-afterEach(async () => {
-  assert.deepEqual(logged.splice(0), [], "the store complained");
-  for (const { store, dataDir } of opened.splice(0)) {
-    await store.close();
-    fs.rmSync(dataDir, { recursive: true });
-  }
-});
-
-async function openWith(rings: SharedArrayBuffer[], dataDir = temporary()): Promise<OpenStore> {
-  const store = await startStore({
-    dataDir,
-    isStandalone: true,
-    rings,
-    decisionsKeptDays: KEPT_DAYS,
-    log: (event, detail) => logged.push(`${event}: ${detail}`),
-  });
-  opened.push({ store, dataDir });
-  return store;
-}
-
-const temporary = () => fs.mkdtempSync("/tmp/trustrank-decisions-");
 
 const callOf = (requestId: string, principal = principalOf("acme")) => ({ requestId, principal });
 

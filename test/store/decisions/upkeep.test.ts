@@ -1,41 +1,14 @@
 // The decision log over time: read by filter, pruned by days, exported, carried over a rebuild.
-import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { SCHEMA_VERSION } from "../../../src/store/schema.ts";
-import { type OpenStore, startStore } from "../../../src/store/client.ts";
+import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
+import { KEPT_DAYS, logged, opened, openWith, temporary } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";
-
-/** So long that nothing of these tests is pruned by the real clock. */
-const KEPT_DAYS = 365_000;
-const logged: string[] = [];
-const opened: { store: OpenStore; dataDir: string }[] = [];
-
-afterEach(async () => {
-  assert.deepEqual(logged.splice(0), [], "the store complained");
-  for (const { store, dataDir } of opened.splice(0)) {
-    await store.close();
-    fs.rmSync(dataDir, { recursive: true });
-  }
-});
-
-async function openWith(rings: SharedArrayBuffer[], dataDir = temporary()): Promise<OpenStore> {
-  const store = await startStore({
-    dataDir,
-    isStandalone: true,
-    rings,
-    decisionsKeptDays: KEPT_DAYS,
-    log: (event, detail) => logged.push(`${event}: ${detail}`),
-  });
-  opened.push({ store, dataDir });
-  return store;
-}
-
-const temporary = () => fs.mkdtempSync("/tmp/trustrank-decisions-");
 
 test("decisions are read by agent, time and tenant", async () => {
   const ring = createDecisionRing();

@@ -2,7 +2,8 @@
 // batches. Live, through ledger and store threads.
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
-import { canonicalJson, configDigest, configName } from "../../../src/engine/config.ts";
+import { canonicalJson } from "../../../src/contract/canonical-json.ts";
+import { configDigest, configName } from "../../../src/engine/config.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
 import { startStore } from "../../../src/store/client.ts";
