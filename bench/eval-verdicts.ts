@@ -3,8 +3,8 @@
 // service's own policy function decides. Weights and borders are fitted on what came before the
 // judged part; the shipped ones stand beside them. One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
-import { decidePolicy } from "../src/bureau/decisions/policy.ts";
-import type { Risk } from "../src/bureau/decisions/policy.ts";
+import { decidePolicy } from "../src/policy/rules.ts";
+import type { Risk } from "../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { VERDICTS } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";

@@ -22,9 +22,10 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   ledger: { any: [/^src\/(contract|platform|journal)\//], types: [/^src\/engine\//] },
   store: { any: [/^src\/(contract|platform|journal)\//] },
   vault: { any: [/^src\/contract\//, /^assembly\/grounding\/layout\.ts$/] },
-  bureau: { any: [/^src\/contract\//], types: [/^src\/(engine|journal|ledger)\//] },
+  policy: { any: [/^src\/contract\//] },
+  bureau: { any: [/^src\/(contract|policy)\//], types: [/^src\/(engine|journal|ledger)\//] },
   kaizen: {
-    any: [/^src\/(contract|platform|engine|journal)\//, /^assembly\/layout\.ts$/],
+    any: [/^src\/(contract|policy|platform|engine|journal)\//, /^assembly\/layout\.ts$/],
     types: [/^src\/store\//],
   },
   http: {
@@ -146,7 +147,7 @@ describe("the tree", () => {
         const isOwn = roomOf(target) === room && /^(src|assembly)\//.test(target);
         if (isOwn || !/^(src|assembly|bench|test|data)\//.test(target)) continue;
         const isOpen = isType || !IS_PURE.test(path);
-        const any = isOpen ? rule.any : [/^src\/contract\//, /^assembly\/layout\.ts$/];
+        const any = isOpen ? rule.any : [/^src\/(contract|policy)\//, /^assembly\/layout\.ts$/];
         const allowed = isType ? [...any, ...(rule.types ?? [])] : any;
         if (!allowed.some((pattern) => pattern.test(target))) offences.push(`${path}: ${target}`);
       }

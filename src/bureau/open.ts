@@ -1,7 +1,7 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
-import { shippedPolicies } from "./decisions/active-policy.ts";
+import { shippedPolicies } from "../policy/active-policy.ts";
 import { DailyOnce } from "./decisions/daily-once.ts";
 import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";

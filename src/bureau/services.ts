@@ -3,7 +3,7 @@
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
-import type { PolicySource } from "./decisions/active-policy.ts";
+import type { PolicySource } from "../policy/active-policy.ts";
 import type { DailyOnce } from "./decisions/daily-once.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";

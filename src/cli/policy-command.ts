@@ -1,7 +1,7 @@
 // `trustrank policy show | set FILE`: the policy of a tenant. Works on the files when no server
 // holds them; otherwise the server puts a new policy in force at once.
 import { readFile } from "node:fs/promises";
-import { Policies } from "../bureau/policies/policies.ts";
+import { Policies } from "../bureau/policies.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { parsePolicy } from "../contract/parse/policy.ts";
 import type { Policy } from "../contract/policy.ts";

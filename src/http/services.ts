@@ -1,6 +1,6 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
-import type { Policies } from "../bureau/policies/policies.ts";
+import type { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";

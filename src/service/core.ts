@@ -3,7 +3,7 @@
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
-import { PolicyBook } from "../bureau/policies/policy-book.ts";
+import { PolicyBook } from "../policy/policy-book.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
 import { createEngineMemory } from "../engine/memory.ts";

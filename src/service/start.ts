@@ -2,7 +2,7 @@
 // it in the opposite order. Holds no decisions of its own.
 import { readFileSync } from "node:fs";
 
-import { Policies } from "../bureau/policies/policies.ts";
+import { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";

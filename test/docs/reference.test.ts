@@ -70,14 +70,15 @@ describe("docs/reference/reason-codes.md", () => {
       ...sourcesOf("src/vault/assessment"),
       ...sourcesOf("src/vault/sources").filter(({ path }) => path === "statuses.ts"),
       ...sourcesOf("src/bureau/decisions").filter(({ path }) =>
-        ["policy.ts", "provenance.ts", "test-agents.ts"].includes(path),
+        ["provenance.ts", "test-agents.ts"].includes(path),
       ),
+      ...sourcesOf("src/policy").filter(({ path }) => path === "rules.ts"),
     ];
     const own = new Set<string>(REASON_CODES);
     // A label may have the name of a reason code; elsewhere such a name is the reason code.
     const literals = files.flatMap(({ path, text }) =>
       (text.match(/(?<=")[A-Z]+(?:_[A-Z]+)+(?=")/g) ?? []).filter(
-        (code) => path === "policy.ts" || !own.has(code),
+        (code) => path === "rules.ts" || !own.has(code),
       ),
     );
     const statuses = files.flatMap(

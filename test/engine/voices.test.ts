@@ -9,7 +9,7 @@ import {
   VOICE_STRANGER,
 } from "../../src/contract/voices.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
-import { decidePolicy } from "../../src/bureau/decisions/policy.ts";
+import { decidePolicy } from "../../src/policy/rules.ts";
 import { VERDICTS } from "../../src/contract/vocabulary.ts";
 import type { FoldOutcome } from "../../src/engine/reading.ts";
 import { DAY_MS, openEngine, outcomeStream, START_MS } from "./_engine.ts";

@@ -1,8 +1,8 @@
 // Decision log for tests: a bureau over a small table, and entries by number.
 import { openBureau } from "../../src/bureau/open.ts";
 import type { Bureau } from "../../src/bureau/bureau.ts";
-import { shippedPolicies } from "../../src/bureau/decisions/active-policy.ts";
-import type { PolicySource } from "../../src/bureau/decisions/active-policy.ts";
+import { shippedPolicies } from "../../src/policy/active-policy.ts";
+import type { PolicySource } from "../../src/policy/active-policy.ts";
 import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/messages.ts";

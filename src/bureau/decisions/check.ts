@@ -7,7 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
-import { highestLevelAllowed, isShadowed } from "./policy.ts";
+import { highestLevelAllowed, isShadowed } from "../../policy/rules.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 

@@ -7,7 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { leg, OPEN_MAX } from "./leg.ts";
 import { KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./log-entry.ts";
-import { isShadowed } from "./policy.ts";
+import { isShadowed } from "../../policy/rules.ts";
 import { findReserved } from "./test-agents.ts";
 
 /** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */

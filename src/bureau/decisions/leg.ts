@@ -5,7 +5,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { highestLevelAllowed } from "./policy.ts";
+import { highestLevelAllowed } from "../../policy/rules.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");

@@ -12,7 +12,7 @@ import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import type { Ruling } from "./policy.ts";
+import type { Ruling } from "../../policy/rules.ts";
 
 export const KIND_VERIFY = DECISION_KINDS.indexOf("verify");
 export const KIND_CHECK = DECISION_KINDS.indexOf("check");

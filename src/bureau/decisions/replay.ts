@@ -9,7 +9,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import { decidePolicy, THIN_FLAGGED, THIN_TOLERATED } from "./policy.ts";
+import { decidePolicy, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;

@@ -1,6 +1,6 @@
 // Routes of the policy: read the one in force for a tenant, set another. The tenant is the key's;
 // an administrator may name any.
-import type { Policies } from "../../bureau/policies/policies.ts";
+import type { Policies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { isPlainText } from "../../contract/identifiers.ts";
 import { BODY_BYTES_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";

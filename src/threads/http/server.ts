@@ -3,7 +3,7 @@
 // kaizen, sources, signatures) are relayed to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
-import { PolicyBook } from "../../bureau/policies/policy-book.ts";
+import { PolicyBook } from "../../policy/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";

@@ -2,7 +2,7 @@
 // agent table. Never handles outcomes.
 import { randomFillSync } from "node:crypto";
 import { workerData } from "node:worker_threads";
-import { PolicyBook } from "../../bureau/policies/policy-book.ts";
+import { PolicyBook } from "../../policy/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { FaultCode } from "../../contract/faults.ts";

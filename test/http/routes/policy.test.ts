@@ -1,8 +1,8 @@
 // The policy's two routes over both servers: who may read and set which, the faults of a document,
 // and that the next verdict is made by what was set.
 import { describe, expect, it } from "vitest";
-import { Policies } from "../../../src/bureau/policies/policies.ts";
-import { PolicyBook } from "../../../src/bureau/policies/policy-book.ts";
+import { Policies } from "../../../src/bureau/policies.ts";
+import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { call, problemIn } from "../_client.ts";
 import { ADAPTERS, openTestServer, START_MS } from "../_setup.ts";

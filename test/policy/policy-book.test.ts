@@ -1,12 +1,12 @@
 // The policies that a journal gives: the last one of each tenant in force, all of them known by
 // their versions.
 import { expect, it } from "vitest";
-import { Policies } from "../../../src/bureau/policies/policies.ts";
-import { PolicyBook, readPolicyEvent } from "../../../src/bureau/policies/policy-book.ts";
-import { parsePolicy } from "../../../src/contract/parse/policy.ts";
-import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
-import type { PolicyEvent } from "../../../src/contract/policy.ts";
-import { principal } from "../_harness.ts";
+import { Policies } from "../../src/bureau/policies.ts";
+import { PolicyBook, readPolicyEvent } from "../../src/policy/policy-book.ts";
+import { parsePolicy } from "../../src/contract/parse/policy.ts";
+import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import type { PolicyEvent } from "../../src/contract/policy.ts";
+import { principal } from "../bureau/_harness.ts";
 
 const STRICT = parsePolicy({ levels: { L3: { allow_up_to: 0.01 } } });
 const OPEN = parsePolicy({ levels: { L3: { shadow: true } } });

@@ -1,9 +1,9 @@
 // The policy verdict of verify (SPEC §2.3, §3, §8.2): risk against the bounds of a level, doubt apart
 // from it, then the rules that can only make it stricter, combined by `max` of restriction. Pure and
 // allocation-free but for provenance codes; knows no agent, no clock, no wire.
-import type { LevelPolicy, Policy } from "../../contract/policy.ts";
-import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
-import type { ToolLevel } from "../../contract/vocabulary.ts";
+import type { LevelPolicy, Policy } from "../contract/policy.ts";
+import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
 
 /** One outcome of the policy: the verdict, and the label of the rule that decided it. */
 export interface Ruling {

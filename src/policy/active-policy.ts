@@ -1,9 +1,9 @@
 // The policy in force for each tenant, as the decisions of one thread see it. Named by its content,
 // so that a logged decision says exactly which rules it was made by.
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../../contract/canonical-json.ts";
-import { DEFAULT_POLICY } from "../../contract/policy.ts";
-import type { Policy } from "../../contract/policy.ts";
+import { canonicalJson } from "../contract/canonical-json.ts";
+import { DEFAULT_POLICY } from "../contract/policy.ts";
+import type { Policy } from "../contract/policy.ts";
 
 /** A policy under the name that every verdict made by it carries: `p-` and 16 hex digits. */
 export interface ActivePolicy {

@@ -1,11 +1,11 @@
 // Policies of all tenants as one thread knows them: the one in force for each, and every earlier
 // one by its version, so that a logged decision can be judged again by its own rules. A fold over
 // the journal's policy events: the same events in the same order give the same book.
-import { completePolicy } from "../../contract/parse/policy.ts";
-import { DEFAULT_POLICY } from "../../contract/policy.ts";
-import type { Policy, PolicyEvent } from "../../contract/policy.ts";
-import { activePolicy } from "../decisions/active-policy.ts";
-import type { ActivePolicy, PolicySource } from "../decisions/active-policy.ts";
+import { completePolicy } from "../contract/parse/policy.ts";
+import { DEFAULT_POLICY } from "../contract/policy.ts";
+import type { Policy, PolicyEvent } from "../contract/policy.ts";
+import { activePolicy } from "./active-policy.ts";
+import type { ActivePolicy, PolicySource } from "./active-policy.ts";
 
 const SHIPPED = activePolicy(DEFAULT_POLICY);
 

@@ -2,13 +2,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { decidePolicy, riskIndex } from "../../../src/bureau/decisions/policy.ts";
-import type { Risk } from "../../../src/bureau/decisions/policy.ts";
-import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
-import type { LevelPolicy } from "../../../src/contract/policy.ts";
-import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
-import type { Decision, ToolLevel } from "../../../src/contract/vocabulary.ts";
-import { readTable, readYesNo } from "../../tables/_read-table.ts";
+import { decidePolicy, riskIndex } from "../../src/policy/rules.ts";
+import type { Risk } from "../../src/policy/rules.ts";
+import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import type { LevelPolicy } from "../../src/contract/policy.ts";
+import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
+import type { Decision, ToolLevel } from "../../src/contract/vocabulary.ts";
+import { readTable, readYesNo } from "../tables/_read-table.ts";
 
 const CLEAR: Risk = {
   failureProbability: 0.001,
