@@ -6,7 +6,7 @@
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";
 import { VERDICT_TTL_MS } from "../src/contract/limits.ts";
-import type { CheckResponse } from "../src/contract/messages.ts";
+import type { CheckResponse } from "../src/contract/schemas/scores.ts";
 import type { Decision } from "../src/contract/vocabulary.ts";
 
 const isSmoke = process.argv.includes("--smoke");

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { TOOL_LEVELS, VERDICTS } from "../src/contract/vocabulary.ts";
 import type { ToolLevel, Verdict } from "../src/contract/vocabulary.ts";
-import type { VerifyResponse } from "../src/contract/messages.ts";
+import type { VerifyResponse } from "../src/contract/schemas/scores.ts";
 import { readRatings } from "./ratings.ts";
 import { ADMIN_KEY, machine, startService } from "./server-process.ts";
 

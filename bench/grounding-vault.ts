@@ -4,7 +4,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import autocannon from "autocannon";
 
-import type { VerifyContext } from "../src/contract/messages.ts";
+import type { VerifyContext } from "../src/contract/schemas/scores.ts";
 import { bureauKeyFrom } from "../src/journal/signing-key.ts";
 import { VaultAssessor } from "../src/vault/assessment/assessor.ts";
 import { createVaultMemory } from "../src/vault/memory.ts";

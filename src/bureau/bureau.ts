@@ -3,17 +3,16 @@
 import type { DecisionReplay, ReplayableLeg } from "../contract/schemas/decisions.ts";
 import type { AgentExplanation } from "../contract/schemas/scores.ts";
 import type { ServiceFault } from "../contract/faults.ts";
+import type { Principal } from "../contract/principal.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../contract/schemas/outcomes.ts";
 import type {
   CheckRequest,
   CheckResponse,
   HandshakeRequest,
   HandshakeResponse,
-  OutcomeReceipt,
-  OutcomeRequest,
-  Principal,
   VerifyRequest,
   VerifyResponse,
-} from "../contract/messages.ts";
+} from "../contract/schemas/scores.ts";
 
 import type { SignedBody } from "./reporters/signed-body.ts";
 

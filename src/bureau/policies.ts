@@ -1,6 +1,6 @@
 // Use cases of the policy: read the one in force for a tenant, set another. A policy is durable in
 // the journal, and in force on every thread, before the change is answered.
-import type { Principal } from "../contract/messages.ts";
+import type { Principal } from "../contract/principal.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";

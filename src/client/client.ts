@@ -8,10 +8,9 @@ import type {
   HandshakeResponse,
   OutcomeReceipt,
   OutcomeRequest,
-  VerifyContext,
   VerifyRequest,
   VerifyResponse,
-} from "../contract/messages.ts";
+} from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
 import { asTrustRankError, refusal, TrustRankError } from "./errors.ts";
 import {
@@ -84,7 +83,6 @@ export interface RequestOptions {
 }
 
 /** SPEC §2.2; `context` may be left out. */
-export type VerifyInput = Omit<VerifyRequest, "context"> & { context?: VerifyContext };
 
 const TIMEOUT_MS = 100;
 const SLOW_TIMEOUT_MS = 5000;
@@ -149,7 +147,7 @@ export class TrustRankClient {
    * The policy verdict on one action (SPEC §2.3).
    * @throws TrustRankError when there is none.
    */
-  async verify(request: VerifyInput, options: RequestOptions = {}): Promise<VerifyResponse> {
+  async verify(request: VerifyRequest, options: RequestOptions = {}): Promise<VerifyResponse> {
     const { status, value } = await this.#post("/v1/trust/verify", request, this.#hot(options));
     if (status !== 200) throw statusError(status);
     return readVerify(value);
@@ -157,7 +155,7 @@ export class TrustRankClient {
 
   /** Up to 1,000 verdicts, one result or problem per request, in order (SPEC §4.9 "batch mode"). */
   async verifyBatch(
-    requests: readonly VerifyInput[],
+    requests: readonly VerifyRequest[],
     options: RequestOptions = {},
   ): Promise<BatchItem[]> {
     if (requests.length === 0) return [];

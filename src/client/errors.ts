@@ -1,7 +1,7 @@
 // Errors of the client: a verdict against the call (TrustGateError) and no verdict at all
 // (TrustRankError). Never one class for both: only the second is an outage.
 import type { FaultCode } from "../contract/faults.ts";
-import type { FieldError } from "../contract/messages.ts";
+import type { FieldError } from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
 
 /** Faults before the service has answered. */

@@ -9,7 +9,7 @@ import type {
   OutcomeReceipt,
   Problem,
   VerifyResponse,
-} from "../contract/messages.ts";
+} from "./messages.ts";
 import { DECISIONS, RISK_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
 import { TrustRankError } from "./errors.ts";
 import { malformed } from "./transport.ts";

@@ -1,6 +1,6 @@
 // Ruling of a gateway on a verdict, and the answer it gives: pure, shared by both kinds of verdict,
 // the one place where a word of the service becomes "let through" or "not".
-import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
+import type { CheckResponse, VerifyResponse } from "./messages.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 import type { FailPolicy } from "./gateway/fail-policy.ts";

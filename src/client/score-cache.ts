@@ -2,7 +2,7 @@
 // Decisions only get stricter as stakes rise, so one answer serves every stakes value for which it
 // would be the same; it is never served for stakes at which the answer could differ.
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
-import type { CheckResponse, VerifyResponse } from "../contract/messages.ts";
+import type { CheckResponse, VerifyResponse } from "./messages.ts";
 
 /** Most entries (agents times tool levels); about 1 KiB each with a verdict. */
 export const CACHE_ENTRIES_MAX = 10_000;

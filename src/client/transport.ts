@@ -2,7 +2,7 @@
 // bounds, media types, and every fault as one TrustRankError. No retry: on the hot path a second
 // attempt only makes the first one's outage longer.
 import type { FaultCode } from "../contract/faults.ts";
-import type { Problem } from "../contract/messages.ts";
+import type { Problem } from "./messages.ts";
 import { TrustRankError } from "./errors.ts";
 import type { FetchLike } from "./runtime.ts";
 

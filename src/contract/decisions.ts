@@ -1,6 +1,6 @@
 // The decision log's port: what a decision leaves behind when it is made, and which of it to read
 // (how it reads back: schemas/decisions.ts). One entry per leg: a handshake leaves two.
-import type { Principal } from "./messages.ts";
+import type { Principal } from "./principal.ts";
 
 /** The question that was asked. Gateways and AuthZEN ask `verify`. */
 export const DECISION_KINDS = ["verify", "check", "handshake"] as const;

@@ -1,6 +1,13 @@
 // The one table of operating faults. A fault is a value with a code; the HTTP room turns it into
 // RFC 9457 problem+json in one place. A low score is never a fault (SPEC §7).
-import type { FieldError } from "./messages.ts";
+
+/** What is wrong with one member. */
+export interface FieldError {
+  /** RFC 6901. */
+  pointer: string;
+  code: string;
+  detail: string;
+}
 
 interface FaultKind {
   readonly status: number;

@@ -2,7 +2,7 @@
 // read from it; only application.ts makes it.
 import type { CallContext } from "../bureau/bureau.ts";
 import { type FaultCode, ServiceFault } from "../contract/faults.ts";
-import type { Principal } from "../contract/messages.ts";
+import type { Principal } from "../contract/principal.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseMsgpack } from "./codec/msgpack.ts";
 import { bodyFormat, type Format } from "./codec/negotiation.ts";

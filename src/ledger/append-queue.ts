@@ -2,7 +2,7 @@
 // of the event loop leave as one message; a caller with whole frames sends them as a message of its
 // own and gets one answer for all of them. Bounded: an append beyond the bound is refused at once.
 import { ServiceFault } from "../contract/faults.ts";
-import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./messages.ts";
 import { type AwaitedOutcome, receiptOf } from "./receipts.ts";

@@ -2,7 +2,7 @@
 // one message; receipts come back in order. Bounded: an append beyond the bound is refused at once.
 import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
-import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk-reserve.ts";

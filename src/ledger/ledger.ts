@@ -1,6 +1,6 @@
 // Port of the ledger, as the bureau uses it: the one way evidence enters. Nothing is acknowledged
 // before it is durable; nothing durable is lost or counted twice.
-import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 
 /** Frames back to back, alone in their buffer, and their number. */

@@ -1,6 +1,6 @@
 // Maps a record's result to its reporter's answer: a receipt or a fault.
 import { ServiceFault } from "../contract/faults.ts";
-import type { OutcomeReceipt } from "../contract/messages.ts";
+import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { Signature } from "../contract/vocabulary.ts";
 import {
   VERDICT_CONFLICT,

@@ -1,5 +1,5 @@
 // Options of the vault: its memory, the journal of its events, and the signer.
-import type { VerifyContext } from "../contract/messages.ts";
+import type { VerifyContext } from "../contract/schemas/scores.ts";
 import type { Measured } from "./calibration/labels.ts";
 import type { IndexLater } from "./grounding/indexing.ts";
 import type { VaultMemory } from "./memory.ts";

@@ -6,7 +6,7 @@ import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
-import type { Principal } from "../../src/contract/messages.ts";
+import type { Principal } from "../../src/contract/principal.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";

@@ -1,6 +1,6 @@
 // Scripted replies and faults of a service: functions with the shape of `fetch`, for faults and
 // times that no real server can be made to show on demand.
-import type { CheckResponse, VerifyResponse } from "../../src/contract/messages.ts";
+import type { CheckResponse, VerifyResponse } from "../../src/contract/schemas/scores.ts";
 import type { Decision, Verdict } from "../../src/contract/vocabulary.ts";
 import type { FetchLike } from "../../src/client/runtime.ts";
 

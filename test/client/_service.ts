@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Bureau } from "../../src/bureau/bureau.ts";
-import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 import { startHttpServer } from "../../src/http/start.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
-import type { VerifyResponse } from "../../src/contract/messages.ts";
+import type { VerifyResponse } from "../../src/contract/schemas/scores.ts";
 import { checkReply, rejection, service as replying, verifyReply } from "./_replies.ts";
 import { type Service, startTestService } from "./_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";

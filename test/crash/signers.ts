@@ -6,7 +6,7 @@ import {
   type SigningKeyPair,
 } from "../../src/client/reporting/sign.ts";
 import { registerKey } from "../../src/client/reporting/reporter-key.ts";
-import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import type { CrashServer } from "./server.ts";
 import { type Acknowledged, AGENTS, agentOf } from "./writers.ts";
 

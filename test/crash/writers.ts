@@ -1,7 +1,7 @@
 // Eight reporters that never give up: each outcome has an id and a body of its own and is sent
 // again until it is acknowledged, across every crash. Acknowledged outcomes are kept here, outside
 // the process that dies.
-import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import type { CrashServer } from "./server.ts";
 
 export const WRITERS = 8;

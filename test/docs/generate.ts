@@ -1,11 +1,17 @@
-// Writes the parts of docs/ that are made from the code. Run it after a change of the tables.
+// Writes what is made from the code: parts of docs/, and the message types of the published client.
+// Run it after a change of the tables or of a schema.
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { configurationPage } from "../../src/service/settings-text.ts";
+import { clientTypes } from "./_client-types.ts";
 import { GENERATED, withMadePart } from "./_generated.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 for (const page of GENERATED) writeFileSync(join(ROOT, page.path), withMadePart(page));
 writeFileSync(join(ROOT, "docs/reference/configuration.md"), configurationPage());
+const types = "src/client/messages.ts";
+writeFileSync(join(ROOT, types), await clientTypes());
+execFileSync("oxfmt", [types], { cwd: ROOT });

@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
-import type { OutcomeRequest } from "../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";

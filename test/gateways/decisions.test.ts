@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateway } from "../../src/client/gateway/gateway.ts";
-import type { VerifyResponse } from "../../src/contract/messages.ts";
+import type { VerifyResponse } from "../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 import { type Service, startTestService } from "../client/_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";

@@ -6,18 +6,17 @@ import type { DecisionReplay, ReplayableLeg } from "../../src/contract/schemas/d
 import type { AgentExplanation } from "../../src/contract/schemas/scores.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import { VERDICT_TTL_MS } from "../../src/contract/limits.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import type {
   CheckRequest,
   CheckResponse,
   HandshakeRequest,
   HandshakeResponse,
   Leg,
-  OutcomeReceipt,
-  OutcomeRequest,
   VerdictStamp,
   VerifyRequest,
   VerifyResponse,
-} from "../../src/contract/messages.ts";
+} from "../../src/contract/schemas/scores.ts";
 import { type Decision, DECISIONS, type Verdict } from "../../src/contract/vocabulary.ts";
 
 /** Agents named for what they give, as the service's own reserved agents are. */

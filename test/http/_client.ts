@@ -1,5 +1,5 @@
 // Small HTTP client for the suites: JSON in, status, headers and parsed body out.
-import type { Problem } from "../../src/contract/messages.ts";
+import type { Problem } from "../../src/contract/schemas/service.ts";
 import type { TestServer } from "./_setup.ts";
 
 export interface Answer {

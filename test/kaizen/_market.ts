@@ -1,6 +1,6 @@
 // Small market for the tests of credibility: auditors as seeds who know the honest buyers, buyers
 // who report on sellers, one fraud, and a ring invented to praise the fraud.
-import type { OutcomeRequest } from "../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 
 const DAY_MS = 86_400_000;
 const BUYERS = 12;

@@ -1,6 +1,6 @@
 // Ledger in the caller's own thread, over the same core: for imports without a server and for
 // tests. Every call is one or more commits; nothing is queued.
-import type { OutcomeReceipt } from "../../src/contract/messages.ts";
+import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { encodeEvidence, identified } from "../../src/journal/proof.ts";
 import type { EventLog, Ledger } from "../../src/ledger/ledger.ts";

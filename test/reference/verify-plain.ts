@@ -7,7 +7,7 @@ import {
   CITED_SOURCES_MAX,
   SOURCE_ID_LENGTH_MAX,
 } from "../../src/contract/limits.ts";
-import type { VerifyContext, VerifyRequest } from "../../src/contract/messages.ts";
+import type { VerifyContext, VerifyRequest } from "../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, type ToolLevel } from "../../src/contract/vocabulary.ts";
 
 const QUOTE = 0x22;

@@ -8,15 +8,14 @@ import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
+import type { Principal } from "../../src/contract/principal.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import type {
   CheckResponse,
   HandshakeResponse,
-  OutcomeReceipt,
-  OutcomeRequest,
-  Principal,
   VerifyRequest,
   VerifyResponse,
-} from "../../src/contract/messages.ts";
+} from "../../src/contract/schemas/scores.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openEvidenceVault } from "../../src/service/vault.ts";
 import type { OpenVault } from "../../src/service/vault.ts";

@@ -1,6 +1,6 @@
 // SPEC §2.2 to §2.7, §3, §4.1 to §4.4: what every door answers, and that all doors answer the same.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { VerifyRequest, VerifyResponse } from "../../src/contract/messages.ts";
+import type { VerifyRequest, VerifyResponse } from "../../src/contract/schemas/scores.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
 import { NOW_MS } from "./_clock.ts";
 import { AGENTS, openWorld, principal } from "./_world.ts";

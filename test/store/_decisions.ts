@@ -5,7 +5,7 @@ import { shippedPolicies } from "../../src/policy/active-policy.ts";
 import type { PolicySource } from "../../src/policy/active-policy.ts";
 import { emptyEntry } from "../../src/bureau/decisions/log-entry.ts";
 import type { DecisionEntry, DecisionLog } from "../../src/contract/decisions.ts";
-import type { Principal } from "../../src/contract/messages.ts";
+import type { Principal } from "../../src/contract/principal.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";

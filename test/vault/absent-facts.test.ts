@@ -2,7 +2,7 @@
 // made only where a source has it otherwise, and honest texts about the same source pass.
 import { beforeAll, describe, expect, it } from "vitest";
 
-import type { VerifyContext } from "../../src/contract/messages.ts";
+import type { VerifyContext } from "../../src/contract/schemas/scores.ts";
 import { ACME, itemOf, openVault } from "./_setup.ts";
 
 const REPORT =

@@ -7,7 +7,7 @@ import { compactVerify, importJWK } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { SignedRoot, KindThreshold } from "../../src/contract/schemas/sources.ts";
-import type { VerifyContext } from "../../src/contract/messages.ts";
+import type { VerifyContext } from "../../src/contract/schemas/scores.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { startService } from "../../src/service/start.ts";

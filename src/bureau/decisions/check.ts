@@ -1,5 +1,5 @@
 // Use case of `POST /v1/check` (SPEC §4.3): one agent at given stakes.
-import type { CheckRequest, CheckResponse } from "../../contract/messages.ts";
+import type { CheckRequest, CheckResponse } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";

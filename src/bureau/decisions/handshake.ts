@@ -1,6 +1,6 @@
 // Use case of `POST /v1/handshake` (SPEC §2.4, §2.5): two legs into one decision. The combining
 // rule is `max`, and stands only here.
-import type { HandshakeRequest, HandshakeResponse } from "../../contract/messages.ts";
+import type { HandshakeRequest, HandshakeResponse } from "../../contract/schemas/scores.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { CallContext } from "../bureau.ts";
 import { openTimes } from "../services.ts";

@@ -1,5 +1,5 @@
 // One direction of a decision in its wire form (SPEC §2.4), shared by check and handshake.
-import type { Leg } from "../../contract/messages.ts";
+import type { Leg } from "../../contract/schemas/scores.ts";
 import { DECISIONS, REGIMES, TIERS } from "../../contract/vocabulary.ts";
 import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";

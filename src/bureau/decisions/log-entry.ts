@@ -7,7 +7,8 @@ import {
   type DecisionLog,
   NOT_APPLICABLE,
 } from "../../contract/decisions.ts";
-import type { Principal, VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";

@@ -4,7 +4,7 @@
 // while nothing is registered; a vault answers behind the same port.
 import { createHash } from "node:crypto";
 
-import type { VerifyContext, VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyContext, VerifyResponse } from "../../contract/schemas/scores.ts";
 
 export interface ProvenanceFinding {
   readonly data: VerifyResponse["provenance_data"];

@@ -1,7 +1,7 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
 import type { LevelPolicy } from "../../contract/policy.ts";
-import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";

@@ -2,7 +2,7 @@
 // signatures they carry, and which of them are acceptable. Makes nothing durable and calls no other
 // thread: reporters' keys are folded here from the same events as everywhere.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import {
   isSignedItem,
   type OutcomeRow,

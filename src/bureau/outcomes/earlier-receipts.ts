@@ -1,7 +1,7 @@
 // Receipts of outcomes recorded longer ago than the replay guard remembers. The same body under the
 // same signed id gets the first receipt again; another body is a contradiction and goes on record.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeReceipt } from "../../contract/messages.ts";
+import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import {
   bodyDigest,
   type RecordedOutcome,

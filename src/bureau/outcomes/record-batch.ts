@@ -1,7 +1,7 @@
 // Use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
 // signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierItems } from "./earlier-receipts.ts";

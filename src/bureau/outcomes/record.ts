@@ -3,7 +3,8 @@
 // durable.
 import { ServiceFault } from "../../contract/faults.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import type { OutcomeReceipt, OutcomeRequest, Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import type { OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";

@@ -2,7 +2,7 @@
 // the constructor.
 import { parseDetachedJws } from "../../contract/jws.ts";
 import { OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 import type {
   KeyNonce,
   ReporterKeyDescription,

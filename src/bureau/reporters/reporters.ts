@@ -1,6 +1,6 @@
 // Use case of reporters' keys (evidence 1.5): registration with proof of possession,
 // rotation with overlap, revocation. Every change is durable in the journal before it holds.
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parseKeyProof } from "../../contract/jws.ts";
 import { KEY_OVERLAP_MS, REPORTER_KEYS_MAX } from "../../contract/limits.ts";

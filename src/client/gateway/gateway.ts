@@ -2,7 +2,7 @@
 // not, from the cache or from one call of at most 100 ms, and never throws: without a verdict the
 // fail policy of the tool level decides, visibly.
 import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
-import type { CheckResponse, VerifyContext, VerifyResponse } from "../../contract/messages.ts";
+import type { CheckResponse, VerifyContext, VerifyResponse } from "../messages.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, TrustRankClient } from "../client.ts";
 import { asTrustRankError, TrustRankError } from "../errors.ts";

@@ -1,7 +1,7 @@
 // Batches of outcomes for `POST /v1/outcomes/batch`: split at the service's limits, and its answers
 // read back as one result per outcome.
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../contract/limits.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../messages.ts";
 import { TrustRankError } from "../errors.ts";
 import { readReceipt } from "../read-reply.ts";
 import { errorOfProblem, malformed } from "../transport.ts";

@@ -1,7 +1,7 @@
 // Outcome reporting (SPEC §4.8 rail 3) for hooks of the form `action.result`: reports the result of
 // a tool call. Observe-only: it can neither fail nor delay the turn that it watches.
 import { OUTCOME_ID_LENGTH_MAX } from "../../contract/limits.ts";
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";

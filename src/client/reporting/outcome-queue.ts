@@ -1,7 +1,7 @@
 // Queue of outcomes for the service. Each has an id before it is first sent, so that a repeat after
 // a lost answer counts once.
 import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../messages.ts";
 import type { TrustRankClient } from "../client.ts";
 import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
 import type { TrustRankError } from "../errors.ts";

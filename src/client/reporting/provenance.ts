@@ -1,6 +1,6 @@
 // Provenance reports: content and sources of an agent's answers, sent afterwards (SPEC §4.9,
 // post-transaction). Asynchronous, and without effect on the request.
-import type { ProvenanceRecord } from "../../contract/messages.ts";
+import type { ProvenanceRecord } from "../messages.ts";
 import { DeliveryQueue, type Drop } from "./delivery-queue.ts";
 import { asTrustRankError, type TrustRankError } from "../errors.ts";
 import { callSafely } from "../outage-alert.ts";

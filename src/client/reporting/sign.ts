@@ -1,7 +1,7 @@
 // Ed25519 signatures by the platform's WebCrypto: detached JWS over the bytes of outcomes (RFC 7515
 // appendix F with RFC 7797 `b64:false`: the body travels as it is, the signature in a header), and
 // the proof with which a key is registered.
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../messages.ts";
 import type { SignedOutcome } from "./outcome-batch.ts";
 import { wallClock } from "../runtime.ts";
 import { uuidV7 } from "./uuid.ts";

@@ -3,7 +3,7 @@
 // X-JWS-Signature>"}`: text inside a string, so that what was signed survives every relay.
 import { ServiceFault } from "../faults.ts";
 import { BATCH_ITEMS_MAX } from "../limits.ts";
-import type { OutcomeRequest } from "../messages.ts";
+import type { OutcomeRequest } from "../schemas/outcomes.ts";
 import { isObject } from "./json-object.ts";
 import { parseJson } from "./json.ts";
 import { parsePlainOutcome, parsePlainOutcomes } from "./outcome-fast.ts";

@@ -14,7 +14,7 @@ import {
   REQUEST_ID_LENGTH_MAX,
   STAKES_MAX,
 } from "../limits.ts";
-import type { OutcomeRequest } from "../messages.ts";
+import type { OutcomeRequest } from "../schemas/outcomes.ts";
 import { isEpochMs, parseDateTime } from "../timestamps.ts";
 import { type Grade, GRADES } from "../vocabulary.ts";
 

@@ -1,8 +1,7 @@
 // A message's schema -> its parser: one compiled check, then a copy of the members that the schema
 // names, so that nothing unknown travels on. A message that is refused is read again by
 // faults-of.ts.
-import { invalidRequest } from "../faults.ts";
-import type { FieldError } from "../messages.ts";
+import { type FieldError, invalidRequest } from "../faults.ts";
 import {
   type Check,
   compile,

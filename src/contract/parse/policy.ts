@@ -1,7 +1,6 @@
 // A policy document -> the whole policy. What it leaves out is filled in from the shipped policy;
 // then no level may be looser than a less sensitive one, because that is nearly always a slip.
-import { invalidRequest } from "../faults.ts";
-import type { FieldError } from "../messages.ts";
+import { type FieldError, invalidRequest } from "../faults.ts";
 import { DEFAULT_POLICY, THIN_RULES } from "../policy.ts";
 import type { LevelPolicy, Policy } from "../policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";

@@ -1,14 +1,10 @@
 // Parsed values -> the wire requests (SPEC §2.2, §2.4, §2.6, §4.3), every member checked
 // and copied. All faults of a body are reported together. Unknown members are ignored: the spec's
 // own routes must accept a newer caller.
-import type {
-  CheckRequest,
-  FieldError,
-  HandshakeRequest,
-  OutcomeRequest,
-  ProvenanceRecord,
-  VerifyRequest,
-} from "../messages.ts";
+import type { ProvenanceRecord } from "../schemas/decisions.ts";
+import type { OutcomeRequest } from "../schemas/outcomes.ts";
+import type { CheckRequest, HandshakeRequest, VerifyRequest } from "../schemas/scores.ts";
+import type { FieldError } from "../faults.ts";
 import * as decisions from "../schemas/decisions.ts";
 import * as kaizen from "../schemas/kaizen.ts";
 import * as outcomes from "../schemas/outcomes.ts";

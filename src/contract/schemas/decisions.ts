@@ -59,6 +59,7 @@ export const ProvenanceRecord = t.message("ProvenanceRecord", {
   cited_sources: t.citedSources,
   request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
 });
+export type ProvenanceRecord = t.MessageOf<typeof ProvenanceRecord>;
 
 export const Accepted = t.message("Accepted", {
   accepted: t.schemaOf<true>({ const: true }),

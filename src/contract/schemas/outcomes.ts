@@ -26,22 +26,26 @@ export const OutcomeRequest = t.message("OutcomeRequest", {
   outcome,
   stakes: t.stakes,
   grade: t.oneOf(GRADES),
-  id: t.optional(t.token(OUTCOME_ID_LENGTH_MAX)),
+  id: t.optional(t.said(t.token(OUTCOME_ID_LENGTH_MAX), "What makes a repeat the same outcome.")),
   settled_at: t.optional(t.settledAt),
-  agent_fault: t.optional(t.flag),
+  agent_fault: t.optional(
+    t.said(t.flag, "False: the tool or the network failed, not the agent. Stored, not counted."),
+  ),
   action: t.optional(t.action),
-  request_id: t.optional(t.token(REQUEST_ID_LENGTH_MAX)),
+  request_id: t.optional(t.said(t.token(REQUEST_ID_LENGTH_MAX), "The verdict that it settles.")),
 });
+export type OutcomeRequest = t.MessageOf<typeof OutcomeRequest>;
 
 export const OutcomeReceipt = t.message("OutcomeReceipt", {
   outcome_id: t.text,
-  position: t.integer,
+  position: t.said(t.integer, "Where it stands in the evidence journal."),
   recorded_at: t.time,
   duplicate: t.flag,
   signature: t.oneOf(SIGNATURES),
-  evidence_id: t.optional(t.text),
-  evidence_index: t.optional(t.integer),
+  evidence_id: t.optional(t.said(t.text, "The signed batch that it came in.")),
+  evidence_index: t.optional(t.said(t.integer, "Its place there.")),
 });
+export type OutcomeReceipt = t.MessageOf<typeof OutcomeReceipt>;
 
 export const SignedOutcome = t.message(
   "SignedOutcome",

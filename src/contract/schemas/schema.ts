@@ -26,7 +26,6 @@ export type MessageOf<S extends TSchema> = Static<S>;
 
 export type TypedSchema = TSchema;
 export type Keywords = Readonly<Record<string, unknown>>;
-
 /** A schema as this folder's readers see it. */
 export interface Schema extends TSchema {
   readonly type?: string | readonly string[];
@@ -67,6 +66,11 @@ export function withKeywords<S extends TSchema>(schema: S, keywords: Keywords): 
   return { ...schema, ...keywords };
 }
 
+/** `schema` with a sentence that documents and published types show. */
+export function said<S extends TSchema>(schema: S, description: string): S {
+  return withKeywords(schema, { description });
+}
+
 export function optional<S extends TSchema>(schema: S): TOptional<S> {
   return { ...schema, "~optional": true };
 }
@@ -92,8 +96,7 @@ export function message<P extends TProperties>(
   return object(properties, { "~component": name, ...keywords });
 }
 
-/** A message that refuses members it does not know: a misspelt `expires_at` must not make an
- * eternal key. */
+/** A message that refuses unknown members: a misspelt `expires_at` must not make an eternal key. */
 export function strict<P extends TProperties>(
   name: string,
   properties: P,
@@ -266,7 +269,6 @@ export const internalScore = between(300, 850);
 
 const TIME_OR_MS = { anyOf: [time, { type: "integer", minimum: 0 }] };
 const NO_TIME = "must be an RFC 3339 date-time or epoch milliseconds";
-
 let lastTime: { text: string; ms: number | undefined } = { text: "", ms: undefined };
 
 /** Asked twice of every time, by the check and by the copy: the last answer is kept. */

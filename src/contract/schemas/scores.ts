@@ -18,25 +18,27 @@ const MEDIA_TYPE =
   "Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says " +
   "which thresholds the text is judged by; else that is inferred.";
 
+/** Every member may be left out: metadata is not always known. */
+export const VerifyContext = t.message("VerifyContext", {
+  content_hash: t.optional(t.contentHash),
+  cited_sources: t.optional(t.citedSources),
+  session_duration_sec: t.optional(duration),
+  content: t.optional(t.said(t.text, "The text itself.")),
+  content_type: t.optional(t.plainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE })),
+  question: t.optional(t.said(t.text, "The question that the text answers.")),
+});
+export type VerifyContext = t.MessageOf<typeof VerifyContext>;
+
 /** SPEC §2.2. */
 export const VerifyRequest = t.message("VerifyRequest", {
   agent_id: t.plainText(AGENT_ID_BYTES_MAX),
   action: t.action,
   tool_level: t.oneOf(TOOL_LEVELS),
-  stakes: t.optional(t.stakes),
+  stakes: t.optional(t.said(t.stakes, "The value at risk, where it is known.")),
   // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
-  context: t.defaulted(
-    t.object({
-      content_hash: t.optional(t.contentHash),
-      cited_sources: t.optional(t.citedSources),
-      session_duration_sec: t.optional(duration),
-      content: t.optional(t.text),
-      content_type: t.optional(t.plainText(CONTENT_TYPE_LENGTH_MAX, { description: MEDIA_TYPE })),
-      question: t.optional(t.text),
-    }),
-    {},
-  ),
+  context: t.defaulted(VerifyContext, {}),
 });
+export type VerifyRequest = t.MessageOf<typeof VerifyRequest>;
 
 /** SPEC §4.9 "batch mode". */
 export const VerifyBatchRequest = t.message("VerifyBatchRequest", {
@@ -51,7 +53,11 @@ const stamp = {
 };
 const reasonCodes = t.list(t.oneOf(REASON_CODES));
 const regime = t.optional(t.oneOf(REGIMES));
-const maxStakes = t.numberOrNull;
+const enforced = t.said(t.flag, "False in shadow mode: for the log, not to be applied.");
+const maxStakes = t.said(
+  t.numberOrNull,
+  "The largest stakes at which the answer would be no stricter; null for any.",
+);
 
 /** SPEC §2.3. */
 export const VerifyResponse = t.message("VerifyResponse", {
@@ -63,7 +69,7 @@ export const VerifyResponse = t.message("VerifyResponse", {
     internal_score: t.internalScore,
     tier: t.oneOf(TIERS),
     regime,
-    confidence: t.share,
+    confidence: t.said(t.share, "One minus the width of the uncertainty in probability."),
   }),
   provenance_data: t.object({
     is_hallucinated: t.flag,
@@ -73,10 +79,11 @@ export const VerifyResponse = t.message("VerifyResponse", {
   }),
   policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.text }),
   reason_codes: t.texts,
-  max_stakes: maxStakes,
-  enforced: t.flag,
-  policy_version: t.text,
+  max_stakes: t.said(t.numberOrNull, "The largest stakes that would be ALLOW; null for any."),
+  enforced,
+  policy_version: t.said(t.text, "The policy that made the verdict, by its content."),
 });
+export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
 export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
   items: itemResults(VerifyResponse),
@@ -85,6 +92,7 @@ export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
 
 /** SPEC §4.3 leaves the body open. */
 export const CheckRequest = t.message("CheckRequest", { subject: t.agentId, stakes: t.stakes });
+export type CheckRequest = t.MessageOf<typeof CheckRequest>;
 
 /** SPEC §2.4. An agent may be asked about itself: the specification does not forbid it. */
 export const HandshakeRequest = t.message("HandshakeRequest", {
@@ -92,6 +100,7 @@ export const HandshakeRequest = t.message("HandshakeRequest", {
   counterparty: t.agentId,
   stakes: t.stakes,
 });
+export type HandshakeRequest = t.MessageOf<typeof HandshakeRequest>;
 
 /** SPEC §2.5, leg object, with the extensions every leg carries. */
 export const Leg = t.message("Leg", {
@@ -103,16 +112,22 @@ export const Leg = t.message("Leg", {
   reasons: t.texts,
   reason_codes: reasonCodes,
   max_stakes: maxStakes,
-  tool_level_max: t.oneOf(TOOL_LEVELS),
+  tool_level_max: t.said(
+    t.oneOf(TOOL_LEVELS),
+    "The most sensitive tool level that the policy would allow the subject at these stakes.",
+  ),
 });
+export type Leg = t.MessageOf<typeof Leg>;
 
 export const CheckResponse = t.message("CheckResponse", {
   ...Leg.properties,
   ...stamp,
   stakes: t.number,
   allowed: t.flag,
-  enforced: t.flag,
+  enforced,
 });
+export type CheckResponse = t.MessageOf<typeof CheckResponse>;
+export type VerdictStamp = Pick<CheckResponse, keyof typeof stamp>;
 
 /** SPEC §2.5. */
 export const HandshakeResponse = t.message("HandshakeResponse", {
@@ -125,8 +140,9 @@ export const HandshakeResponse = t.message("HandshakeResponse", {
   decision: t.oneOf(DECISIONS),
   connected: t.flag,
   reasons: t.texts,
-  enforced: t.flag,
+  enforced,
 });
+export type HandshakeResponse = t.MessageOf<typeof HandshakeResponse>;
 
 /** An agent's standing as it is at present in the table. */
 const standing = t.object({

@@ -101,6 +101,7 @@ export const Problem = t.message("Problem", {
   request_id: t.text,
   errors: t.optional(t.list(FieldError)),
 });
+export type Problem = t.MessageOf<typeof Problem>;
 
 /** Answer to a batch: an entry per item, order kept, each a result or a problem. */
 export const itemResults = <S extends t.TypedSchema>(result: S) =>

@@ -2,7 +2,7 @@
 // are never stored, only SHA-256 digests compared in constant time.
 import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { voiceOf } from "../../contract/voices.ts";

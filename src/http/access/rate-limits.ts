@@ -1,6 +1,6 @@
 // Token buckets per key and class of work. Unlimited unless the operator sets a limit: a gateway in
 // front of every request of an enterprise must not meet a number we guessed (SPEC §8.5 gives none).
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 
 export const RATE_CLASSES = ["score", "outcomes"] as const;
 export type RateClass = (typeof RATE_CLASSES)[number];

@@ -3,7 +3,7 @@
 // secret and no header: a key is named by its id, and only when the id is one of ours.
 import { hash, timingSafeEqual } from "node:crypto";
 import type { FaultCode } from "../../contract/faults.ts";
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 import type { RequestHead } from "../server/port.ts";
 import type { Keyring } from "./keyring.ts";
 import { parseKey } from "./key-format.ts";

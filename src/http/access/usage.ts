@@ -1,7 +1,7 @@
 // Usage by key. SPEC §1: being scored is free, reading a score is the paid operation, so reads are
 // metered per key; reports are counted beside them at no price. Counters live as long as the
 // process; the decision log is the durable account.
-import type { Principal } from "../../contract/messages.ts";
+import type { Principal } from "../../contract/principal.ts";
 import type { UsageReport } from "../../contract/schemas/service.ts";
 
 const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;

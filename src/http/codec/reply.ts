@@ -1,8 +1,8 @@
 // Replies and problems: the one place where a fault becomes RFC 9457 problem+json, and the header
 // lines that replies share. Values put into headers are validated where they enter (tokens,
 // numbers, constants), so no reply can be split.
-import { type FaultCode, faultKind, ServiceFault } from "../../contract/faults.ts";
-import type { FieldError, Problem } from "../../contract/messages.ts";
+import { type FieldError, type FaultCode, faultKind, ServiceFault } from "../../contract/faults.ts";
+import type { Problem } from "../../contract/schemas/service.ts";
 import { encodeMsgpack } from "./msgpack.ts";
 import { type Format, MEDIA_TYPES } from "./negotiation.ts";
 import type { Reply } from "../server/port.ts";

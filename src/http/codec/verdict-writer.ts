@@ -1,13 +1,13 @@
 // JSON text of checks and handshakes, by hand (verify-writer.ts has the third hot reply). Request
 // ids are tokens (checked where they enter), times and labels are ours: they are wrapped in quotes;
 // all other text is escaped. Byte for byte the result of JSON.stringify for members in the order of
-// contract/messages.ts; a compile error below reveals a missing member.
+// contract/schemas/scores.ts; a compile error below reveals a missing member.
 import type {
   CheckResponse,
   HandshakeResponse,
   Leg,
   VerdictStamp,
-} from "../../contract/messages.ts";
+} from "../../contract/schemas/scores.ts";
 import { num, quote, quoteAll } from "./json-text.ts";
 
 let lastTimes = { evaluatedAt: "", expiresAt: "", text: "" };
@@ -67,7 +67,7 @@ export function wrapAll(codes: readonly string[]): string {
   return `${list}"]`;
 }
 
-// Every member above, by name: a new member in messages.ts fails to compile here until it is
+// Every member above, by name: a new member in the schema fails to compile here until it is
 // written.
 type StampMember = "request_id" | "config_version" | "evaluated_at" | "expires_at";
 type LegMember =

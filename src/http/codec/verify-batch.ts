@@ -2,13 +2,9 @@
 // thread hop. The routes call it in place for small bodies; a pool worker calls the same function
 // for large ones, so that both give the same bytes.
 import type { Bureau } from "../../bureau/bureau.ts";
-import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
-import type {
-  FieldError,
-  Principal,
-  VerifyRequest,
-  VerifyResponse,
-} from "../../contract/messages.ts";
+import { type FieldError, invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseVerifyBatch } from "../../contract/parse/requests.ts";
 import type { VerifyBatchResponse } from "../../contract/schemas/scores.ts";

@@ -28,7 +28,7 @@ import {
   SOURCES,
   STAKES,
 } from "../../../assembly/wire/layout.ts";
-import type { VerifyContext, VerifyRequest } from "../../contract/messages.ts";
+import type { VerifyContext, VerifyRequest } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 
 /** Exports of the module. */

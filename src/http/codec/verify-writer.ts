@@ -1,8 +1,8 @@
 // JSON bytes of the verdict of verify (SPEC §2.3): byte for byte the result of JSON.stringify for
-// members in the order of contract/messages.ts; a compile error below reveals a missing one. A
+// members in the order of contract/schemas/scores.ts; a compile error below reveals a missing one. A
 // piece with few values is laid out once and copied: joining strings and laying them out flat was a
 // fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
-import type { VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Regime, RiskLevel, Tier } from "../../contract/vocabulary.ts";
 import { num } from "./json-text.ts";
 import { writeId } from "./request-id.ts";
@@ -263,7 +263,7 @@ function stampPiece(response: VerifyResponse): Uint8Array {
   return lastStamp.piece;
 }
 
-// Every member above, by name: a new member in messages.ts fails to compile here until it is
+// Every member above, by name: a new member in the schema fails to compile here until it is
 // written.
 type Written = {
   response:

@@ -4,7 +4,7 @@
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import { isAction } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BATCH_ITEMS_MAX, BODY_BYTES_MAX } from "../../contract/limits.ts";
-import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { asBody, isObject } from "../../contract/parse/json-object.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";

@@ -2,7 +2,7 @@
 // Status and headers carry it, because nginx sees nothing else; gateways differ in their use of a
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";

@@ -9,7 +9,7 @@ import {
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
 } from "../../contract/limits.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import {
   isSignedItem,
   type OutcomeRow,

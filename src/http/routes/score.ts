@@ -3,7 +3,11 @@
 // operation, so each counts itself.
 import { parseAgentId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
-import type { CheckResponse, HandshakeResponse, VerifyResponse } from "../../contract/messages.ts";
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  VerifyResponse,
+} from "../../contract/schemas/scores.ts";
 import {
   parseCheckRequest,
   parseHandshakeRequest,

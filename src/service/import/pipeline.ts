@@ -7,7 +7,7 @@ import { basename } from "node:path";
 
 import { ServiceFault } from "../../contract/faults.ts";
 import { BATCH_ITEMS_MAX } from "../../contract/limits.ts";
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import { CommandFailure } from "../failure.ts";
 import { readOutcomes } from "./read-outcomes.ts";

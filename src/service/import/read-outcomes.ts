@@ -2,7 +2,7 @@
 // member names, and the signed-trust-network format `SOURCE,TARGET,RATING,TIME`. A bad row becomes
 // a row with its fault and never ends the file: the import decides what to do about it.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeRequest } from "../../contract/messages.ts";
+import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
 import { parseCsvLine } from "../../platform/csv.ts";

@@ -1,6 +1,6 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
-import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
-import type { FieldError, VerifyContext } from "../../contract/messages.ts";
+import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";

@@ -8,7 +8,7 @@ import type {
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { OutcomeReceipt } from "../../contract/messages.ts";
+import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
 import { receiptOf } from "../../ledger/receipts.ts";

@@ -6,8 +6,7 @@ import {
   type IntakeTask,
   type ReadBatch,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
-import type { FieldError } from "../../contract/messages.ts";
+import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import { openEd25519 } from "../../platform/ed25519.ts";
 import { moved } from "../../platform/pool.ts";
 import { FRAME_KINDS } from "../../journal/format.ts";

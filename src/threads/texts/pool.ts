@@ -2,7 +2,7 @@
 // of them: that one may miss its deadline, and a bureau that never sees such texts never pays for
 // it.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { VerifyContext } from "../../contract/messages.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
 import type { AssessingTask, AssessingWorkerData } from "./worker.ts";

@@ -1,7 +1,7 @@
 // Worker entry for large texts: the same assessor and index builder over the same shared vault,
 // with scratch memory for the largest request.
 import { workerData } from "node:worker_threads";
-import type { VerifyContext } from "../../contract/messages.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { openAssessor } from "./records.ts";
 import type { Finding } from "../../vault/assessment/findings.ts";
 import { IndexBuilder } from "../../vault/grounding/grounding.ts";

@@ -3,7 +3,7 @@
 // the reply: no waiting, bounded work, one finding out.
 import { hash } from "node:crypto";
 
-import type { VerifyContext } from "../../contract/messages.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import { Catalogue, NOT_FOUND } from "../sources/catalogue.ts";
 import { tenantWord } from "../sources/catalogue-keys.ts";
 import { CitationMemory } from "./citation-memory.ts";

@@ -1,7 +1,7 @@
 // Assessor that defers texts too large for the reply's own callback: the exact findings at once,
 // the score from another thread if it comes in time. A score after the deadline is reported as not
 // assessed, never guessed.
-import type { VerifyContext } from "../../contract/messages.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { VaultAssessor } from "./assessor.ts";
 import type { Finding } from "./findings.ts";
 

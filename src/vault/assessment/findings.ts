@@ -1,6 +1,6 @@
 // Findings of an assessment: the shape for the bureau's provenance port, and the constant findings.
 import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
-import type { VerifyResponse } from "../../contract/messages.ts";
+import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 
 export interface Finding {
   readonly data: VerifyResponse["provenance_data"];

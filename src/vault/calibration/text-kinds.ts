@@ -1,6 +1,6 @@
 // Kinds of text, each with thresholds of its own: the score of an honest answer against its
 // evidence differs far more between kinds than any one threshold allows for.
-import type { VerifyContext } from "../../contract/messages.ts";
+import type { VerifyContext } from "../../contract/schemas/scores.ts";
 
 /**
  * `qa`: answers a question; `summary`: several sentences about a text; `data`: prose made from

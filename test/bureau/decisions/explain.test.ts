@@ -1,6 +1,6 @@
 // explain over the real engine and the sample history: it agrees with check and verify.
 import { describe, expect, it } from "vitest";
-import type { CheckResponse, VerifyResponse } from "../../../src/contract/messages.ts";
+import type { CheckResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { call, openSampleBureau } from "../_harness.ts";
 
 const TURNED_BAD = "agent://globex/price-scout";

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import type { ProvenanceFinding } from "../../../src/bureau/decisions/provenance.ts";
-import type { VerifyResponse } from "../../../src/contract/messages.ts";
+import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { call, openSampleBureau } from "../_harness.ts";

@@ -1,7 +1,7 @@
 // Reserved test agents: every branch of a caller, on demand, and never in production.
 import { describe, expect, it } from "vitest";
 
-import type { HandshakeResponse, VerifyResponse } from "../../../src/contract/messages.ts";
+import type { HandshakeResponse, VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../../tables/_read-table.ts";

@@ -6,7 +6,7 @@ import type {
   CheckResponse,
   HandshakeResponse,
   VerifyResponse,
-} from "../../../src/contract/messages.ts";
+} from "../../../src/contract/schemas/scores.ts";
 import { DECISIONS, TOOL_LEVELS } from "../../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../../src/contract/vocabulary.ts";
 import { call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";

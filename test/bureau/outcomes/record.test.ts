@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Bureau, OutcomeContext } from "../../../src/bureau/bureau.ts";
 import { openBureau } from "../../../src/bureau/open.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
-import type { OutcomeReceipt, OutcomeRequest } from "../../../src/contract/messages.ts";
+import type { OutcomeReceipt, OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineReader } from "../../../src/engine/reader.ts";
 import { startLedger } from "../../../src/ledger/client.ts";

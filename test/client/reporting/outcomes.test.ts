@@ -7,7 +7,7 @@ import { type ActionResultEvent, outcomeHook } from "../../../src/client/reporti
 import { type OutcomeDrop, OutcomeQueue } from "../../../src/client/reporting/outcome-queue.ts";
 import type { FetchLike } from "../../../src/client/runtime.ts";
 import { createOutcomeSigner } from "../../../src/client/reporting/sign.ts";
-import type { OutcomeRequest } from "../../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import { type Service, startTestService } from "../_service.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 

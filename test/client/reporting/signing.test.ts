@@ -13,7 +13,7 @@ import {
   signOutcome,
 } from "../../../src/client/reporting/sign.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_BATCH_BYTES_MAX } from "../../../src/contract/limits.ts";
-import type { OutcomeRequest } from "../../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import { runCommand } from "../../cli/_process.ts";
 import { type LiveService, startLiveService } from "../_live.ts";
 import { rejection } from "../_replies.ts";

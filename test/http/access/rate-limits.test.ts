@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Principal } from "../../../src/contract/messages.ts";
+import type { Principal } from "../../../src/contract/principal.ts";
 import { createBucketMemory, RateLimiter } from "../../../src/http/access/rate-limits.ts";
 import { call, problemIn } from "../_client.ts";
 import type { BucketTask } from "./_bucket-thread.ts";

@@ -1,7 +1,7 @@
 // Representations: request ids, negotiated formats, hand-written JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { VerifyResponse } from "../../../src/contract/messages.ts";
+import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import * as words from "../../../src/contract/vocabulary.ts";
 import { bodyFormat, replyFormat } from "../../../src/http/codec/negotiation.ts";
 import { parseTraceparent, RequestIds, writeId } from "../../../src/http/codec/request-id.ts";

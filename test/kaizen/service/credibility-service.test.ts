@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
-import type { OutcomeRequest } from "../../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 import type { AgentExplanation } from "../../../src/contract/schemas/scores.ts";
 import { CredibilityService } from "../../../src/kaizen/service/credibility-service.ts";
 import type { CredibilityOptions } from "../../../src/kaizen/service/credibility-service.ts";

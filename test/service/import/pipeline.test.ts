@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { importOutcomeFile } from "../../../src/service/import/pipeline.ts";
 import type { ImportOptions, ImportSink } from "../../../src/service/import/pipeline.ts";
 import { BATCH_ITEMS_MAX, OUTCOME_ID_LENGTH_MAX } from "../../../src/contract/limits.ts";
-import type { OutcomeRequest } from "../../../src/contract/messages.ts";
+import type { OutcomeRequest } from "../../../src/contract/schemas/outcomes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-import-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { VerifyContext } from "../../../src/contract/messages.ts";
+import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
 import { serveConfigOf } from "../../../src/service/config.ts";
 import { openCore } from "../../../src/service/core.ts";
 import { startIndexing } from "../../../src/threads/texts/indexing.ts";

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 
-import type { VerifyContext } from "../../../src/contract/messages.ts";
+import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
 import { withoutVault } from "../../../src/bureau/decisions/provenance.ts";
 import { INLINE_WORK_MAX, VaultAssessor } from "../../../src/vault/assessment/assessor.ts";
 import { DeferringAssessor } from "../../../src/vault/assessment/deferring-assessor.ts";

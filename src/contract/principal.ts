@@ -1,0 +1,15 @@
+// The authenticated API key that asks, as the rest of the service knows it.
+import type { Scope, ToolLevel } from "./vocabulary.ts";
+
+export interface Principal {
+  keyId: string;
+  tenant: string;
+  scopes: ReadonlySet<Scope>;
+  /** Minimum internal score (300-850) by tool level, SPEC §2.3 `threshold_met`. */
+  minimumScores: Readonly<Record<ToolLevel, number>>;
+  isShadow: boolean;
+  /** Whether the operator vouches for what comes with the key. */
+  isFirstParty: boolean;
+  /** Number of the key as a voice (voiceOf). */
+  voice: number;
+}

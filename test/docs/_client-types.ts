@@ -1,0 +1,87 @@
+// The message types of the published client (src/client/messages.ts), made from the schemas: what is
+// published must not depend on typebox, and no message is written down twice.
+import { compile, type JSONSchema } from "json-schema-to-typescript";
+import * as vocabulary from "../../src/contract/vocabulary.ts";
+import { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
+import { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
+import * as scores from "../../src/contract/schemas/scores.ts";
+import { Problem } from "../../src/contract/schemas/service.ts";
+
+type Json = Record<string, unknown>;
+
+const PUBLISHED: readonly object[] = [
+  scores.VerifyRequest,
+  scores.VerifyResponse,
+  scores.CheckRequest,
+  scores.CheckResponse,
+  scores.HandshakeRequest,
+  scores.HandshakeResponse,
+  OutcomeRequest,
+  OutcomeReceipt,
+  ProvenanceRecord,
+  Problem,
+];
+
+/** Types of the vocabulary that members of the messages have. */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  Decision: vocabulary.DECISIONS,
+  Grade: vocabulary.GRADES,
+  ReasonCode: vocabulary.REASON_CODES,
+  Regime: vocabulary.REGIMES,
+  RiskLevel: vocabulary.RISK_LEVELS,
+  Signature: vocabulary.SIGNATURES,
+  Tier: vocabulary.TIERS,
+  ToolLevel: vocabulary.TOOL_LEVELS,
+  Verdict: vocabulary.VERDICTS,
+};
+
+const HEAD = `// Messages as the published client shows them, without the packages of the service. Made from the
+// schemas in src/contract/schemas by \`npm run docs:reference\`: change those.
+import type {
+${Object.keys(WORDS)
+  .map((word) => `  ${word},`)
+  .join("\n")}
+} from "../contract/vocabulary.ts";
+
+`;
+
+/** A schema as json-schema-to-typescript takes it; messages with a name go to `definitions`. */
+function plain(schema: Json, definitions: Json): Json {
+  const { "~shown": documented, properties, items, ...keywords } = schema;
+  const own: Json = { ...(documented as Json | undefined), ...keywords };
+  // What is parsed into another value is published as that value; lengths would become tuples.
+  if ("~read" in own) return { type: "number", ...describedBy(own) };
+  const values = own["enum"];
+  const word = Object.entries(WORDS).find(([, known]) => String(known) === String(values));
+  const kept: Json = { ...describedBy(own) };
+  for (const name of ["type", "enum", "required"]) if (name in own) kept[name] = own[name];
+  if (word !== undefined) kept["tsType"] = word[0];
+  else if (typeof values === "object" && String(own["type"]) === "string") delete kept["enum"];
+  if (items !== undefined) kept["items"] = referred(items as Json, definitions);
+  if (properties === undefined) return kept;
+  const members = Object.entries(properties as Record<string, Json>);
+  kept["additionalProperties"] = false;
+  kept["properties"] = Object.fromEntries(
+    members.map(([name, member]) => [name, referred(member, definitions)]),
+  );
+  return kept;
+}
+
+const describedBy = ({ description }: Json): Json =>
+  description === undefined ? {} : { description };
+
+function referred(schema: Json, definitions: Json): Json {
+  const name = schema["~component"];
+  if (typeof name !== "string") return plain(schema, definitions);
+  definitions[name] ??= { title: name, ...plain(schema, definitions) };
+  return { $ref: `#/definitions/${name}` };
+}
+
+/** The text of src/client/messages.ts before it is formatted. */
+export async function clientTypes(): Promise<string> {
+  const definitions: Json = {};
+  const anyOf = PUBLISHED.map((schema) => referred(schema as Json, definitions));
+  const schema: JSONSchema = { title: "Published", anyOf, definitions: definitions as JSONSchema };
+  const made = await compile(schema, "Published", { bannerComment: "", format: false });
+  return HEAD + made.replace(/^export type Published = .*\n/m, "");
+}
