@@ -4,6 +4,7 @@ import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import { HeadReader } from "./framing.ts";
+import { Pipeline } from "./pipeline.ts";
 import {
   type Admission,
   CLOSE_GRACE_MS,
@@ -39,6 +40,7 @@ class NodeServer implements HttpServer {
   readonly #server: http.Server;
   /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
+  readonly #pipelines = new WeakMap<Socket, Pipeline>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
@@ -57,12 +59,16 @@ class NodeServer implements HttpServer {
       insecureHTTPParser: false,
     });
     this.#server.on("request", (request, response) => {
-      try {
-        this.#serve(request, response);
-      } catch (error) {
-        application.onFailure(error);
-        response.destroy();
-      }
+      const pipeline = this.#pipelineOf(request.socket);
+      pipeline.enter(() => {
+        response.once("close", () => pipeline.leave());
+        try {
+          this.#serve(request, response);
+        } catch (error) {
+          application.onFailure(error);
+          response.destroy();
+        }
+      });
     });
     this.#server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
   }
@@ -105,6 +111,14 @@ class NodeServer implements HttpServer {
     }
     await new Promise((resolve) => setImmediate(resolve));
     this.#server.closeAllConnections();
+  }
+
+  #pipelineOf(socket: Socket): Pipeline {
+    const known = this.#pipelines.get(socket);
+    if (known !== undefined) return known;
+    const made = new Pipeline(socket);
+    this.#pipelines.set(socket, made);
+    return made;
   }
 
   #serve(request: http.IncomingMessage, response: http.ServerResponse): void {

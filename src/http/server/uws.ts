@@ -14,6 +14,7 @@ import {
   type Reply,
   SERVER_LIMITS,
 } from "./port.ts";
+import { ReplyPace } from "./reply-pace.ts";
 import { statusLine } from "./status-lines.ts";
 import {
   type HttpRequest,
@@ -45,6 +46,7 @@ class UwsServer implements HttpServer {
   readonly adapter = "uws";
   readonly application: HttpApplication;
   readonly budget: BodyBudget;
+  readonly pace = new ReplyPace();
   inflight = 0;
   port = 0;
   isDraining = false;
@@ -143,6 +145,8 @@ class UwsCall implements Peer {
   #isHead = false;
   #contentLength = 0;
   #isRejected = false;
+  /** Bytes of its reply that the peer has yet to read. */
+  #heldBytes = 0;
   #body: BodyBuffer | undefined = undefined;
 
   constructor(server: UwsServer, response: HttpResponse) {
@@ -252,7 +256,8 @@ class UwsCall implements Peer {
   }
 
   #later(reply: Reply, isLast: boolean): void {
-    if (this.#isOpen) this.#response.cork(() => this.#write(reply, isLast));
+    if (!this.#isOpen || this.#heldBytes > 0) return;
+    this.#response.cork(() => this.#write(reply, isLast));
   }
 
   /** All lines cross into native code as one, for their values hold no line breaks. */
@@ -261,7 +266,10 @@ class UwsCall implements Peer {
     // Before the call is over: a reply that cannot be laid out is answered as a failure.
     const { status, headLines } = reply;
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
-    this.#leave();
+    const { pace } = this.#server;
+    // Before a close there is nothing more to be read from the peer.
+    const isPaced = !this.#isHead && !isLast && pace.isDue(body);
+    if (!isPaced) this.#leave();
     const response = this.#response;
     if (headLines !== undefined) response.writeStatus(headLines);
     else {
@@ -269,11 +277,17 @@ class UwsCall implements Peer {
       writeLines(response, reply.headers);
     }
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
-    else response.end(body, isLast);
+    else if (!isPaced) response.end(body, isLast);
+    else {
+      this.#heldBytes = pace.send(response, body, () => this.#leave());
+      if (this.#heldBytes === 0) this.#leave();
+    }
   }
 
   #leave(): void {
+    if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#server.pace.release(this.#heldBytes);
     if (this.#body !== undefined) this.#server.budget.release(this.#body);
     this.#server.leave();
   }
