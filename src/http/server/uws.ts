@@ -15,7 +15,7 @@ import {
   SERVER_LIMITS,
 } from "./port.ts";
 import { ReplyPace } from "./reply-pace.ts";
-import { statusLine } from "./status-lines.ts";
+import { joinedLines, statusLine } from "./status-lines.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -274,7 +274,7 @@ class UwsCall implements Peer {
     if (headLines !== undefined) response.writeStatus(headLines);
     else {
       if (status !== 200) response.writeStatus(statusLine(status));
-      writeLines(response, reply.headers);
+      response.writeHeader(reply.headers[0] as string, joinedLines(reply.headers));
     }
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
     else if (!isPaced) response.end(body, isLast);
@@ -291,12 +291,4 @@ class UwsCall implements Peer {
     if (this.#body !== undefined) this.#server.budget.release(this.#body);
     this.#server.leave();
   }
-}
-
-function writeLines(response: HttpResponse, headers: readonly string[]): void {
-  let lines = headers[1] as string;
-  for (let index = 2; index < headers.length; index += 2) {
-    lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
-  }
-  response.writeHeader(headers[0] as string, lines);
 }
