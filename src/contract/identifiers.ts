@@ -9,6 +9,7 @@ import {
 } from "./limits.ts";
 
 const SCHEME = "agent://";
+const ANY_NAME = "/*";
 const SLASH = 0x2f;
 const DOT = 0x2e;
 
@@ -72,6 +73,12 @@ export function isPlainText(value: unknown, bytesMax: number): value is string {
     if (code > 0x7f) isAscii = false;
   }
   return isAscii || (value.isWellFormed() && Buffer.byteLength(value) <= bytesMax);
+}
+
+/** A whole number of segments and any name below them: `agent://acme/*`, `agent://acme/eu/*`. */
+export function isAgentNamespace(value: unknown): value is string {
+  if (typeof value !== "string" || !value.endsWith(ANY_NAME)) return false;
+  return isAgentId(`${value.slice(0, -1)}x`);
 }
 
 /**

@@ -8,6 +8,7 @@ import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { highestLevelAllowed, isShadowed } from "../../policy/rules.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -24,7 +25,7 @@ export function check(
   const measured = services.engine.check(subject, stakes, openTimes(services));
   const reserved = findReserved(subject, services.environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
-  const { version, policy } = services.policies.of(call.principal.tenant);
+  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
@@ -40,7 +41,13 @@ export function check(
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
-    tool_level_max: highestLevelAllowed(policy, reading, call.principal.minimumScores, false),
+    tool_level_max: highestLevelAllowed(
+      policy,
+      reading,
+      call.principal.minimumScores,
+      false,
+      vouchingFor(vouched, reading, subject, services.nowMs)?.levelIndex,
+    ),
     config_version: services.engine.configVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,

@@ -7,6 +7,9 @@ import type { AgentReading, Reading } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
+import type { CallContext } from "../bureau.ts";
+import { highestLevelAllowed } from "../../policy/rules.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import { maxStakes, roundEffective } from "./leg.ts";
 import { improvementsFor } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
@@ -16,11 +19,18 @@ import { normalizeScore } from "./verify.ts";
 const STAKES_SHOWN = [1, 10, 100, 1000, 10_000] as const;
 
 /** Explains any agent; an unknown one is explained as the newcomer that it is scored as. */
-export function explain(services: BureauServices, agentId: string): AgentExplanation {
+export function explain(
+  services: BureauServices,
+  agentId: string,
+  { principal }: CallContext,
+): AgentExplanation {
   const nowMs = openTimes(services);
   const reserved = findReserved(agentId, services.environment.isReservedEnabled);
   const measured = services.engine.explain(agentId, nowMs);
   const reading = reserved?.reading ?? measured;
+  const { policy, vouched } = services.policies.of(principal.tenant);
+  const found = vouchingFor(vouched, reading, agentId, nowMs);
+  const { minimumScores } = principal;
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
@@ -29,6 +39,8 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
     score: normalizeScore(scoreInternal),
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
+    tool_level_max: highestLevelAllowed(policy, reading, minimumScores, false, found?.levelIndex),
+    vouched: found?.vouching ?? null,
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,

@@ -6,6 +6,7 @@ import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { highestLevelAllowed } from "../../policy/rules.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -38,6 +39,7 @@ export function leg(
   stakes: number,
   reading: Reading,
 ): Leg {
+  const { policy, vouched } = services.policies.of(principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
@@ -51,10 +53,11 @@ export function leg(
     reason_codes: codes,
     max_stakes: maxStakes(reading),
     tool_level_max: highestLevelAllowed(
-      services.policies.of(principal.tenant).policy,
+      policy,
       reading,
       principal.minimumScores,
       true,
+      vouchingFor(vouched, reading, subject, services.nowMs)?.levelIndex,
     ),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;

@@ -9,8 +9,17 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { decidePolicy, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
+import {
+  decidePolicy,
+  isMinimumMet,
+  minimumScoreOf,
+  riskIndex,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+  VOUCHED,
+} from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
+import { isVouchedAt, vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -91,24 +100,26 @@ function respond(
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
-  const { version, policy } = services.policies.of(call.principal.tenant);
-  const level = policy.levels[request.tool_level];
-  const minimum = Math.max(
-    call.principal.minimumScores[request.tool_level],
-    level.minimum_score ?? SCORE_MIN,
-  );
+  const { agent_id: agentId, tool_level: toolLevel } = request;
+  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
+  const level = policy.levels[toolLevel];
+  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const vouching = vouchingFor(vouched, reading, agentId, services.nowMs);
+  const isVouched = isVouchedAt(toolLevel, vouching);
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
   // The policy sees the agent's own score: what its text deserves, the failure code decides.
   const ruling = onceADay(
     services,
-    request.agent_id,
+    agentId,
     decidePolicy(
-      request.tool_level,
+      toolLevel,
       level,
       reading,
-      Math.round(reading.scoreInternal) >= minimum,
+      isMinimumMet(toolLevel, reading.scoreInternal, minimum, isVouched),
       failureCode,
       finding.data.source_verified || isSilent(finding),
+      level.allow_up_to,
+      isVouched,
     ),
   );
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
@@ -136,7 +147,7 @@ function respond(
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  logVerify(services, request, call, reading, ruling, failureCode, response, isReserved);
+  logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
   return response;
 }
 
@@ -162,12 +173,14 @@ function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): nu
 
 /**
  * At most four, by weight: broken provenance first, then the engine's, then the open questions of
- * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
+ * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
+ * that rests on the operator's word says so.
  */
 function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
   const codes: string[] = [];
   const isHard = finding.hardFailureCode !== "";
   if (isHard) codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {

@@ -2,6 +2,7 @@
 import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
 import { DECISIONS, REASON_CODES, REGIMES, RISK_LEVELS, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import { Vouching } from "./policy.ts";
 import * as t from "./schema.ts";
 import { itemResults } from "./service.ts";
 
@@ -153,6 +154,13 @@ export const AgentExplanation = t.message("AgentExplanation", {
   ...t.all(t.number, "internal_score", "score", "effective_score"),
   tier: t.oneOf(TIERS),
   regime,
+  /** The most sensitive tool level that the policy would allow the agent now, without stakes. */
+  tool_level_max: t.oneOf(TOOL_LEVELS),
+  /** The entry of the policy whose word stands in for the agent's thin record; else null. */
+  vouched: t.schemaOf<t.MessageOf<typeof Vouching> | null>({
+    ...Vouching,
+    type: ["object", "null"],
+  }),
   failure_probability: t.object({
     ...t.all(t.number, "expected", "optimistic", "pessimistic"),
   }),
