@@ -7,6 +7,7 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { highestLevelAllowed, isShadowed } from "../../policy/rules.ts";
 import { vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
@@ -22,7 +23,7 @@ export function check(
   call: CallContext,
 ): CheckResponse | Promise<CheckResponse> {
   const { subject, stakes } = request;
-  const measured = services.engine.check(subject, stakes, openTimes(services));
+  const measured = services.engine.check(agentKey(subject), stakes, openTimes(services));
   const reserved = findReserved(subject, services.environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
   const { version, policy, vouched } = services.policies.of(call.principal.tenant);

@@ -8,6 +8,7 @@ import { STANDING_BITS } from "../../contract/standings.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import type { CallContext } from "../bureau.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { highestLevelAllowed } from "../../policy/rules.ts";
 import { vouchingFor } from "../../policy/vouching.ts";
 import { maxStakes, roundEffective } from "./leg.ts";
@@ -26,7 +27,8 @@ export function explain(
 ): AgentExplanation {
   const nowMs = openTimes(services);
   const reserved = findReserved(agentId, services.environment.isReservedEnabled);
-  const measured = services.engine.explain(agentId, nowMs);
+  const key = agentKey(agentId);
+  const measured = services.engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
   const { policy, vouched } = services.policies.of(principal.tenant);
   const found = vouchingFor(vouched, reading, agentId, nowMs);
@@ -58,7 +60,7 @@ export function explain(
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
   for (const stakes of STAKES_SHOWN) {
-    const atStakes = reserved?.reading ?? services.engine.check(agentId, stakes, nowMs);
+    const atStakes = reserved?.reading ?? services.engine.check(key, stakes, nowMs);
     explanation.decisions.push({
       stakes,
       decision: DECISIONS[atStakes.decisionIndex]!,

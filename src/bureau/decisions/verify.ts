@@ -2,6 +2,7 @@
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/messages.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
@@ -78,7 +79,7 @@ function answer(
 ): VerifyResponse | Promise<VerifyResponse> {
   // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
   const measured = services.engine.check(
-    request.agent_id,
+    agentKey(request.agent_id),
     request.stakes ?? 0,
     openTimes(services),
   );

@@ -2,6 +2,7 @@
 // acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
 // durable.
 import { ServiceFault } from "../../contract/faults.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { OutcomeReceipt, OutcomeRequest, Principal } from "../../contract/messages.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
@@ -139,7 +140,7 @@ function recordOf(
   return {
     outcomeId: services.outcomeIds.next(nowMs),
     idempotencyKey: memberKey(request, tenant),
-    subject: request.subject,
+    subject: agentKey(request.subject),
     reporter: request.reporter,
     outcome: request.outcome,
     stakes: request.stakes,

@@ -3,6 +3,7 @@ import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
 import { DECISIONS, REASON_CODES, REGIMES, RISK_LEVELS, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { Vouching } from "./policy.ts";
+import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 import { itemResults } from "./service.ts";
 
@@ -85,12 +86,12 @@ export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
 export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
 
 /** SPEC §4.3 leaves the body open. */
-export const CheckRequest = t.message("CheckRequest", { subject: t.agentId, stakes: t.stakes });
+export const CheckRequest = t.message("CheckRequest", { subject: scoredId, stakes: t.stakes });
 
 /** SPEC §2.4. An agent may be asked about itself: the specification does not forbid it. */
 export const HandshakeRequest = t.message("HandshakeRequest", {
-  initiator: t.agentId,
-  counterparty: t.agentId,
+  initiator: scoredId,
+  counterparty: scoredId,
   stakes: t.stakes,
 });
 
