@@ -142,6 +142,8 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   for (const line of formatTable(["rule", ...TOOL_LEVELS], rows)) print(line);
   if (policy.vouched === undefined) return;
   print("");
-  const words = policy.vouched.map(({ namespace, up_to, until }) => [namespace, up_to, until]);
-  for (const line of formatTable(["vouched for", "up to", "until"], words)) print(line);
+  const words = policy.vouched.map((each) => {
+    return [each.namespace, each.up_to, each.max_stakes, each.until];
+  });
+  for (const line of formatTable(["vouched for", "up to", "stakes", "until"], words)) print(line);
 }

@@ -192,6 +192,7 @@ function addPolicy(program: Command): void {
     .argument("<namespace>", "`agent://name/*`")
     .requiredOption("--until <time>", "when the word expires: a date or an RFC 3339 date-time")
     .addOption(new Option("--up-to <level>", "the most sensitive level").choices(VOUCHED_LEVELS))
+    .option("--max-stakes <amount>", "stakes up to which the word counts too")
     .action((namespace: string, flags) => vouch(accessOf(flags), namespace, flags));
   command("unvouch")
     .description("take the word back")

@@ -12,6 +12,7 @@ interface VouchFlags extends PolicyFlags {
   /** A date (its first moment, UTC) or an RFC 3339 date-time. */
   readonly until: string;
   readonly upTo?: Vouching["up_to"];
+  readonly maxStakes?: string;
 }
 
 /**
@@ -24,7 +25,13 @@ export async function vouch(
   flags: VouchFlags,
 ): Promise<void> {
   const until = DATE.test(flags.until) ? `${flags.until}T00:00:00Z` : flags.until;
-  const given = { namespace, until, ...(flags.upTo === undefined ? {} : { up_to: flags.upTo }) };
+  const { upTo, maxStakes } = flags;
+  const given = {
+    namespace,
+    until,
+    ...(upTo === undefined ? {} : { up_to: upTo }),
+    ...(maxStakes === undefined ? {} : { max_stakes: Number(maxStakes) }),
+  };
   const { policy } = await readInForce(access, flags.tenant);
   const others = unexpired(policy).filter((each) => each.namespace !== namespace);
   const document = { ...policy, vouched: [given, ...others] };

@@ -52,6 +52,8 @@ export interface Vouching {
   until: string;
   /** The most sensitive level at which it counts. */
   up_to: (typeof VOUCHED_LEVELS)[number];
+  /** Stakes up to which it counts too, in the tenant's unit; beyond them `check` decides. */
+  max_stakes: number;
 }
 
 export interface Policy {

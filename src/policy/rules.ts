@@ -3,7 +3,7 @@
 // allocation-free but for provenance codes; knows no agent, no clock, no wire.
 import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
+import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 
 /** One outcome of the policy: the verdict, and the label of the rule that decided it. */
@@ -27,7 +27,7 @@ export interface Risk {
   readonly decisionIndex: number;
 }
 
-const L1 = TOOL_LEVELS.indexOf("L1");
+const REFUSE = DECISIONS.indexOf("refuse");
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
@@ -158,8 +158,8 @@ export function isMinimumMet(
 /**
  * The verdict of one verify request. Starts from the record; the tenant's minimum, the stakes and
  * broken provenance can each only make it stricter, and the last rule that did names it.
- * `failureCode` is empty when provenance holds or was not assessed; `isVouched` says that the
- * operator's word stands in for the record where that is thin (vouching.ts).
+ * `failureCode` is empty when provenance holds or was not assessed. `isVouched`: the operator's word
+ * stands in for the record where that is thin (vouching.ts); `areStakesVouched`: at these stakes too.
  */
 export function decidePolicy(
   toolLevel: ToolLevel,
@@ -170,42 +170,21 @@ export function decidePolicy(
   isSourced = true,
   allowUpTo = level.allow_up_to,
   isVouched = false,
+  areStakesVouched = false,
 ): Ruling {
   let decided = ruleOnRecord(level, risk, allowUpTo, isVouched);
   if (level.enforce) {
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
-    if (level.counts_stakes) decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+    const isWordEnough = areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
+    if (level.counts_stakes && !isWordEnough) {
+      decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+    }
     if (level.require_verified_sources && !isSourced) decided = stricter(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
   const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
   if (verdicts[toolLevel] > decided.verdictIndex) return ruling(verdicts[toolLevel], failureCode);
   return decided;
-}
-
-/**
- * The most sensitive level that the policy would allow an agent now, for those who ask once and
- * act later: "L3", "L2", or "L1" where neither. `isHandshake`: the reading knows who looks.
- * `vouchedIndex` of TOOL_LEVELS: up to where the operator's word counts for the agent, -1 for nowhere.
- */
-export function highestLevelAllowed(
-  policy: Policy,
-  risk: Risk & { readonly scoreInternal: number },
-  minimums: Readonly<Record<ToolLevel, number>>,
-  isHandshake: boolean,
-  vouchedIndex = -1,
-): ToolLevel {
-  for (let index = TOOL_LEVELS.length - 1; index > L1; index -= 1) {
-    const name = TOOL_LEVELS[index]!;
-    const level = policy.levels[name];
-    const bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
-    const isVouched = index <= vouchedIndex;
-    const minimum = minimumScoreOf(level, minimums[name]);
-    const isMet = isHandshake || isMinimumMet(name, risk.scoreInternal, minimum, isVouched);
-    const decided = decidePolicy(name, level, risk, isMet, "", true, bound, isVouched);
-    if (decided.verdictIndex === ALLOW) return name;
-  }
-  return "L1";
 }
 
 /**

@@ -17,6 +17,7 @@ export interface VouchedNamespace {
   readonly untilMs: number;
   /** Index into TOOL_LEVELS. */
   readonly levelIndex: number;
+  readonly stakesMax: number;
 }
 
 const NOBODY: readonly VouchedNamespace[] = Object.freeze([]);
@@ -31,37 +32,35 @@ export function vouchedNamespaces({ vouched }: Policy): readonly VouchedNamespac
     prefix: vouching.namespace.slice(0, -1),
     untilMs: Date.parse(vouching.until),
     levelIndex: TOOL_LEVELS.indexOf(vouching.up_to),
+    stakesMax: vouching.max_stakes,
   }));
 }
 
 /**
- * The entry that vouches for an agent of this record at `nowMs` (epoch ms) up to the most sensitive
- * level, the one that lasts longest among equals; undefined where none does: no namespace covers the
- * agent, the word has expired, the record is not thin, or it speaks against the agent.
+ * The entry that vouches at a level for an agent of this record at `nowMs` (epoch ms), the one with the
+ * largest stakes; undefined where none does: no namespace covers the agent, the word has expired, the
+ * record is not thin, or it speaks against the agent.
  */
 export function vouchingFor(
   vouched: readonly VouchedNamespace[],
   risk: Pick<Risk, "isThin" | "failureProbability">,
   agentId: string,
+  level: ToolLevel,
   nowMs: number,
 ): VouchedNamespace | undefined {
   if (vouched.length === 0 || !risk.isThin) return undefined;
+  if (riskIndex(risk.failureProbability) > RISK_MAX) return undefined;
+  const levelIndex = TOOL_LEVELS.indexOf(level);
   let found: VouchedNamespace | undefined;
   for (const each of vouched) {
-    if (each.untilMs <= nowMs || !agentId.startsWith(each.prefix)) continue;
-    if (found === undefined || isBroader(each, found)) found = each;
+    if (each.levelIndex < levelIndex || each.untilMs <= nowMs) continue;
+    if (!agentId.startsWith(each.prefix)) continue;
+    if (found === undefined || each.stakesMax > found.stakesMax) found = each;
   }
-  const isCovered =
-    found !== undefined && riskIndex(risk.failureProbability) <= RISK_MAX && isAgentId(agentId);
-  return isCovered ? found : undefined;
+  return found !== undefined && isAgentId(agentId) ? found : undefined;
 }
 
-/** Whether the word of an entry, if there is one, counts at a level. */
-export function isVouchedAt(level: ToolLevel, found: VouchedNamespace | undefined): boolean {
-  return found !== undefined && TOOL_LEVELS.indexOf(level) <= found.levelIndex;
-}
-
-function isBroader(candidate: VouchedNamespace, found: VouchedNamespace): boolean {
-  if (candidate.levelIndex !== found.levelIndex) return candidate.levelIndex > found.levelIndex;
-  return candidate.untilMs > found.untilMs;
+/** Whether the word counts at these stakes, beyond what `check` says of them. */
+export function areStakesVouched(found: VouchedNamespace | undefined, stakes: number): boolean {
+  return found !== undefined && stakes <= found.stakesMax;
 }

@@ -3,16 +3,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
-import { DEFAULT_POLICY, THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
+import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
 import { DECISIONS, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
-import {
-  decidePolicy,
-  highestLevelAllowed,
-  isMinimumMet,
-  VOUCHED,
-} from "../../src/policy/rules.ts";
+import type { ToolLevel } from "../../src/contract/vocabulary.ts";
+import { activePolicy } from "../../src/policy/active-policy.ts";
+import { highestLevelAllowed } from "../../src/policy/highest-level.ts";
+import { decidePolicy, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
 import type { Risk } from "../../src/policy/rules.ts";
-import { isVouchedAt, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
+import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
 
 const UNTIL_MS = Date.UTC(2027, 0, 31);
 const THIN = { isThin: true, failureProbability: 0.1 };
@@ -22,7 +20,7 @@ function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = T
   const policy = parsePolicy({
     vouched: namespaces.map((namespace) => ({ namespace, until })),
   });
-  return vouchingFor(vouchedNamespaces(policy), risk, agent, nowMs)?.vouching.namespace;
+  return vouchingFor(vouchedNamespaces(policy), risk, agent, "L2", nowMs)?.vouching.namespace;
 }
 
 describe("a namespace", () => {
@@ -72,25 +70,36 @@ describe("a namespace", () => {
     );
   });
 
-  it("is the entry of the most sensitive level among those that have not expired", () => {
-    const time = (ms: number) => new Date(ms).toISOString();
-    const { vouched = [] } = parsePolicy({
-      vouched: [
-        { namespace: "agent://a/*", until: time(UNTIL_MS) },
-        { namespace: "agent://a/b/*", until: time(UNTIL_MS - 1), up_to: "L3" },
-        { namespace: "agent://a/b/c/*", until: time(UNTIL_MS + 1) },
-      ],
+  it("is the entry of the largest stakes among those that count at the level", () => {
+    const entry = (namespace: string, untilMs: number, up_to: string, max_stakes: number) => ({
+      namespace: `agent://${namespace}/*`,
+      until: new Date(untilMs).toISOString(),
+      up_to,
+      max_stakes,
     });
-    const compiled = vouchedNamespaces({ ...DEFAULT_POLICY, vouched });
-    const at = (nowMs: number) =>
-      vouchingFor(compiled, THIN, "agent://a/b/c/d", nowMs)?.vouching.namespace;
-    expect(at(0)).toBe("agent://a/b/*");
-    expect(at(UNTIL_MS - 1)).toBe("agent://a/b/c/*");
-    expect(at(UNTIL_MS + 1)).toBeUndefined();
-    const upTo = vouchingFor(compiled, THIN, "agent://a/b/c/d", 0);
-    expect(TOOL_LEVELS.filter((level) => isVouchedAt(level, upTo))).toEqual(TOOL_LEVELS);
-    const early = vouchingFor(compiled, THIN, "agent://a/x", 0);
-    expect(TOOL_LEVELS.filter((level) => isVouchedAt(level, early))).toEqual(["L0", "L1", "L2"]);
+    const compiled = vouchedNamespaces(
+      parsePolicy({
+        vouched: [
+          entry("a", UNTIL_MS, "L2", 5),
+          entry("a/b", UNTIL_MS - 1, "L3", 1),
+          entry("a/b/c", UNTIL_MS + 1, "L2", 0),
+        ],
+      }),
+    );
+    const at = (level: ToolLevel, nowMs: number) =>
+      vouchingFor(compiled, THIN, "agent://a/b/c/d", level, nowMs);
+    const namespaces = (nowMs: number) =>
+      TOOL_LEVELS.map((level) => at(level, nowMs)?.vouching.namespace);
+    const [a, b, c] = ["agent://a/*", "agent://a/b/*", "agent://a/b/c/*"];
+    expect(namespaces(0)).toEqual([a, a, a, b]);
+    expect(namespaces(UNTIL_MS - 1)).toEqual([a, a, a, undefined]);
+    expect(namespaces(UNTIL_MS)).toEqual([c, c, c, undefined]);
+    expect(namespaces(UNTIL_MS + 1)).toEqual([undefined, undefined, undefined, undefined]);
+    const stakes = (level: ToolLevel) =>
+      [0, 1, 1.01, 5, 5.01].map((each) => areStakesVouched(at(level, 0), each));
+    expect(stakes("L2")).toEqual([true, true, true, true, false]);
+    expect(stakes("L3")).toEqual([true, true, false, false, false]);
+    expect(areStakesVouched(undefined, 0)).toBe(false);
   });
 });
 
@@ -132,7 +141,7 @@ describe("the verdict", () => {
       fc.property(facts, (given) => {
         const [toolLevel, level, risk, ...rest] = given;
         const without = decidePolicy(...given);
-        const withWord = decidePolicy(...given, true);
+        const withWord = decidePolicy(...given, true, false);
         if (!["THIN_FILE", "THIN_FILE_FLAGGED"].includes(without.logReason)) {
           expect(withWord).toEqual(without);
           return;
@@ -166,24 +175,47 @@ describe("the verdict", () => {
     );
   });
 
-  it("reaches up to the level that the word names", () => {
+  it("speaks for stakes only where it names them, and never against a refusal", () => {
+    let loosened = 0;
+    fc.assert(
+      fc.property(facts, (given) => {
+        const [toolLevel, level, risk, ...rest] = given;
+        const withStakes = decidePolicy(...given, true, true);
+        const isRefused = risk.decisionIndex === DECISIONS.indexOf("refuse");
+        const free = isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
+        expect(withStakes).toEqual(decidePolicy(toolLevel, free, risk, ...rest, true, false));
+        if (withStakes.verdictIndex < decidePolicy(...given, true, false).verdictIndex) {
+          loosened += 1;
+        }
+      }),
+      { numRuns: 5000 },
+    );
+    expect(loosened).toBeGreaterThan(3);
+  });
+
+  it("reaches up to the level and the stakes that the word names", () => {
     const unknown: Risk & { scoreInternal: number } = {
       failureProbability: 0.1,
       failureOptimistic: 0.02,
       isThin: true,
       isDenied: false,
       isRefused: false,
-      decisionIndex: 0,
+      decisionIndex: DECISIONS.indexOf("escalate"),
       scoreInternal: 500,
     };
     const minimums = { L0: 300, L1: 300, L2: 507, L3: 550 };
-    const reach = (index: number) =>
-      [false, true].map((isHandshake) =>
-        highestLevelAllowed(DEFAULT_POLICY, unknown, minimums, isHandshake, index),
-      );
-    expect(reach(-1)).toEqual(["L1", "L1"]);
+    const until = new Date(UNTIL_MS).toISOString();
     for (const level of VOUCHED_LEVELS) {
-      expect(reach(TOOL_LEVELS.indexOf(level))).toEqual([level, level]);
+      const word = { namespace: "agent://a/*", until, up_to: level, max_stakes: 10 };
+      const active = activePolicy(parsePolicy({ vouched: [word] }));
+      const reach = (agent: string, stakes: number, nowMs: number) =>
+        [false, true].map((isHandshake) =>
+          highestLevelAllowed(active, unknown, agent, stakes, minimums, isHandshake, nowMs),
+        );
+      expect(reach("agent://a/x", 10, UNTIL_MS - 1)).toEqual([level, level]);
+      expect(reach("agent://a/x", 10.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);
+      expect(reach("agent://a/x", 10, UNTIL_MS)).toEqual(["L1", "L1"]);
+      expect(reach("agent://b/x", 0, 0)).toEqual(["L1", "L1"]);
     }
   });
 });

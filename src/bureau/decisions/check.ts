@@ -8,8 +8,8 @@ import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { agentKey } from "../../contract/identifiers.ts";
-import { highestLevelAllowed, isShadowed } from "../../policy/rules.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
+import { isShadowed } from "../../policy/rules.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -26,7 +26,7 @@ export function check(
   const measured = services.engine.check(agentKey(subject), stakes, openTimes(services));
   const reserved = findReserved(subject, services.environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
-  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
+  const active = services.policies.of(call.principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
@@ -35,7 +35,7 @@ export function check(
     subject,
     stakes,
     allowed: reading.decisionIndex <= OPEN_MAX,
-    enforced: !call.principal.isShadow && !isShadowed(policy),
+    enforced: !call.principal.isShadow && !isShadowed(active.policy),
     decision: DECISIONS[reading.decisionIndex]!,
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
@@ -43,11 +43,13 @@ export function check(
     reason_codes: codes,
     max_stakes: maxStakes(reading),
     tool_level_max: highestLevelAllowed(
-      policy,
+      active,
       reading,
+      subject,
+      stakes,
       call.principal.minimumScores,
       false,
-      vouchingFor(vouched, reading, subject, services.nowMs)?.levelIndex,
+      services.nowMs,
     ),
     config_version: services.engine.configVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
@@ -63,7 +65,7 @@ export function check(
     reasonCodes: codes,
     decisionIndex: reading.decisionIndex,
     configVersion: response.config_version,
-    policyVersion: version,
+    policyVersion: active.version,
     isEnforced: response.enforced,
     isReserved: reserved !== undefined,
   });

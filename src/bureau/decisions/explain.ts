@@ -9,7 +9,9 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import type { CallContext } from "../bureau.ts";
 import { agentKey } from "../../contract/identifiers.ts";
-import { highestLevelAllowed } from "../../policy/rules.ts";
+import type { Vouching } from "../../contract/policy.ts";
+import type { ActivePolicy } from "../../policy/active-policy.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
 import { vouchingFor } from "../../policy/vouching.ts";
 import { maxStakes, roundEffective } from "./leg.ts";
 import { improvementsFor } from "./reasons.ts";
@@ -30,9 +32,7 @@ export function explain(
   const key = agentKey(agentId);
   const measured = services.engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
-  const { policy, vouched } = services.policies.of(principal.tenant);
-  const found = vouchingFor(vouched, reading, agentId, nowMs);
-  const { minimumScores } = principal;
+  const active = services.policies.of(principal.tenant);
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
@@ -41,8 +41,16 @@ export function explain(
     score: normalizeScore(scoreInternal),
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
-    tool_level_max: highestLevelAllowed(policy, reading, minimumScores, false, found?.levelIndex),
-    vouched: found?.vouching ?? null,
+    tool_level_max: highestLevelAllowed(
+      active,
+      reading,
+      agentId,
+      0,
+      principal.minimumScores,
+      false,
+      nowMs,
+    ),
+    vouched: vouchingOf(active, reading, agentId, nowMs),
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,
@@ -71,6 +79,17 @@ export function explain(
   }
   explanation.improvements = improvementsFor(explanation.reason_codes);
   return explanation;
+}
+
+/** The entry that reaches the most sensitive level. */
+function vouchingOf(
+  { vouched }: ActivePolicy,
+  reading: Reading,
+  agentId: string,
+  nowMs: number,
+): Vouching | null {
+  const atL3 = vouchingFor(vouched, reading, agentId, "L3", nowMs);
+  return (atL3 ?? vouchingFor(vouched, reading, agentId, "L2", nowMs))?.vouching ?? null;
 }
 
 function reasonCodes(reading: Reading): ReasonCode[] {

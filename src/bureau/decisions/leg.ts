@@ -5,8 +5,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { highestLevelAllowed } from "../../policy/rules.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -39,7 +38,6 @@ export function leg(
   stakes: number,
   reading: Reading,
 ): Leg {
-  const { policy, vouched } = services.policies.of(principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   // SPEC §2.5 rule 2: a leg with a clear decision has no reasons.
@@ -53,11 +51,13 @@ export function leg(
     reason_codes: codes,
     max_stakes: maxStakes(reading),
     tool_level_max: highestLevelAllowed(
-      policy,
+      services.policies.of(principal.tenant),
       reading,
+      subject,
+      stakes,
       principal.minimumScores,
       true,
-      vouchingFor(vouched, reading, subject, services.nowMs)?.levelIndex,
+      services.nowMs,
     ),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;

@@ -16,7 +16,7 @@ import {
   THIN_FLAGGED,
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
-import { isVouchedAt, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
+import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;
@@ -92,8 +92,9 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
   const toolLevel = leg.tool_level!;
   const level = policy.levels[toolLevel];
   const vouched = vouchedNamespaces(policy);
-  const vouching = vouchingFor(vouched, reading, leg.subject, Date.parse(leg.evaluated_at));
-  const isVouched = isVouchedAt(toolLevel, vouching);
+  const decidedMs = Date.parse(leg.evaluated_at);
+  const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
+  const isVouched = vouching !== undefined;
   const minimum = minimumScoreOf(level, leg.minimum_score);
   const decided = decidePolicy(
     toolLevel,
@@ -105,6 +106,7 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
     leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
     level.allow_up_to,
     isVouched,
+    areStakesVouched(vouching, leg.stakes),
   );
   // Flagged once a day: the log says whether this was the first.
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;

@@ -20,7 +20,7 @@ import {
   VOUCHED,
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { isVouchedAt, vouchingFor } from "../../policy/vouching.ts";
+import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -105,8 +105,8 @@ function respond(
   const { version, policy, vouched } = services.policies.of(call.principal.tenant);
   const level = policy.levels[toolLevel];
   const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
-  const vouching = vouchingFor(vouched, reading, agentId, services.nowMs);
-  const isVouched = isVouchedAt(toolLevel, vouching);
+  const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
+  const isVouched = vouching !== undefined;
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
   // The policy sees the agent's own score: what its text deserves, the failure code decides.
   const ruling = onceADay(
@@ -121,6 +121,7 @@ function respond(
       finding.data.source_verified || isSilent(finding),
       level.allow_up_to,
       isVouched,
+      areStakesVouched(vouching, request.stakes ?? 0),
     ),
   );
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
@@ -138,7 +139,7 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesAllowed(level, reading, ruling),
+    max_stakes: stakesAllowed(level, reading, ruling, vouching?.stakesMax ?? 0),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
     policy_version: version,
@@ -167,9 +168,15 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
  * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
  * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
  */
-function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): number | null {
+function stakesAllowed(
+  level: LevelPolicy,
+  reading: Reading,
+  ruling: Ruling,
+  stakesVouched: number,
+): number | null {
   if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
-  return level.enforce && level.counts_stakes ? stakesOnWire(reading.stakesClear) : null;
+  if (!level.enforce || !level.counts_stakes) return null;
+  return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
 }
 
 /**

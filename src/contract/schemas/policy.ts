@@ -85,7 +85,12 @@ const until = t.checked<string>(
 );
 
 const vouchingRequest = t.object(
-  { namespace, until, up_to: t.defaulted(t.oneOf(VOUCHED_LEVELS), "L2") },
+  {
+    namespace,
+    until,
+    up_to: t.defaulted(t.oneOf(VOUCHED_LEVELS), "L2"),
+    max_stakes: t.defaulted(t.stakes, 0),
+  },
   { ...t.STRICT, "~unknown": "is not a member of a vouching" },
 );
 
@@ -107,6 +112,7 @@ export const Vouching = t.object({
   namespace: t.text,
   until: t.time,
   up_to: t.oneOf(VOUCHED_LEVELS),
+  max_stakes: t.number,
 });
 
 const wholePolicy = t.object({

@@ -87,6 +87,19 @@ describe("verify", () => {
     expect(said(strict.verify(NEW, "L2"))).toBe("CHALLENGE BELOW_TENANT_MINIMUM");
   });
 
+  it("speaks for the stakes that it names", async () => {
+    const { bureau, verify } = open({ max_stakes: 250 });
+    expect(said(verify(NEW, "L2", { stakes: 250 }))).toBe("ALLOW VOUCHED");
+    expect(verify(NEW, "L2", { stakes: 250 }).max_stakes).toBe(250);
+    const above = verify(NEW, "L2", { stakes: 250.01 });
+    expect(said(above)).toMatch(/^CHALLENGE STAKES_/);
+    expect(above).toMatchObject({ max_stakes: 250 });
+    expect(said(verify(NEW, "L3", { stakes: 5 }))).toBe("CHALLENGE THIN_FILE");
+    const reach = async (stakes: number) =>
+      (await bureau.check({ subject: NEW, stakes }, call)).tool_level_max;
+    expect([await reach(250), await reach(251)]).toEqual(["L2", "L1"]);
+  });
+
   it("names the stakes up to which it lets in", () => {
     const { verify } = open();
     const { max_stakes: stakesMax } = verify(NEW, "L2");
@@ -128,6 +141,7 @@ describe("what names no level", () => {
       namespace: "agent://mycompany/*",
       until: new Date(UNTIL_MS).toISOString(),
       up_to: "L2",
+      max_stakes: 0,
     });
     expect(bureau.explain("agent://other/new", call).vouched).toBeNull();
   });

@@ -69,6 +69,8 @@ it.each([
   [{ vouched: [{ namespace: "agent://a/*" }] }, "/vouched/0/until required"],
   [{ vouched: [{ ...WORD, up_to: "L1" }] }, "/vouched/0/up_to enum"],
   [{ vouched: [{ ...WORD, upto: "L2" }] }, "/vouched/0/upto unknown"],
+  [{ vouched: [{ ...WORD, max_stakes: -1 }] }, "/vouched/0/max_stakes range"],
+  [{ vouched: [{ ...WORD, max_stakes: "5" }] }, "/vouched/0/max_stakes type"],
   [{ vouched: [WORD, OTHER, WORD] }, "/vouched/2/namespace duplicate"],
 ])("refuses %j at the member that is wrong", (value, fault) => {
   expect(faultsOf(value)).toEqual([fault]);
@@ -99,7 +101,7 @@ it("sees past a level whose border cannot be compared", () => {
 it("spells one moment in one way, and keeps the version of a policy that vouches for nobody", () => {
   const at = (until: string) => parsePolicy({ vouched: [{ ...WORD, until }] });
   const [word] = at("2027-01-31T01:30:00.0009+01:30").vouched!;
-  expect(word).toEqual({ ...WORD, until: "2027-01-31T00:00:00.000Z", up_to: "L2" });
+  expect(word).toEqual({ ...WORD, until: "2027-01-31T00:00:00.000Z", up_to: "L2", max_stakes: 0 });
   expect(activePolicy(at(WORD.until)).version).toBe(
     activePolicy(at("2027-01-31T00:00:00.000+00:00")).version,
   );

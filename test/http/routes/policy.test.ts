@@ -104,7 +104,10 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     const untilMs = NOW_MS + 60_000;
     const word = { namespace: "agent://mine/*", until: new Date(untilMs).toISOString() };
     const set = await put({ vouched: [word] });
-    expect([set.status, set.json.policy.vouched]).toEqual([200, [{ ...word, up_to: "L2" }]]);
+    expect([set.status, set.json.policy.vouched]).toEqual([
+      200,
+      [{ ...word, up_to: "L2", max_stakes: 0 }],
+    ]);
     expect(await verify()).toEqual(["ALLOW", "VOUCHED", "VOUCHED"]);
     expect(await verify("L3")).toEqual(["CHALLENGE", "THIN_FILE", "THIN_FILE"]);
     service.clock.nowMs = untilMs - 1;
