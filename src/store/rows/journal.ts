@@ -1,7 +1,6 @@
 // Rows of journal records other than outcomes: signed batches, sources of the vault, the records
 // that auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
 // and reporters' standings.
-import { agentOfKey } from "../../contract/identifiers.ts";
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
@@ -143,7 +142,7 @@ export class JournalRowBatch {
 
 function standingRows(bytes: Buffer, at: number): StandingRow[] {
   return decodeStandings(bytes, at).agents.map(({ agent, flags, credibility, cluster }) => ({
-    agent: agentOfKey(agent),
+    agent,
     credibility: (flags & STANDING_BITS.believed) === 0 ? null : credibility,
     isSeed: (flags & STANDING_BITS.seed) !== 0,
     signs: (flags & STANDING_BITS.signs) !== 0,
