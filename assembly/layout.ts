@@ -139,7 +139,7 @@ export const SCRATCH_ROW_B = 2304;
 export const SCRATCH_LEG_A = 2560;
 export const SCRATCH_LEG_B = 3072;
 export const SCRATCH_RANGE = 4096;
-export const ID_BYTES_MAX = 512;
+export const ID_BYTES_MAX = 518; // 512, and `plain:` before what is no `agent://` identifier
 export const RANGE_ROWS_MAX = 1024;
 
 // Leg result: f64 words (word number, not byte offset).

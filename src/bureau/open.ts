@@ -45,7 +45,7 @@ export function openBureau(options: BureauOptions): Bureau {
     recordOutcome: (request, call) => recordOutcome(services, request, call),
     recordOutcomeBatch: (rows, call) => recordOutcomeBatch(services, rows, call),
     importOutcomes: (requests, source, call) => importOutcomes(services, requests, source, call),
-    explain: (agentId) => explain(services, agentId),
+    explain: (agentId, call) => explain(services, agentId, call),
     replay: (legs, configVersion) => replay(services, legs, configVersion),
   };
 }

@@ -1,6 +1,7 @@
 // Use cases of the policy: read the one in force for a tenant, set another. A policy is durable in
 // the journal, and in force on every thread, before the change is answered.
 import type { Principal } from "../contract/principal.ts";
+import { invalidRequest } from "../contract/faults.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import type { PolicyLog } from "../ledger/ledger.ts";
@@ -34,19 +35,22 @@ export class Policies {
 
   /**
    * Puts a policy in force for a tenant.
+   * @throws ServiceFault `invalid_request` when it vouches for somebody until a time that has passed.
    * @throws ServiceFault `journal_unavailable` or `overloaded` when it cannot be made durable; then
    *   nothing has changed.
    */
   set(tenant: string, policy: Policy, principal: Principal): Promise<PolicyDocument> {
     const { log, book, onPolicy, clock } = this.#options;
     const change = this.#lastChange.then(async () => {
+      const nowMs = clock();
+      refuseExpired(policy, nowMs);
       const event: PolicyEvent = {
         event: "policy.set",
         tenant,
         policy,
         version: activePolicy(policy).version,
         set_by: principal.keyId,
-        at_ms: clock(),
+        at_ms: nowMs,
       };
       await log.appendPolicy(Buffer.from(JSON.stringify(event)));
       book.apply(event);
@@ -56,4 +60,13 @@ export class Policies {
     this.#lastChange = change.catch(() => undefined);
     return change;
   }
+}
+
+/** A word that has expired says nothing: it is a slip in the year, or left over from another policy. */
+function refuseExpired({ vouched = [] }: Policy, nowMs: number): void {
+  const faults = vouched.flatMap(({ until }, index) => {
+    if (Date.parse(until) > nowMs) return [];
+    return [{ pointer: `/vouched/${index}/until`, code: "range", detail: "has passed" }];
+  });
+  if (faults.length > 0) throw invalidRequest(faults);
 }

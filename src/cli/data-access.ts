@@ -1,6 +1,6 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server.
-import type { ServerAccess } from "../service/config.ts";
+import { dataDirOf, type ServerAccess, serverAccessOf } from "../service/config.ts";
 import { claimDataDirectory, DataDirectoryInUse, findServer } from "../journal/data-directory.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { note } from "./output.ts";
@@ -9,6 +9,20 @@ import { ServerClient } from "./server-client.ts";
 export interface DataAccess {
   readonly dataDir: string;
   readonly server: ServerAccess;
+}
+
+interface AccessFlags {
+  dataDir?: string;
+  url?: string;
+  key?: string;
+}
+
+/** Access by the flags of a command, then by the environment. */
+export function accessOf(flags: AccessFlags): DataAccess {
+  return {
+    dataDir: dataDirOf(flags.dataDir, process.env),
+    server: serverAccessOf(flags, process.env),
+  };
 }
 
 /**

@@ -1,10 +1,10 @@
-// `trustrank policy show | set FILE`: the policy of a tenant. Works on the files when no server
-// holds them; otherwise the server puts a new policy in force at once.
+// `trustrank policy show | set FILE`: the policy of a tenant, and what the other commands on it share.
+// Works on the files when no server holds them; otherwise the server puts a new policy in force at
+// once.
 import { readFile } from "node:fs/promises";
 import { Policies } from "../bureau/policies.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { parsePolicy } from "../contract/parse/policy.ts";
-import type { Policy } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../contract/vocabulary.ts";
 import { makeLog } from "../platform/log.ts";
@@ -15,20 +15,23 @@ import type { DataAccess } from "./data-access.ts";
 import { withData } from "./data-access.ts";
 import { formatTable, note, print, printJson } from "./output.ts";
 
-interface PolicyFlags {
+export interface PolicyFlags {
   readonly tenant: string;
   readonly json?: boolean;
 }
 
 /** Prints the policy in force. */
 export async function showPolicy(access: DataAccess, flags: PolicyFlags): Promise<void> {
-  const { tenant } = flags;
-  const shown = await withData<PolicyDocument>(
+  printPolicy(await readInForce(access, flags.tenant), flags);
+}
+
+/** The policy in force for a tenant. */
+export function readInForce(access: DataAccess, tenant: string): Promise<PolicyDocument> {
+  return withData<PolicyDocument>(
     access,
     (dataDir) => onFiles(dataDir, (policies) => policies.show(tenant)),
     (client) => client.sendJson("GET", routeOf(tenant)),
   );
-  printPolicy(shown, flags);
 }
 
 /**
@@ -40,13 +43,28 @@ export async function setPolicy(
   path: string,
   flags: PolicyFlags,
 ): Promise<void> {
+  await putInForce(access, await readPolicy(path), path, flags);
+}
+
+/**
+ * Sets a policy, and prints what is in force now; `origin` names it in a failure.
+ * @throws CommandFailure naming every member that is refused.
+ */
+export async function putInForce(
+  access: DataAccess,
+  document: unknown,
+  origin: string,
+  flags: PolicyFlags,
+): Promise<void> {
   const { tenant } = flags;
-  const policy = await readPolicy(path);
-  const set = await withData<PolicyDocument>(
-    access,
-    (dataDir) => onFiles(dataDir, (policies) => policies.set(tenant, policy, OPERATOR.principal)),
-    (client) => client.sendJson("PUT", routeOf(tenant), policy),
-  );
+  const set = await orFailure(origin, () => {
+    const policy = parsePolicy(document);
+    return withData<PolicyDocument>(
+      access,
+      (dataDir) => onFiles(dataDir, (policies) => policies.set(tenant, policy, OPERATOR.principal)),
+      (client) => client.sendJson("PUT", routeOf(tenant), policy),
+    );
+  });
   printPolicy(set, flags);
 }
 
@@ -54,19 +72,21 @@ function routeOf(tenant: string): string {
   return `/v1/policy?tenant=${encodeURIComponent(tenant)}`;
 }
 
-async function readPolicy(path: string): Promise<Policy> {
-  let document: unknown;
+async function readPolicy(path: string): Promise<unknown> {
   try {
-    document = JSON.parse(await readFile(path, "utf8"));
+    return JSON.parse(await readFile(path, "utf8"));
   } catch (error) {
     throw new CommandFailure(`${path}: ${(error as Error).message}`);
   }
+}
+
+async function orFailure<T>(origin: string, run: () => Promise<T>): Promise<T> {
   try {
-    return parsePolicy(document);
+    return await run();
   } catch (error) {
-    if (!(error instanceof ServiceFault)) throw error;
+    if (!(error instanceof ServiceFault) || error.code !== "invalid_request") throw error;
     const lines = error.errors.map(({ pointer, detail }) => `  ${pointer || "/"}: ${detail}`);
-    throw new CommandFailure(`${path} is not a policy:\n${lines.join("\n")}`);
+    throw new CommandFailure(`${origin} is not a policy:\n${lines.join("\n")}`);
   }
 }
 
@@ -120,4 +140,10 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
     ...TOOL_LEVELS.map((level) => String(policy.levels[level][rule] ?? "")),
   ]);
   for (const line of formatTable(["rule", ...TOOL_LEVELS], rows)) print(line);
+  if (policy.vouched === undefined) return;
+  print("");
+  const words = policy.vouched.map((each) => {
+    return [each.namespace, each.up_to, each.max_stakes, each.until];
+  });
+  for (const line of formatTable(["vouched for", "up to", "stakes", "until"], words)) print(line);
 }

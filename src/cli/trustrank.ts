@@ -2,24 +2,19 @@
 // commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import {
-  dataDirOf,
-  diskReserveOf,
-  isTrustNamedIn,
-  serveConfigOf,
-  serverAccessOf,
-} from "../service/config.ts";
+import { dataDirOf, diskReserveOf, isTrustNamedIn, serveConfigOf } from "../service/config.ts";
 import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse/parameters.ts";
+import { VOUCHED_LEVELS } from "../contract/policy.ts";
 import { DataDirectoryInUse } from "../journal/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { versionOf } from "../service/start.ts";
 import { runCredibility } from "./credibility-command.ts";
-import type { DataAccess } from "./data-access.ts";
+import { accessOf } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
@@ -33,19 +28,7 @@ import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
 import { runServe } from "./serve-command.ts";
-
-interface AccessFlags {
-  dataDir?: string;
-  url?: string;
-  key?: string;
-}
-
-function accessOf(flags: AccessFlags): DataAccess {
-  return {
-    dataDir: dataDirOf(flags.dataDir, process.env),
-    server: serverAccessOf(flags, process.env),
-  };
-}
+import { unvouch, vouch } from "./vouch-command.ts";
 
 function optionOf(setting: Setting & { readonly flag: string }): Option {
   return new Option(setting.flag, describeSetting(setting));
@@ -195,15 +178,26 @@ function addKaizen(program: Command): void {
 
 function addPolicy(program: Command): void {
   const policy = program.command("policy").description("what verify allows at each tool level");
-  withAccess(policy.command("show"))
+  const command = (name: string) =>
+    withAccess(policy.command(name)).option("--tenant <tenant>", "whose policy", "operator");
+  command("show")
     .description("the policy in force")
-    .option("--tenant <tenant>", "whose policy", "operator")
     .action((flags) => showPolicy(accessOf(flags), flags));
-  withAccess(policy.command("set"))
+  command("set")
     .description("put another policy in force, at once and without a restart")
     .argument("<file>", "JSON; rules that it leaves out are the shipped ones")
-    .option("--tenant <tenant>", "whose policy", "operator")
     .action((path: string, flags) => setPolicy(accessOf(flags), path, flags));
+  command("vouch")
+    .description("let unknown agents of a namespace in on your word, up to L2")
+    .argument("<namespace>", "`agent://name/*`")
+    .requiredOption("--until <time>", "when the word expires: a date or an RFC 3339 date-time")
+    .addOption(new Option("--up-to <level>", "the most sensitive level").choices(VOUCHED_LEVELS))
+    .option("--max-stakes <amount>", "stakes up to which the word counts too")
+    .action((namespace: string, flags) => vouch(accessOf(flags), namespace, flags));
+  command("unvouch")
+    .description("take the word back")
+    .argument("<namespace>", "as it stands in the policy")
+    .action((namespace: string, flags) => unvouch(accessOf(flags), namespace, flags));
 }
 
 function addExport(program: Command): void {

@@ -84,6 +84,9 @@ export interface VerifyResponse {
   policy_version: string;
 }
 export interface CheckRequest {
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
   subject: string;
   stakes: number;
 }
@@ -115,7 +118,13 @@ export interface CheckResponse {
   enforced: boolean;
 }
 export interface HandshakeRequest {
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
   initiator: string;
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
   counterparty: string;
   stakes: number;
 }
@@ -155,6 +164,9 @@ export interface Leg {
   tool_level_max: ToolLevel;
 }
 export interface OutcomeRequest {
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
   subject: string;
   reporter: string;
   outcome: 0 | 1;

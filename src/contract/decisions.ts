@@ -48,7 +48,7 @@ export interface DecisionEntry {
   scoreInternal: number;
   scoreEffective: number;
   stakesMax: number;
-  /** What the key asked for at this tool level; 0 where it has no say. */
+  /** The minimum that counted at this tool level, the key's or the policy's; 0 where none does. */
   scoreMinimum: number;
   logReason: string;
   /** Broken provenance that the policy took into account, or empty. */

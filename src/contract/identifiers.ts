@@ -1,5 +1,6 @@
-// The textual forms of the wire: agent identifiers, actions, hashes, tokens. Predicates only, one
-// pass over the characters each; nothing is trimmed, folded or normalised on the way in.
+// The textual forms of the wire: agent identifiers, actions, hashes, tokens; and the key by which the
+// agent table knows an agent. One pass over the characters each; nothing is trimmed, folded or
+// normalised on the way in.
 import { ServiceFault } from "./faults.ts";
 import {
   ACTION_LENGTH_MAX,
@@ -9,6 +10,9 @@ import {
 } from "./limits.ts";
 
 const SCHEME = "agent://";
+/** Begins the keys of agents that are named by plain text. */
+const PLAIN = "plain:";
+const ANY_NAME = "/*";
 const SLASH = 0x2f;
 const DOT = 0x2e;
 
@@ -72,6 +76,48 @@ export function isPlainText(value: unknown, bytesMax: number): value is string {
     if (code > 0x7f) isAscii = false;
   }
   return isAscii || (value.isWellFormed() && Buffer.byteLength(value) <= bytesMax);
+}
+
+/**
+ * An agent that is scored: an agent identifier, or any other line of text as SPEC §2.1 has it for
+ * verify. What begins with `agent://` must have its form: a slip of the pen is no agent of its own.
+ */
+export function isScoredId(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  return value.startsWith(SCHEME) ? isAgentId(value) : isPlainText(value, AGENT_ID_BYTES_MAX);
+}
+
+/** The identifier itself, or ServiceFault `invalid_parameter`. */
+export function parseScoredId(value: string): string {
+  if (isScoredId(value)) return value;
+  const detail = `must be \`agent://namespace/name\` or 1 to ${AGENT_ID_BYTES_MAX} bytes of plain text`;
+  throw new ServiceFault("invalid_parameter", `agent identifier ${detail}`);
+}
+
+/**
+ * Name of a scored agent in the journal and the agent table: plain text behind `plain:`, all else as
+ * it is. No two agents share one: a name begins with `agent://` or with `plain:`.
+ */
+export function agentKey(id: string): string {
+  return id.startsWith(SCHEME) ? id : PLAIN + id;
+}
+
+/** The agent as the wire names it, from its name in journal and agent table. */
+export function agentOfKey(key: string): string {
+  return key.startsWith(PLAIN) ? key.slice(PLAIN.length) : key;
+}
+
+/** Namespace of an agent's name in journal and agent table; `plain:` for plain text. */
+export function namespaceOfKey(key: string): string | undefined {
+  if (key.startsWith(PLAIN)) return PLAIN;
+  const end = key.indexOf("/", SCHEME.length);
+  return key.startsWith(SCHEME) && end > 0 ? key.slice(SCHEME.length, end) : undefined;
+}
+
+/** A whole number of segments and any name below them: `agent://acme/*`, `agent://acme/eu/*`. */
+export function isAgentNamespace(value: unknown): value is string {
+  if (typeof value !== "string" || !value.endsWith(ANY_NAME)) return false;
+  return isAgentId(`${value.slice(0, -1)}x`);
 }
 
 /**

@@ -1,6 +1,6 @@
 // The policy of a tenant as data: per tool level, the failure probability up to which an agent is
 // let through, what a thin record draws, from where on it is denied. Thin history can ask for a
-// second look and never more; only risk denies.
+// second look and never more; only risk denies. The operator's word may stand in for a thin record.
 import type { ToolLevel } from "./vocabulary.ts";
 
 /**
@@ -41,11 +41,39 @@ export interface LevelPolicy {
   shadow: boolean;
 }
 
+/** Levels up to which the operator's word may count. */
+export const VOUCHED_LEVELS = ["L2", "L3"] as const;
+
+/** The operator's word for the agents of a namespace whose record is thin. */
+export interface Vouching {
+  /** `agent://name/*`; the name may have further segments. */
+  namespace: string;
+  /** RFC 3339 in UTC: from this moment on the word no longer counts. */
+  until: string;
+  /** The most sensitive level at which it counts. */
+  up_to: (typeof VOUCHED_LEVELS)[number];
+  /** Stakes up to which it counts too, in the tenant's unit; beyond them `check` decides. */
+  max_stakes: number;
+}
+
 export interface Policy {
   levels: Record<ToolLevel, LevelPolicy>;
   /** Lets a more sensitive level be looser than a less sensitive one. */
   allow_inverted: boolean;
+  /** Left out for none, so that a policy from before vouching keeps its version. */
+  vouched?: Vouching[];
 }
+
+/**
+ * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
+ * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
+ */
+export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
+  L0: 300,
+  L1: 300,
+  L2: 507,
+  L3: 550,
+};
 
 const OPEN: LevelPolicy = {
   allow_up_to: 1,

@@ -20,6 +20,7 @@ import {
   LEG_INTERNAL,
   LEG_KNOWN,
   LEG_OPTIMISTIC,
+  LEG_OUTCOMES,
   LEG_PESSIMISTIC,
   LEG_PROBABILITY,
   LEG_REASON_COUNT,
@@ -187,6 +188,9 @@ class WasmReader implements EngineReader {
     if (number === undefined) return undefined;
     this.#legA[LEG_KNOWN] = logged.isKnown ? 1 : 0;
     this.#inputsA.set(logged.inputs);
+    // An agent with history has outcomes: an older version did not log their number.
+    const isUncounted = logged.isKnown && this.#legA[LEG_OUTCOMES] === 0;
+    if (isUncounted) this.#legA[LEG_OUTCOMES] = Number.MAX_SAFE_INTEGER;
     const model = logged.isHandshake ? WORD_MODEL_HANDSHAKE : WORD_MODEL_CHECK;
     const isIntact = this.#exports.rejudge(this.#slot, number, model, logged.stakes) === 1;
     return isIntact ? readLeg(this.#legA, this.#single) : undefined;

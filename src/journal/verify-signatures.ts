@@ -3,6 +3,7 @@
 // were signed. Reads only; one verification per signed outcome or batch.
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { ServiceFault } from "../contract/faults.ts";
+import { agentKey } from "../contract/identifiers.ts";
 import { parseDetachedJws } from "../contract/jws.ts";
 import { parseJson } from "../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../contract/parse/requests.ts";
@@ -89,7 +90,7 @@ function isEqual(value: unknown, record: OutcomeRecord): boolean {
   try {
     const signed = parseOutcomeRequest(value);
     return (
-      signed.subject === record.subject &&
+      agentKey(signed.subject) === record.subject &&
       signed.reporter === record.reporter &&
       signed.outcome === record.outcome &&
       signed.stakes === record.stakes &&

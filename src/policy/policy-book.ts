@@ -6,6 +6,7 @@ import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import { activePolicy } from "./active-policy.ts";
 import type { ActivePolicy, PolicySource } from "./active-policy.ts";
+import { vouchedNamespaces } from "./vouching.ts";
 
 const SHIPPED = activePolicy(DEFAULT_POLICY);
 
@@ -38,7 +39,8 @@ export class PolicyBook implements PolicySource {
   apply(event: PolicyEvent): void {
     const policy = completePolicy(event.policy);
     const { tenant, version, set_by: setBy, at_ms: setAtMs } = event;
-    this.#inForce.set(tenant, Object.freeze({ version, policy, setBy, setAtMs }));
+    const vouched = vouchedNamespaces(policy);
+    this.#inForce.set(tenant, Object.freeze({ version, policy, vouched, setBy, setAtMs }));
     this.#byVersion.set(version, policy);
   }
 }

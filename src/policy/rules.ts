@@ -1,6 +1,7 @@
 // The policy verdict of verify (SPEC §2.3, §3, §8.2): risk against the bounds of a level, doubt apart
 // from it, then the rules that can only make it stricter, combined by `max` of restriction. Pure and
 // allocation-free but for provenance codes; knows no agent, no clock, no wire.
+import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
@@ -26,6 +27,7 @@ export interface Risk {
   readonly decisionIndex: number;
 }
 
+const REFUSE = DECISIONS.indexOf("refuse");
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
@@ -40,6 +42,8 @@ const TOLERATED = ruling(ALLOW, "RISK_TOLERATED");
 const RISK_FLAGGED = ruling(ALLOW, "RISK_FLAGGED_FOR_REVIEW", true);
 export const THIN_TOLERATED = ruling(ALLOW, "THIN_FILE_TOLERATED");
 export const THIN_FLAGGED = ruling(ALLOW, "THIN_FILE_FLAGGED", true);
+/** The operator's word stands in for a thin record. */
+export const VOUCHED = ruling(ALLOW, "VOUCHED");
 const DENIED_FLAGGED = ruling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
 const THIN_RECORD = ruling(CHALLENGE, "THIN_FILE");
 const RISK_ABOVE_BOUND = ruling(CHALLENGE, "RISK_ABOVE_BOUND");
@@ -101,13 +105,16 @@ function isAboveBorder(level: LevelPolicy, risk: Risk, probability: number, fitt
 }
 
 /** Risk and doubt alone: bounds, thin record, border. */
-function ruleOnRecord(level: LevelPolicy, risk: Risk, allowUpTo: number): Ruling {
+function ruleOnRecord(
+  level: LevelPolicy,
+  risk: Risk,
+  allowUpTo: number,
+  isVouched: boolean,
+): Ruling {
   const isDenied = isAboveBorder(level, risk, risk.failureProbability, risk.isDenied);
   if (!level.enforce) {
     if (isDenied || risk.isRefused) return DENIED_FLAGGED;
-    if (risk.isThin && level.thin !== "challenge") {
-      return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
-    }
+    if (risk.isThin && level.thin !== "challenge") return ruleOnThin(level, isVouched);
     if (risk.failureProbability > level.flag_above) return RISK_FLAGGED;
     return risk.failureProbability > allowUpTo || risk.failureProbability > RISK_BOUNDS[0]
       ? TOLERATED
@@ -117,16 +124,42 @@ function ruleOnRecord(level: LevelPolicy, risk: Risk, allowUpTo: number): Ruling
   const isOptimisticDenied = isAboveBorder(level, risk, risk.failureOptimistic, risk.isRefused);
   if (isOptimisticDenied || risk.isRefused) return REFUSED;
   if (isDenied) return RISK_ABOVE_BORDER;
-  if (risk.isThin && level.thin === "challenge") return THIN_RECORD;
-  if (!risk.isThin && risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
-  if (risk.isThin) return level.thin === "flag" ? THIN_FLAGGED : THIN_TOLERATED;
+  if (risk.isThin) return ruleOnThin(level, isVouched);
+  if (risk.failureProbability > allowUpTo) return RISK_ABOVE_BOUND;
   return risk.failureProbability > level.flag_above ? RISK_FLAGGED : SUFFICIENT;
+}
+
+/** Doubt alone. Where it costs nothing the operator's word has nothing to stand in for. */
+function ruleOnThin({ thin }: LevelPolicy, isVouched: boolean): Ruling {
+  if (thin === "allow") return THIN_TOLERATED;
+  if (isVouched) return VOUCHED;
+  return thin === "flag" ? THIN_FLAGGED : THIN_RECORD;
+}
+
+/** Minimum internal score at a level: the key's or the policy's, the higher counts. */
+export function minimumScoreOf(level: LevelPolicy, keyMinimum: number): number {
+  return Math.max(keyMinimum, level.minimum_score ?? 0);
+}
+
+/**
+ * Whether a score reaches the minimum. Without outcomes the score is that of the population, so the
+ * operator's word stands in for it too; not where more than the shipped minimum was asked for.
+ */
+export function isMinimumMet(
+  toolLevel: ToolLevel,
+  scoreInternal: number,
+  minimum: number,
+  isVouched: boolean,
+): boolean {
+  if (Math.round(scoreInternal) >= minimum) return true;
+  return isVouched && minimum <= MINIMUM_SCORES_DEFAULT[toolLevel];
 }
 
 /**
  * The verdict of one verify request. Starts from the record; the tenant's minimum, the stakes and
  * broken provenance can each only make it stricter, and the last rule that did names it.
- * `failureCode` is empty when provenance holds or was not assessed.
+ * `failureCode` is empty when provenance holds or was not assessed. `isVouched`: the operator's word
+ * stands in for the record where that is thin (vouching.ts); `areStakesVouched`: at these stakes too.
  */
 export function decidePolicy(
   toolLevel: ToolLevel,
@@ -136,37 +169,22 @@ export function decidePolicy(
   failureCode: string,
   isSourced = true,
   allowUpTo = level.allow_up_to,
+  isVouched = false,
+  areStakesVouched = false,
 ): Ruling {
-  let decided = ruleOnRecord(level, risk, allowUpTo);
+  let decided = ruleOnRecord(level, risk, allowUpTo, isVouched);
   if (level.enforce) {
     if (!isThresholdMet) decided = stricter(decided, BELOW_MINIMUM);
-    if (level.counts_stakes) decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+    const isWordEnough = areStakesVouched && risk.isThin && risk.decisionIndex < REFUSE;
+    if (level.counts_stakes && !isWordEnough) {
+      decided = stricter(decided, AT_STAKES[risk.decisionIndex]!);
+    }
     if (level.require_verified_sources && !isSourced) decided = stricter(decided, SOURCES_REQUIRED);
   }
   if (failureCode === "") return decided;
   const verdicts = DOUBTS.has(failureCode) ? DOUBT_VERDICT : HARD_FAILURE_VERDICT;
   if (verdicts[toolLevel] > decided.verdictIndex) return ruling(verdicts[toolLevel], failureCode);
   return decided;
-}
-
-/**
- * The most sensitive level that the policy would allow an agent now, for those who ask once and
- * act later: "L3", "L2", or "L1" where neither. `isHandshake`: the reading knows who looks.
- */
-export function highestLevelAllowed(
-  policy: Policy,
-  risk: Risk & { readonly scoreInternal: number },
-  minimums: Readonly<Record<ToolLevel, number>>,
-  isHandshake: boolean,
-): ToolLevel {
-  for (const name of ["L3", "L2"] as const) {
-    const level = policy.levels[name];
-    const bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
-    const minimum = Math.max(minimums[name], level.minimum_score ?? 0);
-    const isMet = isHandshake || Math.round(risk.scoreInternal) >= minimum;
-    if (decidePolicy(name, level, risk, isMet, "", true, bound).verdictIndex === ALLOW) return name;
-  }
-  return "L1";
 }
 
 /**

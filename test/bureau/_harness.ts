@@ -15,6 +15,7 @@ import type { EngineReader } from "../../src/engine/reading.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import type { PolicySource } from "../../src/policy/active-policy.ts";
 
 export const NEWEST_MS = Date.UTC(2026, 0, 1);
 
@@ -39,7 +40,13 @@ export interface TestBureau {
 
 /** A bureau that has seen the sample history. */
 export function openSampleBureau(
-  options: { isReservedEnabled?: boolean; ledger?: Ledger; provenance?: ProvenanceAssessor } = {},
+  options: {
+    isReservedEnabled?: boolean;
+    ledger?: Ledger;
+    provenance?: ProvenanceAssessor;
+    policies?: PolicySource;
+    clock?: () => number;
+  } = {},
 ): TestBureau {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
@@ -67,13 +74,14 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance } = options;
+  const { provenance, policies } = options;
   const bureau = openBureau({
     engine,
     ledger,
-    clock: () => NEWEST_MS,
+    clock: options.clock ?? (() => NEWEST_MS),
     environment,
     ...(provenance === undefined ? {} : { provenance }),
+    ...(policies === undefined ? {} : { policies }),
   });
   return { bureau, engine, delaysMs };
 }

@@ -61,3 +61,45 @@ it("names every member of a file that is wrong, and changes nothing", async () =
   expect(stderr).toContain("/levels/L3/allow_up_to");
   expect(await policy("show")).toEqual(before);
 });
+
+it("vouches and takes the word back on the files, and leaves the rest of the policy", async () => {
+  await policy("set", fileOf("flag.json", { levels: { L1: { flag_above: 0.2 } } }));
+  const before = await policy("show");
+  const given = await policy("vouch", "agent://mine/*", "--until", "2199-01-31");
+  const word = {
+    namespace: "agent://mine/*",
+    until: "2199-01-31T00:00:00.000Z",
+    up_to: "L2",
+    max_stakes: 0,
+  };
+  expect(given.policy).toEqual({ ...before.policy, vouched: [word] });
+  const both = ["vouch", "agent://mine/eu/*", "--until", "2199-01-31T12:00:00+01:00"];
+  await policy(...both, "--up-to", "L3", "--max-stakes", "12.5");
+  const again = await policy("vouch", "agent://mine/*", "--until", "2198-01-31");
+  expect(again.policy.vouched).toEqual([
+    { ...word, until: "2198-01-31T00:00:00.000Z" },
+    {
+      namespace: "agent://mine/eu/*",
+      until: "2199-01-31T11:00:00.000Z",
+      up_to: "L3",
+      max_stakes: 12.5,
+    },
+  ]);
+  const table = await runCommand(["policy", "show", ...AT.slice(0, 4)]);
+  expect(table.stdout).toMatch(/agent:\/\/mine\/eu\/\* +L3 +12.5 +2199-01-31T11:00:00.000Z/);
+  await policy("unvouch", "agent://mine/eu/*");
+  expect((await policy("unvouch", "agent://mine/*")).version).toBe(before.version);
+  for (const [parameters, said] of [
+    [["unvouch", "agent://mine/*"], "does not vouch for agent://mine/*"],
+    [["vouch", "agent://mine", "--until", "2199-01-31"], "/vouched/0/namespace"],
+    [["vouch", "agent://mine/*", "--until", "2020-01-31"], "/vouched/0/until: has passed"],
+    [
+      ["vouch", "agent://mine/*", "--until", "2199-01-31", "--max-stakes", "much"],
+      "/vouched/0/max_stakes",
+    ],
+  ] as const) {
+    const { code, stderr } = await runCommand(["policy", ...parameters, ...AT]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(said);
+  }
+});

@@ -43,7 +43,7 @@ describe("check and handshake", () => {
   });
 
   it("report the service's problems with code, status and members", async () => {
-    const thrown = await rejection(client.check("not-an-agent", { stakes: 1 }));
+    const thrown = await rejection(client.check("agent://not-an-agent", { stakes: 1 }));
     expect(thrown).toBeInstanceOf(TrustRankError);
     expect(thrown).toMatchObject({ code: "invalid_request", status: 400 });
     expect((thrown as TrustRankError).errors[0]?.pointer).toBe("/subject");

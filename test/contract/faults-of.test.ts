@@ -31,8 +31,23 @@ describe("a fault", () => {
     ],
     [
       requests.parseCheckRequest,
-      { ...CHECK_BODY, subject: "a" },
+      { ...CHECK_BODY, subject: "agent://a" },
       "/subject format: must be an agent identifier, `agent://namespace/name`",
+    ],
+    [
+      requests.parseCheckRequest,
+      { ...CHECK_BODY, subject: "" },
+      "/subject format: must be `agent://namespace/name` or 1 to 512 bytes of text without control characters",
+    ],
+    [
+      requests.parseOutcomeRequest,
+      { ...OUTCOME_BODY, subject: "a\tb" },
+      "/subject format: must be `agent://namespace/name` or 1 to 512 bytes of text without control characters",
+    ],
+    [
+      requests.parseOutcomeRequest,
+      { ...OUTCOME_BODY, reporter: "a" },
+      "/reporter format: must be an agent identifier, `agent://namespace/name`",
     ],
     [
       requests.parseVerifyRequest,

@@ -3,11 +3,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  agentKey,
+  agentOfKey,
   isAction,
   isAgentId,
   isContentHash,
   isPlainText,
+  isScoredId,
   isToken,
+  namespaceOfKey,
   parseAgentId,
 } from "../../src/contract/identifiers.ts";
 import { isEpochMs, parseDateTime } from "../../src/contract/timestamps.ts";
@@ -85,6 +89,49 @@ describe("plain names", () => {
       expect(isPlainText(value, 512)).toBe(false);
     },
   );
+});
+
+describe("scored agents", () => {
+  it.each(["support-bot", "bot 7", " padded ", "Zoë 🤖", "plain:x", "urn:x:1", "agent:/x", "é"])(
+    "may be named %s",
+    (id) => {
+      expect(isScoredId(id)).toBe(true);
+      expect(namespaceOfKey(agentKey(id))).toBe("plain:");
+    },
+  );
+
+  it.each([
+    "",
+    "agent://",
+    "agent://x",
+    "agent://a/b c",
+    "a\n",
+    "\ud800",
+    "x".repeat(513),
+    5,
+    null,
+  ])("may not be named %j", (id) => {
+    expect(isScoredId(id)).toBe(false);
+  });
+
+  it("have names of their own in journal and table, and get the wire's name back", () => {
+    const piece = fc.constantFrom("agent://", "plain:", "a", "/", "b", "ns/x", "é", " ");
+    const id = fc.oneof(
+      fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join("")),
+      fc.string({ unit: "binary", minLength: 1 }),
+    );
+    fc.assert(
+      fc.property(id, id, (first, second) => {
+        expect(agentKey(first) === agentKey(second)).toBe(first === second);
+        expect(agentOfKey(agentKey(first))).toBe(first);
+        if (isAgentId(first)) expect(agentKey(first)).toBe(first);
+        else if (isScoredId(first)) expect(isAgentId(agentKey(first))).toBe(false);
+      }),
+      { numRuns: 5000 },
+    );
+    expect(namespaceOfKey("agent://acme/x/y")).toBe("acme");
+    expect(namespaceOfKey("neither")).toBeUndefined();
+  });
 });
 
 describe("other forms", () => {

@@ -45,7 +45,8 @@ beforeAll(async () => {
   journal.close();
   const ring = createDecisionRing();
   store = await startStore({ dataDir, isStandalone: true, rings: [ring] });
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), Date.now());
+  const nowMs = Date.now();
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => nowMs);
   for (const [index, level] of (["L0", "L1", "L2", "L3", "L3"] as const).entries()) {
     const agent = index % 2 === 0 ? "agent://shop/bad" : "agent://shop/good";
     const request = { agent_id: agent, action: "order.place", tool_level: level, context: {} };

@@ -145,6 +145,8 @@ export class MemoryBureau implements Bureau {
       score: 55,
       effective_score: leg.effective_score,
       tier: leg.tier,
+      tool_level_max: "L1",
+      vouched: null,
       failure_probability: { expected: 0.1, optimistic: 0.05, pessimistic: 0.2 },
       evidence: {
         outcomes: 0,
@@ -183,6 +185,8 @@ export class MemoryBureau implements Bureau {
       request_id: first.request_id,
       recorded_config: first.config_version,
       replayed_config: configVersion ?? first.config_version,
+      recorded_policy: first.policy_version,
+      replayed_policy: first.policy_version ?? "p-0123456789abcdef",
       identical: configVersion === undefined,
       differences:
         configVersion === undefined

@@ -1,11 +1,12 @@
-// Service for signed outcomes: real server, real ledger thread, real verification pool, a clock the
-// test moves, and reporters that sign with WebCrypto through the client library or jose.
+// Service for signed outcomes: real server, real ledger thread, real verification pool, policies, a
+// clock the test moves, and reporters that sign with WebCrypto through the client library or jose.
 import { createHash, generateKeyPairSync, type KeyObject, randomFillSync } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open.ts";
+import { Policies } from "../../src/bureau/policies.ts";
 import { thumbprint } from "../../src/contract/public-key.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -15,9 +16,10 @@ import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
+import { PolicyBook } from "../../src/policy/policy-book.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
-import { RowStore } from "./_setup.ts";
+import { type AdapterName, RowStore } from "./_setup.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export const SERVICE_ID = "trustrank:test";
@@ -125,6 +127,7 @@ export async function openService(
     isStored?: boolean;
     /** Batches are recorded by the bureau, a row at a time, not by the pool. */
     isRowByRow?: boolean;
+    adapter?: AdapterName;
   } = {},
 ): Promise<SigningService> {
   const dataDir = options.dataDir ?? mkdtempSync(path.join(tmpdir(), "trustrank-signing-"));
@@ -150,7 +153,17 @@ export async function openService(
   const engine = openEngineReader(memory, 1);
   const outcomeIds = new UuidV7Generator(randomFillSync);
   const environment = { delay: () => Promise.resolve(), outcomeIds, isReservedEnabled: false };
-  const bureau = openBureau({ engine, ledger, events: ledger, clock: now, environment });
+  const book = new PolicyBook();
+  const onPolicy = () => undefined;
+  const policies = new Policies({ log: ledger, book, onPolicy, clock: now });
+  const bureau = openBureau({
+    engine,
+    ledger,
+    events: ledger,
+    policies: book,
+    clock: now,
+    environment,
+  });
   const reporting = openReporters({
     paths: dataPaths(dataDir),
     ledger,
@@ -166,10 +179,11 @@ export async function openService(
   keyring.installAdminKey(ADMIN);
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const server = await startHttpServer({
-    adapter: "auto",
+    adapter: options.adapter ?? "auto",
     host: "127.0.0.1",
     port: 0,
     bureau,
+    policies,
     keyring,
     store: store ?? new RowStore(),
     reporters,

@@ -66,7 +66,7 @@ describe.each(["main", "further"])("at the %s HTTP thread", (thread) => {
   });
 
   test("an error says where: code, pointer and request id", async () => {
-    const response = await post(url(), "/v1/check", { subject: "nobody", stakes: -1 });
+    const response = await post(url(), "/v1/check", { subject: "agent://nobody", stakes: -1 });
     expect(response.status).toBe(400);
     const problem = (await response.json()) as { errors: { pointer: string }[] };
     expect(problem).toMatchObject({ code: "invalid_request", status: 400 });

@@ -154,6 +154,25 @@ describe.each([0, 1, 2, 3, 4])("door %i", (index) => {
     });
     expect(evidence.outcomes, "counted once").toBe(1);
   });
+
+  test("SPEC §2.1: a plain agent_id is an agent that can be reported about", async () => {
+    const name = `support bot ${index}`;
+    const before = await door().verify(request(name, "L1"));
+    const reporter = `agent://spec/witness-${index}`;
+    const body = { reporter, outcome: 1 as const, stakes: 40, grade: "escrow" as const };
+    expect(await door().report({ ...body, subject: name })).toMatchObject({ duplicate: false });
+    for (const other of world.doors) {
+      const after = await other.verify(request(name, "L1"));
+      expect(after.trust_evaluation.score).toBeGreaterThan(before.trust_evaluation.score);
+      const check = await other.check(name, 5);
+      expect(check).toMatchObject({ subject: name, regime: "stable" });
+      const both = await other.handshake(AGENTS.viewer, name, 5);
+      expect(both).toMatchObject({ counterparty: name, a_to_b: { subject: name } });
+      expect(both.a_to_b.regime).toBe("stable");
+      // Its name in the table is another agent's.
+      expect(await other.check(`plain:${name}`, 5)).not.toHaveProperty("regime");
+    }
+  });
 });
 
 test("all doors give the same answers, but for the request's identity", async () => {

@@ -31,9 +31,10 @@ export function principalOf(tenant: string, isShadow = false): Principal {
 /** A bureau over a table with a good agent, a bad one and one that looks. */
 export function openTable(
   decisions: DecisionLog,
-  nowMs = NOW_MS,
+  clock: () => number = () => NOW_MS,
   policies: PolicySource = shippedPolicies,
 ): { bureau: Bureau; writer: TableWriter } {
+  const nowMs = clock();
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
   for (let n = 0; n < 60; n++) {
@@ -55,7 +56,7 @@ export function openTable(
   const bureau = openBureau({
     engine: openEngineReader(memory, 1),
     ledger: closedLedger,
-    clock: () => nowMs,
+    clock,
     environment: {
       delay: () => Promise.resolve(),
       outcomeIds: new UuidV7Generator(() => undefined),

@@ -7,7 +7,9 @@ import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { CONNECT, maxStakes, OPEN_MAX, roundEffective } from "./leg.ts";
 import { KIND_CHECK, LEG_FORWARD, logLeg } from "./log-entry.ts";
-import { highestLevelAllowed, isShadowed } from "../../policy/rules.ts";
+import { agentKey } from "../../contract/identifiers.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
+import { isShadowed } from "../../policy/rules.ts";
 import { writeReasons } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -21,10 +23,10 @@ export function check(
   call: CallContext,
 ): CheckResponse | Promise<CheckResponse> {
   const { subject, stakes } = request;
-  const measured = services.engine.check(subject, stakes, openTimes(services));
+  const measured = services.engine.check(agentKey(subject), stakes, openTimes(services));
   const reserved = findReserved(subject, services.environment.isReservedEnabled);
   const reading = reserved === undefined ? measured : reserved.reading;
-  const { version, policy } = services.policies.of(call.principal.tenant);
+  const active = services.policies.of(call.principal.tenant);
   const reasons: string[] = [];
   const codes: ReasonCode[] = [];
   if (reading.decisionIndex !== CONNECT) writeReasons(reading, stakes, reasons, codes);
@@ -33,14 +35,22 @@ export function check(
     subject,
     stakes,
     allowed: reading.decisionIndex <= OPEN_MAX,
-    enforced: !call.principal.isShadow && !isShadowed(policy),
+    enforced: !call.principal.isShadow && !isShadowed(active.policy),
     decision: DECISIONS[reading.decisionIndex]!,
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
     reasons,
     reason_codes: codes,
     max_stakes: maxStakes(reading),
-    tool_level_max: highestLevelAllowed(policy, reading, call.principal.minimumScores, false),
+    tool_level_max: highestLevelAllowed(
+      active,
+      reading,
+      subject,
+      stakes,
+      call.principal.minimumScores,
+      false,
+      services.nowMs,
+    ),
     config_version: services.engine.configVersion(measured.configNumber),
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
@@ -55,7 +65,7 @@ export function check(
     reasonCodes: codes,
     decisionIndex: reading.decisionIndex,
     configVersion: response.config_version,
-    policyVersion: version,
+    policyVersion: active.version,
     isEnforced: response.enforced,
     isReserved: reserved !== undefined,
   });

@@ -7,6 +7,12 @@ import type { AgentReading, Reading } from "../../engine/reading.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
+import type { CallContext } from "../bureau.ts";
+import { agentKey } from "../../contract/identifiers.ts";
+import type { Vouching } from "../../contract/policy.ts";
+import type { ActivePolicy } from "../../policy/active-policy.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import { maxStakes, roundEffective } from "./leg.ts";
 import { improvementsFor } from "./reasons.ts";
 import { findReserved } from "./test-agents.ts";
@@ -16,11 +22,17 @@ import { normalizeScore } from "./verify.ts";
 const STAKES_SHOWN = [1, 10, 100, 1000, 10_000] as const;
 
 /** Explains any agent; an unknown one is explained as the newcomer that it is scored as. */
-export function explain(services: BureauServices, agentId: string): AgentExplanation {
+export function explain(
+  services: BureauServices,
+  agentId: string,
+  { principal }: CallContext,
+): AgentExplanation {
   const nowMs = openTimes(services);
   const reserved = findReserved(agentId, services.environment.isReservedEnabled);
-  const measured = services.engine.explain(agentId, nowMs);
+  const key = agentKey(agentId);
+  const measured = services.engine.explain(key, nowMs);
   const reading = reserved?.reading ?? measured;
+  const active = services.policies.of(principal.tenant);
   const scoreInternal = Math.round(reading.scoreInternal);
   const explanation: AgentExplanation = {
     agent_id: agentId,
@@ -29,6 +41,16 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
     score: normalizeScore(scoreInternal),
     effective_score: roundEffective(reading.scoreEffective),
     tier: TIERS[reading.tierIndex]!,
+    tool_level_max: highestLevelAllowed(
+      active,
+      reading,
+      agentId,
+      0,
+      principal.minimumScores,
+      false,
+      nowMs,
+    ),
+    vouched: vouchingOf(active, reading, agentId, nowMs),
     failure_probability: {
       expected: reading.failureProbability,
       optimistic: reading.failureOptimistic,
@@ -46,7 +68,7 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
   for (const stakes of STAKES_SHOWN) {
-    const atStakes = reserved?.reading ?? services.engine.check(agentId, stakes, nowMs);
+    const atStakes = reserved?.reading ?? services.engine.check(key, stakes, nowMs);
     explanation.decisions.push({
       stakes,
       decision: DECISIONS[atStakes.decisionIndex]!,
@@ -57,6 +79,17 @@ export function explain(services: BureauServices, agentId: string): AgentExplana
   }
   explanation.improvements = improvementsFor(explanation.reason_codes);
   return explanation;
+}
+
+/** The entry that reaches the most sensitive level. */
+function vouchingOf(
+  { vouched }: ActivePolicy,
+  reading: Reading,
+  agentId: string,
+  nowMs: number,
+): Vouching | null {
+  const atL3 = vouchingFor(vouched, reading, agentId, "L3", nowMs);
+  return (atL3 ?? vouchingFor(vouched, reading, agentId, "L2", nowMs))?.vouching ?? null;
 }
 
 function reasonCodes(reading: Reading): ReasonCode[] {

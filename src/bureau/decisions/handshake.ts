@@ -2,11 +2,13 @@
 // rule is `max`, and stands only here.
 import type { HandshakeRequest, HandshakeResponse } from "../../contract/schemas/scores.ts";
 import { DECISIONS } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { leg, OPEN_MAX } from "./leg.ts";
 import { KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./log-entry.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { isShadowed } from "../../policy/rules.ts";
 import { findReserved } from "./test-agents.ts";
 
@@ -26,7 +28,7 @@ export function handshake(
   call: CallContext,
 ): HandshakeResponse | Promise<HandshakeResponse> {
   const { initiator, counterparty, stakes } = request;
-  const measured = services.engine.handshake(initiator, counterparty, stakes, openTimes(services));
+  const measured = measure(services, request);
   const isEnabled = services.environment.isReservedEnabled;
   const reservedCounterparty = findReserved(counterparty, isEnabled);
   const reservedInitiator = findReserved(initiator, isEnabled);
@@ -78,6 +80,15 @@ export function handshake(
   });
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : services.environment.delay(delayMs).then(() => response);
+}
+
+function measure(
+  services: BureauServices,
+  { initiator, counterparty, stakes }: HandshakeRequest,
+): readonly [Reading, Reading] {
+  const first = agentKey(initiator);
+  const second = agentKey(counterparty);
+  return services.engine.handshake(first, second, stakes, openTimes(services));
 }
 
 /** Combined reasons (SPEC §2.5): those of both legs, each sentence once, a_to_b first. */

@@ -5,7 +5,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
-import { highestLevelAllowed } from "../../policy/rules.ts";
+import { highestLevelAllowed } from "../../policy/highest-level.ts";
 import { writeReasons } from "./reasons.ts";
 
 export const CONNECT = DECISIONS.indexOf("connect");
@@ -51,10 +51,13 @@ export function leg(
     reason_codes: codes,
     max_stakes: maxStakes(reading),
     tool_level_max: highestLevelAllowed(
-      services.policies.of(principal.tenant).policy,
+      services.policies.of(principal.tenant),
       reading,
+      subject,
+      stakes,
       principal.minimumScores,
       true,
+      services.nowMs,
     ),
   };
   if (reading.regimeIndex >= 0) scored.regime = REGIMES[reading.regimeIndex]!;

@@ -108,6 +108,7 @@ export function logVerify(
   reading: Reading,
   ruling: Ruling,
   hardFailureCode: string,
+  scoreMinimum: number,
   response: VerifyResponse,
   isReserved: boolean,
 ): void {
@@ -128,7 +129,7 @@ export function logVerify(
   entry.action = request.action;
   entry.sessionSeconds = request.context.session_duration_sec ?? -1;
   entry.stakes = request.stakes ?? 0;
-  entry.scoreMinimum = call.principal.minimumScores[request.tool_level];
+  entry.scoreMinimum = scoreMinimum;
   entry.logReason = ruling.logReason;
   entry.hardFailureCode = hardFailureCode;
   entry.reasonCodes = response.reason_codes;

@@ -9,7 +9,14 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import { decidePolicy, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
+import {
+  decidePolicy,
+  isMinimumMet,
+  minimumScoreOf,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+} from "../../policy/rules.ts";
+import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 
 type Judged = Partial<ReplayableLeg>;
@@ -39,6 +46,8 @@ export function replay(
     request_id: first.request_id,
     recorded_config: first.config_version,
     replayed_config: version,
+    recorded_policy: first.policy_version,
+    replayed_policy: first.policy_version ?? services.policies.of(first.tenant).version,
     identical: differences.length === 0,
     differences,
   };
@@ -74,17 +83,30 @@ function judge(services: BureauServices, leg: ReplayableLeg, version: string): J
   return { ...judged, reason_codes: codesOf(reading, leg.stakes) };
 }
 
-/** The policy as verify applied it: the key's minimum and broken provenance are as logged. */
+/**
+ * The policy as verify applied it: the key's minimum and broken provenance are as logged, and the
+ * operator's word is as it stood when the decision was made.
+ */
 function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): Judged {
-  const level = policyOf(services, leg).levels[leg.tool_level!];
+  const policy = policyOf(services, leg);
+  const toolLevel = leg.tool_level!;
+  const level = policy.levels[toolLevel];
+  const vouched = vouchedNamespaces(policy);
+  const decidedMs = Date.parse(leg.evaluated_at);
+  const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
+  const isVouched = vouching !== undefined;
+  const minimum = minimumScoreOf(level, leg.minimum_score);
   const decided = decidePolicy(
-    leg.tool_level!,
+    toolLevel,
     level,
     reading,
-    Math.round(reading.scoreInternal) >= Math.max(leg.minimum_score, level.minimum_score ?? 0),
+    isMinimumMet(toolLevel, reading.scoreInternal, minimum, isVouched),
     leg.hard_failure ?? "",
     // Whether sources were verified is not logged; it mattered only where it decided.
     leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
+    level.allow_up_to,
+    isVouched,
+    areStakesVouched(vouching, leg.stakes),
   );
   // Flagged once a day: the log says whether this was the first.
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;

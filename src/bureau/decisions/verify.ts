@@ -2,6 +2,7 @@
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
@@ -9,8 +10,17 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { decidePolicy, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
+import {
+  decidePolicy,
+  isMinimumMet,
+  minimumScoreOf,
+  riskIndex,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+  VOUCHED,
+} from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
+import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -69,7 +79,7 @@ function answer(
 ): VerifyResponse | Promise<VerifyResponse> {
   // SPEC §2.2 has no stakes: without them nothing is at risk beyond the tool's own level.
   const measured = services.engine.check(
-    request.agent_id,
+    agentKey(request.agent_id),
     request.stakes ?? 0,
     openTimes(services),
   );
@@ -91,24 +101,27 @@ function respond(
   configVersion: string,
   isReserved: boolean,
 ): VerifyResponse {
-  const { version, policy } = services.policies.of(call.principal.tenant);
-  const level = policy.levels[request.tool_level];
-  const minimum = Math.max(
-    call.principal.minimumScores[request.tool_level],
-    level.minimum_score ?? SCORE_MIN,
-  );
+  const { agent_id: agentId, tool_level: toolLevel } = request;
+  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
+  const level = policy.levels[toolLevel];
+  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
+  const isVouched = vouching !== undefined;
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
   // The policy sees the agent's own score: what its text deserves, the failure code decides.
   const ruling = onceADay(
     services,
-    request.agent_id,
+    agentId,
     decidePolicy(
-      request.tool_level,
+      toolLevel,
       level,
       reading,
-      Math.round(reading.scoreInternal) >= minimum,
+      isMinimumMet(toolLevel, reading.scoreInternal, minimum, isVouched),
       failureCode,
       finding.data.source_verified || isSilent(finding),
+      level.allow_up_to,
+      isVouched,
+      areStakesVouched(vouching, request.stakes ?? 0),
     ),
   );
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
@@ -126,7 +139,7 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesAllowed(level, reading, ruling),
+    max_stakes: stakesAllowed(level, reading, ruling, vouching?.stakesMax ?? 0),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
     policy_version: version,
@@ -136,7 +149,7 @@ function respond(
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  logVerify(services, request, call, reading, ruling, failureCode, response, isReserved);
+  logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
   return response;
 }
 
@@ -155,19 +168,27 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
  * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
  * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
  */
-function stakesAllowed(level: LevelPolicy, reading: Reading, ruling: Ruling): number | null {
+function stakesAllowed(
+  level: LevelPolicy,
+  reading: Reading,
+  ruling: Ruling,
+  stakesVouched: number,
+): number | null {
   if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
-  return level.enforce && level.counts_stakes ? stakesOnWire(reading.stakesClear) : null;
+  if (!level.enforce || !level.counts_stakes) return null;
+  return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
 }
 
 /**
  * At most four, by weight: broken provenance first, then the engine's, then the open questions of
- * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent.
+ * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
+ * that rests on the operator's word says so.
  */
 function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
   const codes: string[] = [];
   const isHard = finding.hardFailureCode !== "";
   if (isHard) codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {

@@ -2,6 +2,7 @@
 // acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
 // durable.
 import { ServiceFault } from "../../contract/faults.ts";
+import { agentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
@@ -140,7 +141,7 @@ function recordOf(
   return {
     outcomeId: services.outcomeIds.next(nowMs),
     idempotencyKey: memberKey(request, tenant),
-    subject: request.subject,
+    subject: agentKey(request.subject),
     reporter: request.reporter,
     outcome: request.outcome,
     stakes: request.stakes,

@@ -5,7 +5,7 @@
 //
 // INVARIANT (same answer): whatever is accepted here, the general path accepts with an equal value.
 // test/contract/parse/outcome-fast.test.ts holds it on generated and damaged bodies.
-import { isAction, isAgentId, isToken } from "../identifiers.ts";
+import { isAction, isAgentId, isScoredId, isToken } from "../identifiers.ts";
 import {
   ACTION_LENGTH_MAX,
   AGENT_ID_BYTES_MAX,
@@ -164,7 +164,7 @@ function readName(): number {
 function readMember(request: OutcomeRequest, member: number): boolean {
   switch (member) {
     case 1:
-      return isAgentId((request.subject = readString(AGENT_ID_BYTES_MAX) ?? ""));
+      return isScoredId((request.subject = readString(AGENT_ID_BYTES_MAX) ?? ""));
     case 2:
       return isAgentId((request.reporter = readString(AGENT_ID_BYTES_MAX) ?? ""));
     case 4:

@@ -13,11 +13,13 @@ const parseRequest = parserOf(PolicyRequest);
 /**
  * The whole policy that a document asks for.
  * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong, unknown or,
- *   without `allow_inverted`, looser than at a less sensitive level.
+ *   without `allow_inverted`, looser than at a less sensitive level; and to a namespace that is
+ *   vouched for twice.
  */
 export const parsePolicy: Parser<Policy> = (value) => {
   const policy = completePolicy(parseRequest(value));
-  const faults = policy.allow_inverted ? [] : inversionsOf(policy);
+  const faults = repeatsOf(policy);
+  if (!policy.allow_inverted) faults.push(...inversionsOf(policy));
   if (faults.length > 0) throw invalidRequest(faults);
   return policy;
 };
@@ -33,7 +35,23 @@ export function completePolicy(given: PolicyRequest): Policy {
       L3: { ...levels.L3, ...given.levels?.L3 },
     },
     allow_inverted: given.allow_inverted ?? false,
+    ...(given.vouched === undefined || given.vouched.length === 0
+      ? {}
+      : { vouched: given.vouched }),
   };
+}
+
+/** Two entries of one namespace would leave it to their order which expiry is meant. */
+function repeatsOf({ vouched = [] }: Policy): FieldError[] {
+  const seen = new Set<string>();
+  return vouched.flatMap(({ namespace }, index) => {
+    if (!seen.has(namespace)) {
+      seen.add(namespace);
+      return [];
+    }
+    const detail = "is vouched for twice";
+    return [{ pointer: `/vouched/${index}/namespace`, code: "duplicate", detail }];
+  });
 }
 
 /**

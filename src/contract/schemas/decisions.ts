@@ -78,6 +78,9 @@ export const ReplayRequest = t.strict("ReplayRequest", {
 
 export const DecisionReplay = t.message("DecisionReplay", {
   ...t.all(t.text, "request_id", "recorded_config", "replayed_config"),
+  /** Null for decisions of older versions: those are judged by the policy in force now. */
+  recorded_policy: t.textOrNull,
+  replayed_policy: t.text,
   /** True when nothing differs. */
   identical: t.flag,
   differences: t.list(

@@ -6,6 +6,7 @@ import {
   SIGNATURE_LENGTH_MAX,
 } from "../limits.ts";
 import { GRADES, SIGNATURES } from "../vocabulary.ts";
+import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 import { FieldError, itemResults } from "./service.ts";
 
@@ -21,7 +22,7 @@ const outcome = t.checked<0 | 1>(
 
 /** SPEC §2.6. SPEC §4.4 does not say that `grade` may be left out, so it is required. */
 export const OutcomeRequest = t.message("OutcomeRequest", {
-  subject: t.agentId,
+  subject: scoredId,
   reporter: t.agentId,
   outcome,
   stakes: t.stakes,

@@ -1,7 +1,10 @@
 // Messages of the policy: a document as it is sent, in which everything may be left out, and the
 // whole policy as it is answered.
-import { THIN_RULES } from "../policy.ts";
+import { isAgentNamespace } from "../identifiers.ts";
+import { VOUCHED_MAX } from "../limits.ts";
+import { THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
 import type { LevelPolicy } from "../policy.ts";
+import { isEpochMs, parseDateTime } from "../timestamps.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
@@ -60,6 +63,37 @@ const levelRequest = t.object(
   { ...t.STRICT, "~unknown": "is not a rule of a level" },
 );
 
+const NAMESPACE = "must be `agent://name/*`, the name of one or more whole segments";
+const namespace = t.checked<string>(
+  {
+    type: "string",
+    "~shown": { pattern: "^agent://([A-Za-z0-9._~-]{1,128}/)+\\*$" },
+  },
+  isAgentNamespace,
+  () => `format ${NAMESPACE}`,
+);
+
+/** Parsed, the same moment in UTC with milliseconds: one moment has one spelling, and one version. */
+const until = t.checked<string>(
+  {
+    type: "string",
+    "~shown": { format: "date-time" },
+    "~read": (value: unknown) => new Date(parseDateTime(value as string)!).toISOString(),
+  },
+  (value) => isEpochMs(parseDateTime(value as string)),
+  () => "format must be an RFC 3339 date-time",
+);
+
+const vouchingRequest = t.object(
+  {
+    namespace,
+    until,
+    up_to: t.defaulted(t.oneOf(VOUCHED_LEVELS), "L2"),
+    max_stakes: t.defaulted(t.stakes, 0),
+  },
+  { ...t.STRICT, "~unknown": "is not a member of a vouching" },
+);
+
 /** `PUT /v1/policy`: rules that are left out are those of the shipped policy. */
 export const PolicyRequest = t.strict("PolicyRequest", {
   levels: t.optional(
@@ -69,12 +103,23 @@ export const PolicyRequest = t.strict("PolicyRequest", {
     }),
   ),
   allow_inverted: t.optional(t.flag),
+  vouched: t.optional(t.list(vouchingRequest, { maxItems: VOUCHED_MAX, "~noun": "namespaces" })),
 });
 export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
+
+/** The operator's word for agents of a namespace whose record is thin. */
+export const Vouching = t.object({
+  namespace: t.text,
+  until: t.time,
+  up_to: t.oneOf(VOUCHED_LEVELS),
+  max_stakes: t.number,
+});
 
 const wholePolicy = t.object({
   levels: t.object(t.all(t.object(rules), ...TOOL_LEVELS)),
   allow_inverted: t.flag,
+  /** Left out for none. */
+  vouched: t.optional(t.list(Vouching)),
 });
 
 /** The policy in force for a tenant. */

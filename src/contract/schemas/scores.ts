@@ -2,6 +2,8 @@
 import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
 import { DECISIONS, REASON_CODES, REGIMES, RISK_LEVELS, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import { Vouching } from "./policy.ts";
+import { scoredId } from "./scored-id.ts";
 import * as t from "./schema.ts";
 import { itemResults } from "./service.ts";
 
@@ -91,13 +93,13 @@ export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
 export type VerifyBatchResponse = t.MessageOf<typeof VerifyBatchResponse>;
 
 /** SPEC §4.3 leaves the body open. */
-export const CheckRequest = t.message("CheckRequest", { subject: t.agentId, stakes: t.stakes });
+export const CheckRequest = t.message("CheckRequest", { subject: scoredId, stakes: t.stakes });
 export type CheckRequest = t.MessageOf<typeof CheckRequest>;
 
 /** SPEC §2.4. An agent may be asked about itself: the specification does not forbid it. */
 export const HandshakeRequest = t.message("HandshakeRequest", {
-  initiator: t.agentId,
-  counterparty: t.agentId,
+  initiator: scoredId,
+  counterparty: scoredId,
   stakes: t.stakes,
 });
 export type HandshakeRequest = t.MessageOf<typeof HandshakeRequest>;
@@ -169,6 +171,13 @@ export const AgentExplanation = t.message("AgentExplanation", {
   ...t.all(t.number, "internal_score", "score", "effective_score"),
   tier: t.oneOf(TIERS),
   regime,
+  /** The most sensitive tool level that the policy would allow the agent now, without stakes. */
+  tool_level_max: t.oneOf(TOOL_LEVELS),
+  /** The entry of the policy whose word stands in for the agent's thin record; else null. */
+  vouched: t.schemaOf<t.MessageOf<typeof Vouching> | null>({
+    ...Vouching,
+    type: ["object", "null"],
+  }),
   failure_probability: t.object({
     ...t.all(t.number, "expected", "optimistic", "pessimistic"),
   }),

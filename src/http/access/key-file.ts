@@ -3,21 +3,12 @@
 import { open, readFile, rename } from "node:fs/promises";
 import path from "node:path";
 import { isObject } from "../../contract/parse/json-object.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
-/**
- * SPEC §2.3 leaves the enterprise's minimum open: unless the key says, the score at which the
- * shipped policy allows a level (10 % at L2, 5 % at L3), and none where it allows any.
- */
-export const MINIMUM_SCORES_DEFAULT: Readonly<Record<ToolLevel, number>> = {
-  L0: 300,
-  L1: 300,
-  L2: 507,
-  L3: 550,
-};
 
 /** One stored key. */
 export interface StoredKey {

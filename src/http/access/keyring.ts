@@ -3,16 +3,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
 import { voiceOf } from "../../contract/voices.ts";
-import {
-  describe,
-  MINIMUM_SCORES_DEFAULT,
-  readKeys,
-  type StoredKey,
-  writeKeys,
-} from "./key-file.ts";
+import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
 import { makeKey, parseKey } from "./key-format.ts";
 
 const BEARER = /^bearer +/i;

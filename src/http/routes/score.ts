@@ -1,7 +1,7 @@
 // Routes that read scores: verify (and its batch), check, handshake, explain. Answered
 // synchronously, except large batches and verdicts that another thread completes. Reads are the paid
 // operation, so each counts itself.
-import { parseAgentId } from "../../contract/identifiers.ts";
+import { parseScoredId } from "../../contract/identifiers.ts";
 import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
 import type {
   CheckResponse,
@@ -181,7 +181,7 @@ function handshakeReply(exchange: Exchange, response: HandshakeResponse): Reply 
 }
 
 function explain(exchange: Exchange): Reply {
-  const agentId = parseAgentId(exchange.decodedParameter());
+  const agentId = parseScoredId(exchange.decodedParameter());
   const explanation = exchange.services.bureau.explain(agentId, exchange.call());
   exchange.services.usage.countRead(exchange.principal, "explain");
   return exchange.document(200, explanation);

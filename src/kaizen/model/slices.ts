@@ -1,5 +1,6 @@
 // Slices of a holdout for gate G10: everything, newcomers, high stakes and each namespace that is
 // large enough. Slices overlap; a row is in every slice to which it belongs.
+import { namespaceOfKey } from "../../contract/identifiers.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
 import type { FitRows, RowContext } from "./holdout.ts";
 import { COLUMNS } from "./scorecard.ts";
@@ -17,11 +18,10 @@ const HIGH_STAKES_SHARE = 0.1;
 /** Number of largest namespaces: a deployment of thousands is not tested thousands of times. */
 const NAMESPACES_MAX = 20;
 const EVIDENCE_COLUMN = 4 + FEATURES.indexOf("evidence");
-const NAMESPACE = /^agent:\/\/([^/]*)\//;
 
-/** `agent://<namespace>/...` -> namespace; empty for any other text. */
-export function namespaceOf(agent: string): string {
-  return NAMESPACE.exec(agent)?.[1] ?? "";
+/** Namespace of an agent's name in the journal; empty where it has none. */
+export function namespaceOf(key: string): string {
+  return namespaceOfKey(key) ?? "";
 }
 
 function pick(count: number, belongs: (row: number) => boolean): Uint32Array {

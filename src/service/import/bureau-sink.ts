@@ -1,7 +1,7 @@
 // Sink of an import into the bureau of this process.
 import type { Bureau, CallContext } from "../../bureau/bureau.ts";
 import { ServiceFault } from "../../contract/faults.ts";
-import { MINIMUM_SCORES_DEFAULT } from "../../http/access/key-file.ts";
+import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
 import { voiceOf } from "../../contract/voices.ts";
 import type { ImportSink } from "./pipeline.ts";
 

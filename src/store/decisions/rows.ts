@@ -47,7 +47,10 @@ const NUMBERS = [
   "stakes_max",
   "minimum_score",
 ];
-/** LEG_INPUTS of assembly/layout.ts; the empty ones are the engine's own scratch. */
+/**
+ * LEG_INPUTS of assembly/layout.ts; the empty ones are the engine's own scratch. `batch` keeps the
+ * name of what once stood there: it is the number of outcomes, and 0 in rows from before that.
+ */
 const INPUTS = [
   "",
   "log_odds",
@@ -127,7 +130,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   [flag(FLAG_RESERVED), "is_test", "a reserved test agent: the features say nothing"],
   ["internal_score", "internal_score", "300 to 850"],
   ["effective_score", "effective_score", "300 to 850, pessimistic"],
-  ["minimum_score", "minimum_score", "what the key asked for, verify only, else 0"],
+  [
+    "minimum_score",
+    "minimum_score",
+    "the minimum that counted, the key's or the policy's; verify only, else 0",
+  ],
   ["failure_probability", "failure_probability", "expected, 0 to 1"],
   ["failure_optimistic", "failure_optimistic", "lower end, 0 to 1"],
   ["failure_pessimistic", "failure_pessimistic", "upper end, 0 to 1"],
@@ -195,6 +202,7 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
     columns: [
       ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),
       ["mean", "subject mean: the check track, or in a handshake the handshake track"],
+      ["batch", "outcomes ever counted about the subject; 0 in rows of older versions"],
       ["viewer_mean", "severity of the viewing party, handshake only"],
       ["base_rate", "log-odds of failure of the whole population"],
     ],

@@ -6,8 +6,8 @@ import type { View } from "../view.ts";
 export const OUTCOME_COLUMNS = [
   ["position", "BIGINT", "position in the evidence journal, from 1"],
   ["outcome_id", "UUID", "id given on receipt"],
-  ["subject", "VARCHAR", "the agent reported on"],
-  ["subject_namespace", "VARCHAR", "namespace of an agent:// subject, else null"],
+  ["subject", "VARCHAR", "the agent reported on, as the wire names it"],
+  ["subject_namespace", "VARCHAR", "namespace of an agent:// subject; plain: of any other"],
   ["reporter", "VARCHAR", "the agent that reports"],
   ["reporter_namespace", "VARCHAR", "namespace of an agent:// reporter, else null"],
   ["outcome", "UTINYINT", "1 success, 0 failure"],

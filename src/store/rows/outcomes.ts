@@ -1,6 +1,7 @@
 // Applies one journal batch to the outcome store: rows and journal position in one transaction, so
 // that a crash leaves either both or neither. Expired outcomes are counted, not kept: a rebuild
 // brings none of them back.
+import { agentOfKey, namespaceOfKey } from "../../contract/identifiers.ts";
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
 import { FRAME_KINDS, frameChecksum, frameKind } from "../../journal/format.ts";
@@ -202,16 +203,12 @@ function appendProof(
 /** kid, jti, evidence_id, evidence_index, body_digest. */
 const PROOF_COLUMNS = 5;
 
-const AGENT_PREFIX = "agent://";
-
-function appendAgent(appender: RowAppender, agent: string): void {
-  appender.appendVarchar(agent);
-  const end = agent.indexOf("/", AGENT_PREFIX.length);
-  if (agent.startsWith(AGENT_PREFIX) && end > 0) {
-    appender.appendVarchar(agent.slice(AGENT_PREFIX.length, end));
-  } else {
-    appender.appendNull();
-  }
+/** An agent as the wire names it, and its namespace; `key` is its name in the journal. */
+function appendAgent(appender: RowAppender, key: string): void {
+  appender.appendVarchar(agentOfKey(key));
+  const namespace = namespaceOfKey(key);
+  if (namespace === undefined) appender.appendNull();
+  else appender.appendVarchar(namespace);
 }
 
 /** True when the journal's record at the applied position is the one that was applied. */

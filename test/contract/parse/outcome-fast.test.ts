@@ -143,3 +143,28 @@ test("on generated and damaged bodies the two never disagree", () => {
   );
   expect(accepted).toBeGreaterThan(200);
 });
+
+test("a subject that is plain text is what the general parser makes of it", () => {
+  const piece = fc.constantFrom(
+    "agent://",
+    "agent:/",
+    "plain:",
+    "bot",
+    "/",
+    " ",
+    "é",
+    "\\",
+    "\n",
+    "",
+  );
+  const subject = fc.array(piece, { maxLength: 5 }).map((pieces) => pieces.join(""));
+  const taken = new Set<string>();
+  fc.assert(
+    fc.property(subject, fc.constantFrom("subject", "reporter"), (text, member) => {
+      if (expectAgreement(JSON.stringify({ ...PLAIN, [member]: text }))) taken.add(text);
+    }),
+    { numRuns: 3000 },
+  );
+  expect(taken).toContain("bot");
+  expect(taken).not.toContain("agent://bot");
+});

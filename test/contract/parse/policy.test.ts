@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 import { completePolicy, parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+import { activePolicy } from "../../../src/policy/active-policy.ts";
 
 function faultsOf(value: unknown): string[] {
   try {
@@ -14,6 +15,9 @@ function faultsOf(value: unknown): string[] {
   }
   return [];
 }
+
+const WORD = { namespace: "agent://a/*", until: "2027-01-31T00:00:00Z" };
+const OTHER = { ...WORD, namespace: "agent://a/b/*", up_to: "L3" };
 
 it("takes the shipped rule wherever a document names none", () => {
   expect(parsePolicy({})).toEqual(DEFAULT_POLICY);
@@ -51,6 +55,23 @@ it.each([
   [{ levels: { L2: { counts_stakes: null } } }, "/levels/L2/counts_stakes type"],
   [{ levels: { L2: { shadow: "yes" } } }, "/levels/L2/shadow type"],
   [{ allow_inverted: "yes" }, "/allow_inverted type"],
+  [{ vouched: {} }, "/vouched type"],
+  [{ vouched: Array.from({ length: 101 }, () => WORD) }, "/vouched length"],
+  [{ vouched: [5] }, "/vouched/0 type"],
+  [{ vouched: [WORD, { ...WORD, namespace: "agent://a/x" }] }, "/vouched/1/namespace format"],
+  [{ vouched: [{ ...WORD, namespace: "agent://*" }] }, "/vouched/0/namespace format"],
+  [{ vouched: [{ ...WORD, namespace: "agent://a*" }] }, "/vouched/0/namespace format"],
+  [{ vouched: [{ ...WORD, namespace: "agent://a/*/*" }] }, "/vouched/0/namespace format"],
+  [{ vouched: [{ ...WORD, namespace: "agent://a//*" }] }, "/vouched/0/namespace format"],
+  [{ vouched: [{ ...WORD, namespace: 5 }] }, "/vouched/0/namespace type"],
+  [{ vouched: [{ ...WORD, until: "2027-01-31" }] }, "/vouched/0/until format"],
+  [{ vouched: [{ ...WORD, until: 1e12 }] }, "/vouched/0/until type"],
+  [{ vouched: [{ namespace: "agent://a/*" }] }, "/vouched/0/until required"],
+  [{ vouched: [{ ...WORD, up_to: "L1" }] }, "/vouched/0/up_to enum"],
+  [{ vouched: [{ ...WORD, upto: "L2" }] }, "/vouched/0/upto unknown"],
+  [{ vouched: [{ ...WORD, max_stakes: -1 }] }, "/vouched/0/max_stakes range"],
+  [{ vouched: [{ ...WORD, max_stakes: "5" }] }, "/vouched/0/max_stakes type"],
+  [{ vouched: [WORD, OTHER, WORD] }, "/vouched/2/namespace duplicate"],
 ])("refuses %j at the member that is wrong", (value, fault) => {
   expect(faultsOf(value)).toEqual([fault]);
 });
@@ -75,4 +96,18 @@ it("sees past a level whose border cannot be compared", () => {
   const levels = { L1: { deny_from: 0.3 }, L3: { deny_from: 0.9 } };
   expect(faultsOf({ levels })).toEqual(["/levels/L3/deny_from inverted"]);
   expect(faultsOf({ levels: { L0: { deny_from: "never" }, L3: { deny_from: 0.5 } } })).toEqual([]);
+});
+
+it("spells one moment in one way, and keeps the version of a policy that vouches for nobody", () => {
+  const at = (until: string) => parsePolicy({ vouched: [{ ...WORD, until }] });
+  const [word] = at("2027-01-31T01:30:00.0009+01:30").vouched!;
+  expect(word).toEqual({ ...WORD, until: "2027-01-31T00:00:00.000Z", up_to: "L2", max_stakes: 0 });
+  expect(activePolicy(at(WORD.until)).version).toBe(
+    activePolicy(at("2027-01-31T00:00:00.000+00:00")).version,
+  );
+  expect(parsePolicy({ vouched: [] })).toEqual(DEFAULT_POLICY);
+  // The shipped policy's name before policies could vouch: decisions in the log bear it.
+  expect(activePolicy(parsePolicy({ vouched: [] })).version).toBe("p-ddb7b2b0075fe695");
+  const whole = at(WORD.until);
+  expect(parsePolicy(structuredClone(whole))).toEqual(whole);
 });

@@ -1,15 +1,18 @@
 // The policy's two routes over both servers: who may read and set which, the faults of a document,
 // and that the next verdict is made by what was set.
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { Policies } from "../../../src/bureau/policies.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { call, problemIn } from "../_client.ts";
 import { ADAPTERS, openTestServer, START_MS } from "../_setup.ts";
+import { closeServices, NOW_MS, openService } from "../_signing.ts";
 
 const DOCUMENT = { levels: { L3: { allow_up_to: 0.01, minimum_score: 700 } } };
 
-async function openService(adapter: (typeof ADAPTERS)[number]) {
+afterEach(closeServices);
+
+async function openPolicies(adapter: (typeof ADAPTERS)[number]) {
   const journal: Uint8Array[] = [];
   const policies = new Policies({
     log: { appendPolicy: async (payload) => journal.push(payload) },
@@ -23,7 +26,7 @@ async function openService(adapter: (typeof ADAPTERS)[number]) {
 
 describe.each(ADAPTERS)("policy over %s", (adapter) => {
   it("shows the shipped policy, takes another, and shows that", async () => {
-    const { service, journal } = await openService(adapter);
+    const { service, journal } = await openPolicies(adapter);
     const { admin } = service;
     const reader = await service.makeKey(["score:read"]);
     const shipped = await call(service, "/v1/policy", { key: reader });
@@ -54,7 +57,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
   });
 
   it("lets only an administrator set one, or name another tenant", async () => {
-    const { service, journal } = await openService(adapter);
+    const { service, journal } = await openPolicies(adapter);
     const key = await service.makeKey(["score:read"]);
     const refused = await call(service, "/v1/policy", { key, method: "PUT", body: DOCUMENT });
     expect(problemIn(refused).code).toBe("insufficient_scope");
@@ -70,7 +73,7 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
   });
 
   it("refuses a document at each member that is wrong, and sets nothing", async () => {
-    const { service, journal } = await openService(adapter);
+    const { service, journal } = await openPolicies(adapter);
     const put = (body: unknown) =>
       call(service, "/v1/policy", { key: service.admin, method: "PUT", body });
     const unknown = problemIn(await put({ levels: { L2: { thin: "deny", allow: 1 }, L9: {} } }));
@@ -83,6 +86,46 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     expect(inverted.errors).toMatchObject([{ pointer: "/levels/L3/allow_up_to" }]);
     expect(journal).toEqual([]);
     await service.stop();
+  });
+
+  it("vouches for a namespace until a time, at once and in what follows", async () => {
+    const service = await openService({ adapter });
+    const { json: made } = await service.call("POST", "/v1/keys", {
+      tenant: "acme",
+      scopes: ["score:read"],
+    });
+    const put = (body: unknown) => service.call("PUT", "/v1/policy?tenant=acme", body);
+    const verify = async (level = "L2") => {
+      const request = { agent_id: "agent://mine/new", action: "a.b", tool_level: level };
+      const { json } = await service.call("POST", "/v1/trust/verify", request, made.key);
+      return [json.policy_action.verdict, json.policy_action.log_reason, json.reason_codes[0]];
+    };
+    expect(await verify()).toEqual(["CHALLENGE", "THIN_FILE", "THIN_FILE"]);
+    const untilMs = NOW_MS + 60_000;
+    const word = { namespace: "agent://mine/*", until: new Date(untilMs).toISOString() };
+    const set = await put({ vouched: [word] });
+    expect([set.status, set.json.policy.vouched]).toEqual([
+      200,
+      [{ ...word, up_to: "L2", max_stakes: 0 }],
+    ]);
+    expect(await verify()).toEqual(["ALLOW", "VOUCHED", "VOUCHED"]);
+    expect(await verify("L3")).toEqual(["CHALLENGE", "THIN_FILE", "THIN_FILE"]);
+    service.clock.nowMs = untilMs - 1;
+    expect(await verify()).toEqual(["ALLOW", "VOUCHED", "VOUCHED"]);
+    service.clock.nowMs = untilMs;
+    expect(await verify()).toEqual(["CHALLENGE", "THIN_FILE", "THIN_FILE"]);
+    const late = await put({ vouched: [word] });
+    expect([late.status, late.json.errors]).toEqual([
+      400,
+      [{ pointer: "/vouched/0/until", code: "range", detail: "has passed" }],
+    ]);
+    const wrong = await put({ vouched: [{ namespace: "agent://mine", until: "soon", for: "L3" }] });
+    expect(wrong.json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      "/vouched/0/for",
+      "/vouched/0/namespace",
+      "/vouched/0/until",
+    ]);
+    expect((await service.call("GET", "/v1/policy?tenant=acme")).json).toEqual(set.json);
   });
 
   it("is not there in a service without policies", async () => {

@@ -99,7 +99,12 @@ describeServers("routes", (service) => {
         expect([answer.status, answer.json.agent_id]).toEqual([200, "agent://shop/seller/eu"]);
         expect(answer.headers.get("cache-control")).toBe("no-store");
       }
-      for (const id of ["seller", "agent://shop", "agent%ZZ", "agent%3A%2F%2Fshop%2F..%00"]) {
+      for (const id of [
+        "agent://shop/",
+        "agent://shop",
+        "agent%ZZ",
+        "agent%3A%2F%2Fshop%2F..%00",
+      ]) {
         const problem = problemIn(await call(service, `/v1/agents/${id}`));
         expect(problem.code).toBe("invalid_parameter");
       }

@@ -122,6 +122,8 @@ test("judged again it is the same to the bit; under another config the differenc
       request_id: requestId,
       recorded_config: recorded,
       replayed_config: recorded,
+      recorded_policy: legs[0]!.policy_version,
+      replayed_policy: legs[0]!.policy_version,
       identical: true,
       differences: [],
     });
@@ -137,7 +139,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   const ring = createDecisionRing();
   const store = await openWith([ring]);
   const book = new PolicyBook();
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), NOW_MS, book);
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => NOW_MS, book);
   const set = (levels: object) => {
     const policy = parsePolicy({ levels, allow_inverted: true });
     const { version } = activePolicy(policy);
@@ -153,6 +155,7 @@ test("judged again by the policy of its time, whatever is in force now", async (
   expect(legs[0]).toMatchObject({
     verdict: "CHALLENGE",
     log_reason: "BELOW_TENANT_MINIMUM",
+    minimum_score: 850,
     enforced: false,
     effective: "allow",
   });
@@ -164,8 +167,63 @@ test("judged again by the policy of its time, whatever is in force now", async (
   const older = legs.map((leg) => ({ ...leg, policy_version: null }));
   const now = bureau.replay(older, config).differences.map(({ member }) => member);
   expect(now, "a decision that names none, by the policy of now").toContain("verdict");
+  expect(bureau.replay(older, config)).toMatchObject({
+    recorded_policy: null,
+    replayed_policy: book.of("acme").version,
+  });
   const unheld = legs.map((leg) => ({ ...leg, policy_version: "p-0000000000000000" }));
   expect(() => bureau.replay(unheld, config)).toThrow("not_found");
+});
+
+test("the operator's word is judged again as it stood at the time of the decision", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const book = new PolicyBook();
+  const at = { nowMs: NOW_MS };
+  const decisions = new DecisionRing(ring, { waitMs: 0 });
+  const { bureau } = openTable(decisions, () => at.nowMs, book);
+  const untilMs = NOW_MS + 1000;
+  const vouched = [{ namespace: "agent://mine/*", until: new Date(untilMs).toISOString() }];
+  const policy = parsePolicy({ vouched });
+  const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
+  book.apply({ event: "policy.set", policy, version: activePolicy(policy).version, ...by });
+  const minimumScores = { L0: 300, L1: 300, L2: 507, L3: 550 };
+  const principal = { ...principalOf("acme"), minimumScores };
+  for (const [id, nowMs] of [
+    ["last", untilMs - 1],
+    ["late", untilMs],
+  ] as const) {
+    at.nowMs = nowMs;
+    await bureau.verify(verifyOf("agent://mine/new", "L2"), callOf(id, principal));
+  }
+  const back = parsePolicy({});
+  book.apply({ event: "policy.set", policy: back, version: activePolicy(back).version, ...by });
+  at.nowMs += 1e9;
+  for (const [id, verdict, label] of [
+    ["last", "ALLOW", "VOUCHED"],
+    ["late", "CHALLENGE", "THIN_FILE"],
+  ]) {
+    const legs = await store.decisions({ tenant: "acme", requestId: id!, limit: 1 });
+    expect(legs).toMatchObject([{ verdict, log_reason: label, known: false }]);
+    expect(legs[0]!.reason_codes.includes("VOUCHED")).toBe(label === "VOUCHED");
+    expect(bureau.replay(legs, legs[0]!.config_version)).toMatchObject({
+      identical: true,
+      recorded_policy: activePolicy(policy).version,
+      replayed_policy: activePolicy(policy).version,
+    });
+  }
+});
+
+test("an entry from before outcomes were counted is not judged again as a thin one", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
+  await bureau.verify(verifyOf("agent://shop/bad", "L2"), callOf("v"));
+  const legs = await store.decisions({ tenant: "acme", requestId: "v", limit: 1 });
+  const counted = legs[0]!.inputs.indexOf(60);
+  expect(counted, "the number of outcomes is among the inputs").toBeGreaterThan(0);
+  const older = legs.map((leg) => ({ ...leg, inputs: leg.inputs.with(counted, 0) }));
+  expect(bureau.replay(older, legs[0]!.config_version).identical).toBe(true);
 });
 
 test("what is in the ring at the end is in the store after a restart", async () => {

@@ -1,0 +1,221 @@
+// The operator's word: which agents it covers, to the segment and to the millisecond, and that it
+// loosens nothing but what rests on a thin record alone.
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/contract/parse/policy.ts";
+import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
+import { DECISIONS, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
+import type { ToolLevel } from "../../src/contract/vocabulary.ts";
+import { activePolicy } from "../../src/policy/active-policy.ts";
+import { highestLevelAllowed } from "../../src/policy/highest-level.ts";
+import { decidePolicy, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
+import type { Risk } from "../../src/policy/rules.ts";
+import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
+
+const UNTIL_MS = Date.UTC(2027, 0, 31);
+const THIN = { isThin: true, failureProbability: 0.1 };
+
+function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = THIN) {
+  const until = new Date(UNTIL_MS).toISOString();
+  const policy = parsePolicy({
+    vouched: namespaces.map((namespace) => ({ namespace, until })),
+  });
+  return vouchingFor(vouchedNamespaces(policy), risk, agent, "L2", nowMs)?.vouching.namespace;
+}
+
+describe("a namespace", () => {
+  it.each([
+    ["agent://mycompany/x", true],
+    ["agent://mycompany/x/y", true],
+    ["agent://mycompany/*", false],
+    ["agent://mycompany", false],
+    ["agent://mycompany/", false],
+    ["agent://mycompany//x", false],
+    ["agent://mycompany/x y", false],
+    ["agent://mycompany-evil/x", false],
+    ["agent://mycompanyx/x", false],
+    ["agent://my/x", false],
+    ["agent://MyCompany/x", false],
+    ["plain:agent://mycompany/x", false],
+    ["mycompany/x", false],
+  ])("of mycompany and %s: %s", (agent, isCovered) => {
+    expect(found(["agent://mycompany/*"], agent) !== undefined).toBe(isCovered);
+  });
+
+  it("covers whole segments, however deep", () => {
+    const segment = fc.constantFrom("a", "ab", "b", "a.b", "~");
+    const path = fc.array(segment, { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(path, fc.array(segment, { minLength: 2, maxLength: 5 }), (prefix, name) => {
+        const isBelow =
+          name.length > prefix.length && prefix.every((each, index) => each === name[index]);
+        const namespace = `agent://${prefix.join("/")}/*`;
+        expect(found([namespace], `agent://${name.join("/")}`) !== undefined).toBe(isBelow);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("counts until the last millisecond before its time", () => {
+    const at = (nowMs: number) => found(["agent://a/*"], "agent://a/x", nowMs) !== undefined;
+    expect([at(UNTIL_MS - 1), at(UNTIL_MS), at(UNTIL_MS + 1)]).toEqual([true, false, false]);
+  });
+
+  it("covers a thin record alone, and none that speaks against the agent", () => {
+    const agent = "agent://a/x";
+    expect(found(["agent://a/*"], agent, 0, { ...THIN, isThin: false })).toBeUndefined();
+    expect(found(["agent://a/*"], agent, 0, { ...THIN, failureProbability: 0.4 })).toBeDefined();
+    expect(found(["agent://a/*"], agent, 0, { ...THIN, failureProbability: 0.401 })).toBe(
+      undefined,
+    );
+  });
+
+  it("is the entry of the largest stakes among those that count at the level", () => {
+    const entry = (namespace: string, untilMs: number, up_to: string, max_stakes: number) => ({
+      namespace: `agent://${namespace}/*`,
+      until: new Date(untilMs).toISOString(),
+      up_to,
+      max_stakes,
+    });
+    const compiled = vouchedNamespaces(
+      parsePolicy({
+        vouched: [
+          entry("a", UNTIL_MS, "L2", 5),
+          entry("a/b", UNTIL_MS - 1, "L3", 1),
+          entry("a/b/c", UNTIL_MS + 1, "L2", 0),
+        ],
+      }),
+    );
+    const at = (level: ToolLevel, nowMs: number) =>
+      vouchingFor(compiled, THIN, "agent://a/b/c/d", level, nowMs);
+    const namespaces = (nowMs: number) =>
+      TOOL_LEVELS.map((level) => at(level, nowMs)?.vouching.namespace);
+    const [a, b, c] = ["agent://a/*", "agent://a/b/*", "agent://a/b/c/*"];
+    expect(namespaces(0)).toEqual([a, a, a, b]);
+    expect(namespaces(UNTIL_MS - 1)).toEqual([a, a, a, undefined]);
+    expect(namespaces(UNTIL_MS)).toEqual([c, c, c, undefined]);
+    expect(namespaces(UNTIL_MS + 1)).toEqual([undefined, undefined, undefined, undefined]);
+    const stakes = (level: ToolLevel) =>
+      [0, 1, 1.01, 5, 5.01].map((each) => areStakesVouched(at(level, 0), each));
+    expect(stakes("L2")).toEqual([true, true, true, true, false]);
+    expect(stakes("L3")).toEqual([true, true, false, false, false]);
+    expect(areStakesVouched(undefined, 0)).toBe(false);
+  });
+});
+
+describe("the verdict", () => {
+  const probability = fc.double({ min: 0, max: 1, noNaN: true });
+  const risks: fc.Arbitrary<Risk> = fc.record({
+    failureProbability: probability,
+    failureOptimistic: probability,
+    isThin: fc.boolean(),
+    isDenied: fc.boolean(),
+    isRefused: fc.boolean(),
+    decisionIndex: fc.nat(DECISIONS.length - 1),
+  });
+  const levels = fc.record({
+    allow_up_to: probability,
+    allow_handshake_up_to: probability,
+    flag_above: probability,
+    thin: fc.constantFrom(...THIN_RULES),
+    enforce: fc.boolean(),
+    deny_from: fc.oneof(fc.constantFrom("fitted" as const, "never" as const), probability),
+    minimum_score: fc.constant(null),
+    counts_stakes: fc.boolean(),
+    require_verified_sources: fc.boolean(),
+    shadow: fc.boolean(),
+  });
+  const facts = fc.tuple(
+    fc.constantFrom(...TOOL_LEVELS),
+    levels,
+    risks,
+    fc.boolean(),
+    fc.constantFrom("", "HASH_MISMATCH", "UNSUPPORTED_CONTENT"),
+    fc.boolean(),
+    probability,
+  );
+
+  it("loosens nothing that rests on anything but a thin record", () => {
+    let loosened = 0;
+    fc.assert(
+      fc.property(facts, (given) => {
+        const [toolLevel, level, risk, ...rest] = given;
+        const without = decidePolicy(...given);
+        const withWord = decidePolicy(...given, true, false);
+        if (!["THIN_FILE", "THIN_FILE_FLAGGED"].includes(without.logReason)) {
+          expect(withWord).toEqual(without);
+          return;
+        }
+        expect(risk.isThin).toBe(true);
+        // What all other rules say where a thin record costs nothing.
+        const others = decidePolicy(toolLevel, { ...level, thin: "allow" }, risk, ...rest);
+        if (others.verdictIndex > 0) expect(withWord).toEqual(others);
+        else expect(withWord).toBe(VOUCHED);
+        if (withWord === VOUCHED) loosened += 1;
+      }),
+      { numRuns: 5000 },
+    );
+    expect(loosened).toBeGreaterThan(100);
+  });
+
+  it("takes the word for the shipped minimum alone, and for none that asks for more", () => {
+    const cases = fc.tuple(
+      fc.constantFrom(...TOOL_LEVELS),
+      fc.integer({ min: 300, max: 850 }),
+      fc.integer({ min: 300, max: 850 }),
+    );
+    const shipped = { L0: 300, L1: 300, L2: 507, L3: 550 };
+    fc.assert(
+      fc.property(cases, ([level, score, minimum]) => {
+        expect(isMinimumMet(level, score, minimum, false)).toBe(score >= minimum);
+        expect(isMinimumMet(level, score, minimum, true)).toBe(
+          score >= minimum || minimum <= shipped[level],
+        );
+      }),
+    );
+  });
+
+  it("speaks for stakes only where it names them, and never against a refusal", () => {
+    let loosened = 0;
+    fc.assert(
+      fc.property(facts, (given) => {
+        const [toolLevel, level, risk, ...rest] = given;
+        const withStakes = decidePolicy(...given, true, true);
+        const isRefused = risk.decisionIndex === DECISIONS.indexOf("refuse");
+        const free = isRefused || !risk.isThin ? level : { ...level, counts_stakes: false };
+        expect(withStakes).toEqual(decidePolicy(toolLevel, free, risk, ...rest, true, false));
+        if (withStakes.verdictIndex < decidePolicy(...given, true, false).verdictIndex) {
+          loosened += 1;
+        }
+      }),
+      { numRuns: 5000 },
+    );
+    expect(loosened).toBeGreaterThan(3);
+  });
+
+  it("reaches up to the level and the stakes that the word names", () => {
+    const unknown: Risk & { scoreInternal: number } = {
+      failureProbability: 0.1,
+      failureOptimistic: 0.02,
+      isThin: true,
+      isDenied: false,
+      isRefused: false,
+      decisionIndex: DECISIONS.indexOf("escalate"),
+      scoreInternal: 500,
+    };
+    const minimums = { L0: 300, L1: 300, L2: 507, L3: 550 };
+    const until = new Date(UNTIL_MS).toISOString();
+    for (const level of VOUCHED_LEVELS) {
+      const word = { namespace: "agent://a/*", until, up_to: level, max_stakes: 10 };
+      const active = activePolicy(parsePolicy({ vouched: [word] }));
+      const reach = (agent: string, stakes: number, nowMs: number) =>
+        [false, true].map((isHandshake) =>
+          highestLevelAllowed(active, unknown, agent, stakes, minimums, isHandshake, nowMs),
+        );
+      expect(reach("agent://a/x", 10, UNTIL_MS - 1)).toEqual([level, level]);
+      expect(reach("agent://a/x", 10.01, UNTIL_MS - 1)).toEqual(["L1", "L1"]);
+      expect(reach("agent://a/x", 10, UNTIL_MS)).toEqual(["L1", "L1"]);
+      expect(reach("agent://b/x", 0, 0)).toEqual(["L1", "L1"]);
+    }
+  });
+});
