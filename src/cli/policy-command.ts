@@ -54,7 +54,11 @@ function routeOf(tenant: string): string {
   return `/v1/policy?tenant=${encodeURIComponent(tenant)}`;
 }
 
-async function readPolicy(path: string): Promise<Policy> {
+/**
+ * The policy in a file.
+ * @throws CommandFailure naming every member that is wrong.
+ */
+export async function readPolicy(path: string): Promise<Policy> {
   let document: unknown;
   try {
     document = JSON.parse(await readFile(path, "utf8"));

@@ -24,6 +24,7 @@ export const FAULTS = {
   idempotency_conflict: { status: 409, title: "the id was used with another body" },
   signature_replayed: { status: 409, title: "the signed id was used with another body" },
   key_conflict: { status: 409, title: "the key belongs to another agent" },
+  backtest_running: { status: 409, title: "a back-test is under way", retryAfterSec: 2 },
   length_required: { status: 411, title: "Content-Length is required" },
   body_too_large: { status: 413, title: "body is too large" },
   unsupported_media_type: { status: 415, title: "media type is not supported" },

@@ -1,0 +1,178 @@
+// Tables of a back-test's page: counts and money, what held agents back, what changes and for whom.
+import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
+import type {
+  BacktestFindings,
+  BacktestQuestion,
+  BacktestRow,
+} from "../../contract/schemas/backtest.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
+import { counted, money, percent, QUESTION_WORDS, reasonWords, shareOf } from "./backtest-words.ts";
+import { escapeHtml } from "./document.ts";
+
+/** A table that scrolls by itself where the screen is narrow. */
+function table(caption: string, head: readonly string[], rows: readonly string[]): string {
+  return (
+    `<div class="wide" tabindex="0" role="region" aria-label="${caption}"><table>` +
+    `<tr>${head.map((cell) => cell).join("")}</tr>${rows.join("")}</table></div>`
+  );
+}
+
+const th = (text: string): string => `<th scope="col">${text}</th>`;
+const thn = (text: string): string => `<th scope="col" class="n">${text}</th>`;
+const tdn = (text: string): string => `<td class="n">${text}</td>`;
+const strong = (text: string): string => `<strong>${text}</strong>`;
+
+/** A count and its share of all, in two lines. */
+function part(count: number, all: number): string {
+  const share = shareOf(count, all);
+  return tdn(share === "" ? "" : `${share}<br><span class="soft">${counted(count)}</span>`);
+}
+
+function falseAlarms(row: BacktestRow): string {
+  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
+  if (rate === null || low === null || high === null) return tdn("");
+  return tdn(`${percent(rate)}<br><span class="soft">${percent(low)} to ${percent(high)}</span>`);
+}
+
+function figureRow(row: BacktestRow): string {
+  return [
+    `<tr><th scope="row">${QUESTION_WORDS[row.question]}<br>`,
+    `<span class="key ${row.policy}">${row.policy === "live" ? "&#9632;" : "&#9679;"} `,
+    `${row.policy}</span></th>`,
+    part(row.good_allowed, row.good),
+    part(row.good_challenged, row.good),
+    falseAlarms(row),
+    part(row.bad_allowed, row.bad),
+    part(row.bad_challenged, row.bad),
+    part(row.bad_quarantined + row.bad_blocked, row.bad),
+    tdn(
+      `${strong(money(row.stakes_lost))}<br><span class="soft">of ${money(row.stakes_bad)}</span>`,
+    ),
+    tdn(
+      `${strong(money(row.stakes_turned_away))}<br>` +
+        `<span class="soft">of ${money(row.stakes_good)}</span>`,
+    ),
+    `</tr>`,
+  ].join("");
+}
+
+/** Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away. */
+export function figureTable({ rows }: BacktestFindings, level: ToolLevel): string {
+  const own = rows.filter((row) => row.level === level && row.good + row.bad > 0);
+  const head = [
+    th("asked as"),
+    thn("good allowed"),
+    thn("good challenged"),
+    thn("good denied: false alarms"),
+    thn("bad allowed"),
+    thn("bad challenged"),
+    thn("bad denied"),
+    thn("stakes lost"),
+    thn("stakes turned away"),
+  ];
+  return (
+    table(`figures at ${level}`, head, own.map(figureRow)) +
+    `<p class="soft">Denied is quarantined or blocked. Under a false-alarm rate stands its 95 % ` +
+    `interval; outcomes of one agent count as one cluster. Lost: stakes of bad outcomes allowed. ` +
+    `Turned away: stakes of good ones not allowed, though a challenge that is met lets them in.</p>`
+  );
+}
+
+/** Rules that held good and bad outcomes back, for each question. */
+export function reasonTable({ reasons, rows }: BacktestFindings, level: ToolLevel): string {
+  const own = reasons.filter((reason) => reason.level === level);
+  if (own.length === 0) return "";
+  const policies = [...new Set(rows.map((row) => row.policy))];
+  const lines = BACKTEST_QUESTIONS.flatMap((question) => {
+    const asked = own.filter((reason) => reason.question === question);
+    const labels = [...new Set(asked.map((reason) => reason.log_reason))];
+    return labels.map((label) => {
+      const cells = policies.flatMap((policy) => {
+        const found = asked.find((each) => each.policy === policy && each.log_reason === label);
+        return [tdn(counted(found?.good ?? 0)), tdn(counted(found?.bad ?? 0))];
+      });
+      const { verdict } = asked.find((reason) => reason.log_reason === label)!;
+      return (
+        `<tr><td>${QUESTION_WORDS[question]}</td><td>${escapeHtml(reasonWords(label))} ` +
+        `<span class="soft">${verdict}</span></td>${cells.join("")}</tr>`
+      );
+    });
+  });
+  const columns = policies.flatMap((policy) => [thn(`good, ${policy}`), thn(`bad, ${policy}`)]);
+  return (
+    `<h3>What held back</h3>` +
+    table(`what held back at ${level}`, [th("asked as"), th("because"), ...columns], lines)
+  );
+}
+
+const isChanged = (change: {
+  good_newly_allowed: number;
+  bad_newly_allowed: number;
+  good_newly_turned_away: number;
+  bad_newly_turned_away: number;
+}): boolean =>
+  change.good_newly_allowed +
+    change.bad_newly_allowed +
+    change.good_newly_turned_away +
+    change.bad_newly_turned_away >
+  0;
+
+/** Outcomes that the given policy decides otherwise than the live one. */
+export function changeTable({ changes }: BacktestFindings, level: ToolLevel): string {
+  const own = changes.filter((change) => change.level === level);
+  if (own.length === 0) return "";
+  if (!own.some(isChanged)) {
+    return `<h3>What changes</h3><p>Nothing: both policies allow the same outcomes.</p>`;
+  }
+  const lines = own
+    .filter(isChanged)
+    .map(
+      (change) =>
+        `<tr><td>${QUESTION_WORDS[change.question]}</td>` +
+        tdn(counted(change.good_newly_allowed)) +
+        tdn(counted(change.bad_newly_allowed)) +
+        tdn(counted(change.good_newly_turned_away)) +
+        tdn(counted(change.bad_newly_turned_away)) +
+        tdn(money(change.stakes_newly_lost - change.stakes_newly_saved)) +
+        tdn(money(change.stakes_newly_turned_away - change.stakes_newly_admitted)) +
+        `</tr>`,
+    );
+  const head = [
+    th("asked as"),
+    thn("good, now allowed"),
+    thn("bad, now allowed"),
+    thn("good, now held back"),
+    thn("bad, now held back"),
+    thn("more stakes lost"),
+    thn("more stakes turned away"),
+  ];
+  return `<h3>What changes</h3>${table(`what changes at ${level}`, head, lines)}`;
+}
+
+/** Agents with the most changes. */
+export function agentTable({ agents }: BacktestFindings, level: ToolLevel): string {
+  const of = (question: BacktestQuestion) =>
+    agents.filter((agent) => agent.level === level && agent.question === question);
+  const question = BACKTEST_QUESTIONS.find((each) => of(each).length > 0);
+  if (question === undefined) return "";
+  const lines = of(question).map(
+    (agent) =>
+      `<tr><td><code>${escapeHtml(agent.agent)}</code></td>` +
+      tdn(counted(agent.good_newly_allowed)) +
+      tdn(counted(agent.bad_newly_allowed)) +
+      tdn(counted(agent.good_newly_turned_away)) +
+      tdn(counted(agent.bad_newly_turned_away)) +
+      `</tr>`,
+  );
+  const head = [
+    th("agent"),
+    thn("good, now allowed"),
+    thn("bad, now allowed"),
+    thn("good, now held back"),
+    thn("bad, now held back"),
+  ];
+  return (
+    `<h3>Agents most affected</h3><p class="soft">Asked as ${QUESTION_WORDS[question]}.</p>` +
+    table(`agents most affected at ${level}`, head, lines)
+  );
+}
