@@ -18,6 +18,8 @@ import type { BacktestReading } from "./backtest-tally.ts";
 
 /** Agents listed for each question and level. */
 const AGENTS_MAX = 20;
+/** Questions held to the bound of handshakes, and to no minimum score. */
+const HANDSHAKES: ReadonlySet<BacktestQuestion> = new Set(["handshake", "handshake_with_stakes"]);
 const LEVELS_WITH_AGENTS: ReadonlySet<ToolLevel> = new Set(["L2", "L3"]);
 
 export interface BacktestOptions {
@@ -104,7 +106,7 @@ class Asked {
           new Tally({
             name,
             level: levels[name],
-            isHandshake: question === "handshake",
+            isHandshake: HANDSHAKES.has(question),
             keyMinimum: keyMinimums[name],
             grid,
           }),

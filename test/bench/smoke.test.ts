@@ -71,6 +71,15 @@ test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no 
   expect(of("blocked")).toMatchObject({ l2: "BLOCK" });
 });
 
+test.concurrent("bench:backtest: looser bounds allow more, of the bad ones too", async () => {
+  const report = await lastLine("bench/backtest.ts", "--smoke");
+  expect(report).toMatchObject({ state: "done", outcomes: 5000 });
+  expect(report["outcomes_per_second"]).toBeGreaterThan(0);
+  const [live, given] = report["l2"] as { good_allowed: number; bad_allowed: number }[];
+  expect(given!.good_allowed).toBeGreaterThan(live!.good_allowed);
+  expect(given!.bad_allowed).toBeGreaterThanOrEqual(live!.bad_allowed);
+});
+
 test.concurrent("bench:kernel", async () => {
   const report = await lastLine("bench/kernel.ts", "--smoke");
   for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {

@@ -6,9 +6,15 @@ import * as t from "./schema.ts";
 
 /**
  * Questions that each outcome is put as: a verify that names no stakes, one that names the
- * outcome's, and the leg of a handshake in which its reporter looks at its subject.
+ * outcome's; the leg of a handshake in which its reporter looks at its subject, without stakes and
+ * at the outcome's.
  */
-export const BACKTEST_QUESTIONS = ["verify", "verify_with_stakes", "handshake"] as const;
+export const BACKTEST_QUESTIONS = [
+  "verify",
+  "verify_with_stakes",
+  "handshake",
+  "handshake_with_stakes",
+] as const;
 export type BacktestQuestion = (typeof BACKTEST_QUESTIONS)[number];
 
 /** The policy in force, and the one that was sent. */

@@ -17,6 +17,7 @@ const UNSIGNED = SIGNATURES.indexOf("none");
 const VERIFY = BACKTEST_QUESTIONS.indexOf("verify");
 const VERIFY_WITH_STAKES = BACKTEST_QUESTIONS.indexOf("verify_with_stakes");
 const HANDSHAKE = BACKTEST_QUESTIONS.indexOf("handshake");
+const HANDSHAKE_WITH_STAKES = BACKTEST_QUESTIONS.indexOf("handshake_with_stakes");
 
 /** What a back-test needs: plain data, sent to its thread. */
 export interface BacktestTask {
@@ -106,12 +107,18 @@ export function backtestJournal(
     totals.add(settledMs, isBad, isStakesKnown);
     // A reader's readings are reused: each is judged before the next is made.
     backtest.add(VERIFY, reader.check(subject, 0, settledMs), agent, isBad, stakes);
-    if (isStakesKnown) {
-      const named = reader.check(subject, stakes, settledMs);
-      backtest.add(VERIFY_WITH_STAKES, named, agent, isBad, stakes);
-    }
+    backtest.add(
+      HANDSHAKE,
+      reader.handshake(viewer, subject, 0, settledMs)[0],
+      agent,
+      isBad,
+      stakes,
+    );
+    if (!isStakesKnown) return;
+    const named = reader.check(subject, stakes, settledMs);
+    backtest.add(VERIFY_WITH_STAKES, named, agent, isBad, stakes);
     const [leg] = reader.handshake(viewer, subject, stakes, settledMs);
-    backtest.add(HANDSHAKE, leg, agent, isBad, stakes);
+    backtest.add(HANDSHAKE_WITH_STAKES, leg, agent, isBad, stakes);
   };
   replayHistory(history, wanted, task.config, judge, (share) => onShare((1 + 2 * share) / 3));
   return {

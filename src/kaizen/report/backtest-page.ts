@@ -12,9 +12,9 @@ import type {
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
 import { agentTable, changeTable, figureTable, reasonTable } from "./backtest-tables.ts";
-import { counted, QUESTION_WORDS, shareOf } from "./backtest-words.ts";
+import { counted, money, QUESTION_WORDS, shareOf } from "./backtest-words.ts";
 import { escapeHtml, htmlPage, sentence } from "./document.ts";
-import { allowedPlot, moneyPlot } from "./plot-curves.ts";
+import { allowedPlot, isBoundFelt, moneyPlot } from "./plot-curves.ts";
 import type { CurvePair } from "./plot-curves.ts";
 
 function keys(hasGiven: boolean): string {
@@ -64,13 +64,18 @@ function factTable(backtest: Backtest, findings: BacktestFindings): string {
 
 /** One sentence that says it all, on verify at the level that is used most. */
 function summary({ rows }: BacktestFindings): string {
-  const told = (row: BacktestRow) =>
-    `the ${row.policy} policy allows ${shareOf(row.good_allowed, row.good) || "none"} of the good ` +
-    `outcomes and ${shareOf(row.bad_allowed, row.bad) || "none"} of the bad ones`;
+  const told = (row: BacktestRow) => {
+    const allowed =
+      `the ${row.policy} policy allows ${shareOf(row.good_allowed, row.good) || "none"} of the ` +
+      `good outcomes and ${shareOf(row.bad_allowed, row.bad) || "none"} of the bad ones`;
+    if (row.stakes_good + row.stakes_bad === 0) return allowed;
+    const lost = `${money(row.stakes_lost)} of stakes lost`;
+    return `${allowed} (${lost}, ${money(row.stakes_turned_away)} turned away)`;
+  };
   return (["L2", "L3"] as const)
     .map((level) => {
       const own = rows.filter((row) => row.level === level && row.question === "verify");
-      return `${sentence(`at ${level} ${own.toReversed().map(told).join(", ")}`)}.`;
+      return `${sentence(`at ${level} ${own.toReversed().map(told).join("; ")}`)}.`;
     })
     .join(" ");
 }
@@ -114,29 +119,38 @@ function pairOf(findings: BacktestFindings, level: ToolLevel, question: Backtest
 }
 
 function plotsOf(findings: BacktestFindings, level: ToolLevel): string {
-  const figures = BACKTEST_QUESTIONS.flatMap((question) => {
-    const pair = pairOf(findings, level, question);
-    if (pair.good + pair.bad === 0) return [];
-    if (pair.live === undefined && pair.given === undefined) return [];
-    const words = QUESTION_WORDS[question];
-    return [
-      `<figure><h4>Allowed: ${words}</h4>${allowedPlot(pair, `${level}, ${words}: allowed by bound`)}` +
-        `</figure>`,
-    ];
-  });
-  if (figures.length === 0) return "";
-  const verify = pairOf(findings, level, "verify");
-  const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
-  const cost = hasMoney
-    ? `<figure><h4>Money: ${QUESTION_WORDS.verify}</h4>` +
-      `${moneyPlot(verify, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
-      `stakes of good outcomes not allowed. Rising: stakes of bad ones allowed.</figcaption></figure>`
-    : "";
+  const pairs = BACKTEST_QUESTIONS.map((question) => ({
+    words: QUESTION_WORDS[question],
+    pair: pairOf(findings, level, question),
+  })).filter(({ pair }) => pair.good + pair.bad > 0);
+  const felt = pairs.filter(({ pair }) => isBoundFelt(pair));
+  const flat = pairs.filter(({ pair }) => !isBoundFelt(pair));
+  const figures = felt.map(
+    ({ words, pair }) =>
+      `<figure><h4>Allowed: ${words}</h4>` +
+      `${allowedPlot(pair, `${level}, ${words}: outcomes allowed by bound`)}</figure>`,
+  );
+  const note =
+    flat.length === 0
+      ? ""
+      : `<p class="soft">Not drawn, because the bound decides next to nothing there: ` +
+        `${flat.map(({ words }) => words).join("; ")}. The table below says what does.</p>`;
   return (
     `<h3>If the allow bound were another</h3><p class="soft">Everything else as the policy has it: ` +
     `thin records, the border of denial, minimum scores and stakes.</p>` +
     keys(findings.changes.length > 0) +
-    `<div class="plots">${figures.join("")}${cost}</div>`
+    `<div class="plots">${figures.join("")}${moneyFigure(findings, level)}</div>${note}`
+  );
+}
+
+function moneyFigure(findings: BacktestFindings, level: ToolLevel): string {
+  const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
+  const pair = pairOf(findings, level, "verify");
+  if (!hasMoney || !isBoundFelt(pair)) return "";
+  return (
+    `<figure><h4>Money: ${QUESTION_WORDS.verify}</h4>` +
+    `${moneyPlot(pair, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
+    `stakes of good outcomes not allowed. Rising: stakes of bad ones allowed.</figcaption></figure>`
   );
 }
 
@@ -177,6 +191,11 @@ function flagged({ rows }: BacktestFindings, level: ToolLevel): string {
     .join("");
 }
 
+/** Names in backticks as code. */
+function withCode(html: string): string {
+  return html.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
+}
+
 const ABOUT = [
   `<p class="soft">Each outcome of the journal is judged as if its reporter had asked right before `,
   `it settled: by all that was on record then, and nothing later. <em>Good</em> and <em>bad</em> is `,
@@ -186,15 +205,16 @@ const ABOUT = [
 
 /** Renders the page, without scripts or loaded resources. */
 export function backtestPage(backtest: Backtest): string {
-  const { backtest_id: id, findings, given_version: given, live_version: live } = backtest;
-  const title = given === null ? `Back-test of ${live}` : `Back-test of ${given} beside ${live}`;
+  const { backtest_id: id, findings, given_version: given } = backtest;
+  const title =
+    given === null ? "Back-test of the live policy" : "Back-test of a policy beside the live one";
   if (findings === undefined) {
     const why = backtest.reason ?? "it is under way";
     const body = `<h1>${escapeHtml(title)}</h1><p class="lead">No figures: ${escapeHtml(why)}.</p>`;
     return htmlPage(`${id}: ${title}`, body);
   }
   const warnings = (backtest.warnings ?? []).map(
-    (text) => `<li><strong class="warn">!</strong> ${sentence(text)}.</li>`,
+    (text) => `<li><strong class="warn">!</strong> ${withCode(sentence(text))}.</li>`,
   );
   const body = [
     `<h1>${escapeHtml(title)}</h1><p class="lead">${summary(findings)}</p>`,

@@ -2,6 +2,7 @@
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type {
   BacktestFindings,
+  BacktestPolicy,
   BacktestQuestion,
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
@@ -13,14 +14,13 @@ import { escapeHtml } from "./document.ts";
 function table(caption: string, head: readonly string[], rows: readonly string[]): string {
   return (
     `<div class="wide" tabindex="0" role="region" aria-label="${caption}"><table>` +
-    `<tr>${head.map((cell) => cell).join("")}</tr>${rows.join("")}</table></div>`
+    `<tr>${head.join("")}</tr>${rows.join("")}</table></div>`
   );
 }
 
 const th = (text: string): string => `<th scope="col">${text}</th>`;
 const thn = (text: string): string => `<th scope="col" class="n">${text}</th>`;
 const tdn = (text: string): string => `<td class="n">${text}</td>`;
-const strong = (text: string): string => `<strong>${text}</strong>`;
 
 /** A count and its share of all, in two lines. */
 function part(count: number, all: number): string {
@@ -28,32 +28,42 @@ function part(count: number, all: number): string {
   return tdn(share === "" ? "" : `${share}<br><span class="soft">${counted(count)}</span>`);
 }
 
+/** Money, and under it all the money that it is a part of. */
+function amount(part: number, all: number): string {
+  if (all === 0) return tdn("");
+  return tdn(`${money(part)}<br><span class="soft">of ${money(all)}</span>`);
+}
+
 function falseAlarms(row: BacktestRow): string {
   const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
   if (rate === null || low === null || high === null) return tdn("");
-  return tdn(`${percent(rate)}<br><span class="soft">${percent(low)} to ${percent(high)}</span>`);
+  const interval = `${percent(low).replace(" %", "")} &ndash; ${percent(high)}`;
+  return tdn(`${percent(rate)}<br><span class="soft">${interval}</span>`);
 }
 
-function figureRow(row: BacktestRow): string {
+const policyWords = (policy: BacktestPolicy): string =>
+  `<span class="key ${policy}">${policy === "live" ? "&#9632;" : "&#9679;"} ${policy}</span>`;
+
+function figureRow(row: BacktestRow, heading: string): string {
   return [
-    `<tr><th scope="row">${QUESTION_WORDS[row.question]}<br>`,
-    `<span class="key ${row.policy}">${row.policy === "live" ? "&#9632;" : "&#9679;"} `,
-    `${row.policy}</span></th>`,
+    `<tr>${heading}<th scope="row">${policyWords(row.policy)}</th>`,
     part(row.good_allowed, row.good),
     part(row.good_challenged, row.good),
     falseAlarms(row),
     part(row.bad_allowed, row.bad),
     part(row.bad_challenged, row.bad),
     part(row.bad_quarantined + row.bad_blocked, row.bad),
-    tdn(
-      `${strong(money(row.stakes_lost))}<br><span class="soft">of ${money(row.stakes_bad)}</span>`,
-    ),
-    tdn(
-      `${strong(money(row.stakes_turned_away))}<br>` +
-        `<span class="soft">of ${money(row.stakes_good)}</span>`,
-    ),
+    amount(row.stakes_lost, row.stakes_bad),
+    amount(row.stakes_turned_away, row.stakes_good),
     `</tr>`,
   ].join("");
+}
+
+/** One question's rows under one heading. */
+function figureGroup(rows: readonly BacktestRow[], question: BacktestQuestion): string {
+  const own = rows.filter((row) => row.question === question);
+  const heading = `<th scope="rowgroup" rowspan="${own.length}">${QUESTION_WORDS[question]}</th>`;
+  return own.map((row, at) => figureRow(row, at === 0 ? heading : "")).join("");
 }
 
 /** Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away. */
@@ -61,9 +71,10 @@ export function figureTable({ rows }: BacktestFindings, level: ToolLevel): strin
   const own = rows.filter((row) => row.level === level && row.good + row.bad > 0);
   const head = [
     th("asked as"),
+    th("policy"),
     thn("good allowed"),
     thn("good challenged"),
-    thn("good denied: false alarms"),
+    thn("good denied"),
     thn("bad allowed"),
     thn("bad challenged"),
     thn("bad denied"),
@@ -71,9 +82,13 @@ export function figureTable({ rows }: BacktestFindings, level: ToolLevel): strin
     thn("stakes turned away"),
   ];
   return (
-    table(`figures at ${level}`, head, own.map(figureRow)) +
-    `<p class="soft">Denied is quarantined or blocked. Under a false-alarm rate stands its 95 % ` +
-    `interval; outcomes of one agent count as one cluster. Lost: stakes of bad outcomes allowed. ` +
+    table(
+      `figures at ${level}`,
+      head,
+      BACKTEST_QUESTIONS.map((question) => figureGroup(own, question)),
+    ) +
+    `<p class="soft">Denied is quarantined or blocked; a good outcome denied is a false alarm, and ` +
+    `under its rate stands the 95 % interval (outcomes of one agent count as one cluster). Lost: stakes of bad outcomes allowed. ` +
     `Turned away: stakes of good ones not allowed, though a challenge that is met lets them in.</p>`
   );
 }
@@ -86,14 +101,16 @@ export function reasonTable({ reasons, rows }: BacktestFindings, level: ToolLeve
   const lines = BACKTEST_QUESTIONS.flatMap((question) => {
     const asked = own.filter((reason) => reason.question === question);
     const labels = [...new Set(asked.map((reason) => reason.log_reason))];
-    return labels.map((label) => {
+    return labels.map((label, at) => {
+      const words = QUESTION_WORDS[question];
+      const heading = `<th scope="rowgroup" rowspan="${labels.length}">${words}</th>`;
       const cells = policies.flatMap((policy) => {
         const found = asked.find((each) => each.policy === policy && each.log_reason === label);
         return [tdn(counted(found?.good ?? 0)), tdn(counted(found?.bad ?? 0))];
       });
       const { verdict } = asked.find((reason) => reason.log_reason === label)!;
       return (
-        `<tr><td>${QUESTION_WORDS[question]}</td><td>${escapeHtml(reasonWords(label))} ` +
+        `<tr>${at === 0 ? heading : ""}<td>${escapeHtml(reasonWords(label))} ` +
         `<span class="soft">${verdict}</span></td>${cells.join("")}</tr>`
       );
     });

@@ -9,7 +9,8 @@ import type {
 export const QUESTION_WORDS: Readonly<Record<BacktestQuestion, string>> = {
   verify: "verify, no stakes named",
   verify_with_stakes: "verify, its stakes named",
-  handshake: "handshake with the reporter",
+  handshake: "handshake, no stakes",
+  handshake_with_stakes: "handshake, its stakes named",
 };
 
 const REASON_WORDS: Readonly<Record<string, string>> = {

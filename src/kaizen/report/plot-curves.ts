@@ -69,6 +69,7 @@ function mark(
   curve: BacktestCurve,
   lines: readonly Line[],
   row: number,
+  names: string,
   told: (line: Line, at: number) => string,
 ): string {
   const isLive = curve.policy === "live";
@@ -88,7 +89,7 @@ function mark(
     `<line x1="${px(x)}" y1="${TOP}" x2="${px(x)}" y2="${HEIGHT - BOTTOM}"`,
     ` class="bound${isLive ? " live" : ""}"/>`,
     `<text x="${px(x + (isRight ? -6 : 6))}" y="${TOP + TEXT_STEP * (row + 1)}"`,
-    ` class="name${isRight ? " end" : ""}">${curve.policy} ${curve.bound}</text>`,
+    ` class="boundname${isRight ? " end" : ""}">${names} ${curve.bound}</text>`,
     ...spots,
   ].join("");
 }
@@ -99,7 +100,13 @@ function marks(
   told: (line: Line, at: number) => string,
 ): string {
   const curves = [pair.live, pair.given].filter((curve) => curve !== undefined);
-  return curves.map((curve, row) => mark(pair, curve, lines, row, told)).join("");
+  const isShared = curves.length === 2 && curves[0]!.bound === curves[1]!.bound;
+  return curves
+    .map((curve, row) => {
+      const names = isShared ? "live and given" : curve.policy;
+      return mark(pair, curve, lines, isShared ? 0 : row, names, told);
+    })
+    .join("");
 }
 
 function linesOf(
@@ -115,6 +122,16 @@ function linesOf(
       { kind: "bad" as const, isLive, values: bad(curve) },
     ];
   });
+}
+
+/** Whether the bound makes a difference worth a plot: more than one outcome in a hundred. */
+export function isBoundFelt({ good, bad, live, given }: CurvePair): boolean {
+  const range = (counts: readonly number[]) => counts.at(-1)! - counts[0]!;
+  return [live, given].some(
+    (curve) =>
+      curve !== undefined &&
+      range(curve.good_allowed) + range(curve.bad_allowed) > (good + bad) / 100,
+  );
 }
 
 /** Shares of the good and of the bad outcomes that each bound would let through. */
@@ -161,5 +178,5 @@ export function moneyPlot(pair: CurvePair, title: string): string {
 
 /** `1.2M`: fits beside an axis. */
 function compact(value: number): string {
-  return value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 });
+  return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 2 });
 }

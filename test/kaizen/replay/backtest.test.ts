@@ -102,12 +102,15 @@ function askedOf(outcomes: readonly OutcomeRecord[], policy: Policy) {
       count("verify", tool_level, kind, verdict());
       count("verify_with_stakes", tool_level, kind, verdict(each.stakes));
     }
-    const both = { initiator: each.reporter, counterparty: each.subject, stakes: each.stakes };
-    const answer = bureau.handshake(both, call);
-    if (answer instanceof Promise) throw new Error("not at once");
-    const highest = answer.a_to_b.tool_level_max;
-    for (const level of ["L2", "L3"] as const) {
-      if (highest >= level) count("handshake", level, kind, "ALLOW");
+    for (const question of ["handshake", "handshake_with_stakes"] as const) {
+      const stakes = question === "handshake" ? 0 : each.stakes;
+      const both = { initiator: each.reporter, counterparty: each.subject, stakes };
+      const answer = bureau.handshake(both, call);
+      if (answer instanceof Promise) throw new Error("not at once");
+      const highest = answer.a_to_b.tool_level_max;
+      for (const level of ["L2", "L3"] as const) {
+        if (highest >= level) count(question, level, kind, "ALLOW");
+      }
     }
     writer.fold({ ...each, signatureIndex: SIGNATURES.indexOf(each.signature) });
   }
@@ -138,7 +141,7 @@ describe("a back-test of the journal", () => {
       for (const row of rows.filter((each) => each.policy === name)) {
         const { question, level } = row;
         const of = (kind: string, verdict: string) => asked(question, level, kind, verdict);
-        const isHandshake = question === "handshake";
+        const isHandshake = question.startsWith("handshake");
         if (isHandshake && level < "L2") continue;
         const told = [row.good_allowed, row.bad_allowed];
         expect(told, `${name} ${question} ${level}`).toEqual([
@@ -209,7 +212,7 @@ describe("a back-test of the journal", () => {
     const { rows, without_stakes: withoutStakes } = backtest(await journalOf(ratings));
     expect(withoutStakes).toBe(100);
     expect(rows.every((row) => row.stakes_good + row.stakes_bad === 0)).toBe(true);
-    const named = rows.filter((row) => row.question === "verify_with_stakes");
+    const named = rows.filter((row) => row.question.endsWith("_with_stakes"));
     expect(named.every((row) => row.good + row.bad === 0)).toBe(true);
   });
 
