@@ -167,6 +167,8 @@ const COLUMNS = [
   "turned away",
 ];
 
+const POLICY_COLUMN = COLUMNS.indexOf("policy");
+
 function cellsOf(row: BacktestRow): string[] {
   const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
   const alarms =
@@ -186,6 +188,16 @@ function cellsOf(row: BacktestRow): string[] {
   ];
 }
 
+/** Two policies that give the same figures in one line. */
+function merged(rows: readonly string[][]): string[][] {
+  const figuresOf = (row: readonly string[] | undefined) => row?.toSpliced(POLICY_COLUMN, 1).join();
+  return rows.flatMap((row, at) => {
+    const isTwin = (other: number) => figuresOf(rows[other]) === figuresOf(row);
+    if (row[POLICY_COLUMN] === "given" && isTwin(at - 1)) return [];
+    return isTwin(at + 1) ? [row.with(POLICY_COLUMN, "both")] : [row];
+  });
+}
+
 function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const { backtest_id: id, live_version: live, given_version: given, warnings = [] } = backtest;
   const { good, bad, first_at: first, last_at: last } = findings;
@@ -198,7 +210,7 @@ function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
   const rows = findings.rows
     .filter((row) => held.has(row.level) && row.good + row.bad > 0)
     .toSorted((a, b) => positionOf(a) - positionOf(b));
-  for (const line of formatTable(COLUMNS, rows.map(cellsOf))) print(line);
+  for (const line of formatTable(COLUMNS, merged(rows.map(cellsOf)))) print(line);
   printReasons(backtest, findings);
 }
 

@@ -29,9 +29,9 @@ function part(count: number, all: number): string {
 }
 
 /** Money, and under it all the money that it is a part of. */
-function amount(part: number, all: number): string {
+function amount(sum: number, all: number): string {
   if (all === 0) return tdn("");
-  return tdn(`${money(part)}<br><span class="soft">of ${money(all)}</span>`);
+  return tdn(`${money(sum)}<br><span class="soft">of ${money(all)}</span>`);
 }
 
 function falseAlarms(row: BacktestRow): string {

@@ -92,10 +92,11 @@ export function warningsOf(
     );
   }
   if (withoutStakes > 0) {
-    const all = withoutStakes === outcomes ? "none" : counted(outcomes - withoutStakes);
     warnings.push(
-      `${all} of ${counted(outcomes)} outcomes have stakes that were known beforehand: money is ` +
-        `counted of these alone`,
+      withoutStakes === outcomes
+        ? `no outcome has stakes that were known beforehand: no money is counted`
+        : `${counted(withoutStakes)} of ${counted(outcomes)} outcomes have no stakes that were ` +
+            `known beforehand: no money is counted of these`,
     );
   }
   return [...warnings, ...keyWarnings(backtest, findings)];

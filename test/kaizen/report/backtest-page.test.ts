@@ -144,6 +144,7 @@ describe("warnings of a back-test", () => {
     expect(of({ counts_unvouched: true, unvouched: 7 })).toContain("7 of these outcomes");
     expect(of({}, "2026-03-01T00:00:00.000Z")).toContain("promoted on 2026-03-01");
     expect(of({}, "2025-03-01T00:00:00.000Z")).not.toContain("promoted");
-    expect(of({ without_stakes: 1000 })).toContain("none of 1,000 outcomes have stakes");
+    expect(of({ without_stakes: 1000 })).toContain("no outcome has stakes");
+    expect(of({ without_stakes: 9 })).toContain("9 of 1,000 outcomes have no stakes");
   });
 });
