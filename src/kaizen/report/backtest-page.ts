@@ -185,8 +185,8 @@ function flagged({ rows }: BacktestFindings, level: ToolLevel): string {
     .map(
       (row) =>
         `<p>At ${level} the ${row.policy} policy flags ${counted(row.good_flagged)} good and ` +
-        `${counted(row.bad_flagged)} bad outcomes for a person (a thin record at most once a day).` +
-        `</p>`,
+        `${counted(row.bad_flagged)} bad outcomes for a person; thin records count each time here, ` +
+        `and are flagged once a day at most when they are asked about.</p>`,
     )
     .join("");
 }
@@ -199,7 +199,8 @@ function withCode(html: string): string {
 const ABOUT = [
   `<p class="soft">Each outcome of the journal is judged as if its reporter had asked right before `,
   `it settled: by all that was on record then, and nothing later. <em>Good</em> and <em>bad</em> is `,
-  `how it went. A policy is good when it allows the good ones and not the bad ones. What content `,
+  `how it went. A policy is good when it allows the good ones and not the bad ones. Dealings that `,
+  `were turned away left no outcome: history has those that took place. What content `,
   `and sources would have added is not part of history.</p>`,
 ].join("");
 

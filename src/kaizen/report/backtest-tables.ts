@@ -2,7 +2,6 @@
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type {
   BacktestFindings,
-  BacktestPolicy,
   BacktestQuestion,
   BacktestRow,
 } from "../../contract/schemas/backtest.ts";
@@ -21,6 +20,12 @@ function table(caption: string, head: readonly string[], rows: readonly string[]
 const th = (text: string): string => `<th scope="col">${text}</th>`;
 const thn = (text: string): string => `<th scope="col" class="n">${text}</th>`;
 const tdn = (text: string): string => `<td class="n">${text}</td>`;
+
+/** A change of money, with its sign. */
+function signed(change: number): string {
+  if (change === 0) return "0";
+  return `${change > 0 ? "+" : "&minus;"}${money(Math.abs(change))}`;
+}
 
 /** A count and its share of all, in two lines. */
 function part(count: number, all: number): string {
@@ -41,12 +46,15 @@ function falseAlarms(row: BacktestRow): string {
   return tdn(`${percent(rate)}<br><span class="soft">${interval}</span>`);
 }
 
-const policyWords = (policy: BacktestPolicy): string =>
-  `<span class="key ${policy}">${policy === "live" ? "&#9632;" : "&#9679;"} ${policy}</span>`;
+const POLICY_WORDS = {
+  live: "&#9632; live",
+  given: "&#9679; given",
+  both: "both",
+} as const;
 
-function figureRow(row: BacktestRow, heading: string): string {
+function figureRow(row: BacktestRow, policy: keyof typeof POLICY_WORDS, heading: string): string {
   return [
-    `<tr>${heading}<th scope="row">${policyWords(row.policy)}</th>`,
+    `<tr>${heading}<th scope="row"><span class="key ${policy}">${POLICY_WORDS[policy]}</span></th>`,
     part(row.good_allowed, row.good),
     part(row.good_challenged, row.good),
     falseAlarms(row),
@@ -59,11 +67,18 @@ function figureRow(row: BacktestRow, heading: string): string {
   ].join("");
 }
 
-/** One question's rows under one heading. */
+/** One question's rows under one heading; policies that give the same figures in one row. */
 function figureGroup(rows: readonly BacktestRow[], question: BacktestQuestion): string {
   const own = rows.filter((row) => row.question === question);
-  const heading = `<th scope="rowgroup" rowspan="${own.length}">${QUESTION_WORDS[question]}</th>`;
-  return own.map((row, at) => figureRow(row, at === 0 ? heading : "")).join("");
+  const cells = new Set(own.map((row) => figureRow(row, "both", "")));
+  const shown = own.length > 1 && cells.size === 1 ? own.slice(0, 1) : own;
+  const heading = `<th scope="rowgroup" rowspan="${shown.length}">${QUESTION_WORDS[question]}</th>`;
+  return shown
+    .map((row, at) => {
+      const policy = shown.length < own.length ? "both" : row.policy;
+      return figureRow(row, policy, at === 0 ? heading : "");
+    })
+    .join("");
 }
 
 /** Verdicts on good and bad outcomes, false alarms with their interval, money lost and turned away. */
@@ -150,8 +165,8 @@ export function changeTable({ changes }: BacktestFindings, level: ToolLevel): st
         tdn(counted(change.bad_newly_allowed)) +
         tdn(counted(change.good_newly_turned_away)) +
         tdn(counted(change.bad_newly_turned_away)) +
-        tdn(money(change.stakes_newly_lost - change.stakes_newly_saved)) +
-        tdn(money(change.stakes_newly_turned_away - change.stakes_newly_admitted)) +
+        tdn(signed(change.stakes_newly_lost - change.stakes_newly_saved)) +
+        tdn(signed(change.stakes_newly_turned_away - change.stakes_newly_admitted)) +
         `</tr>`,
     );
   const head = [
@@ -160,8 +175,8 @@ export function changeTable({ changes }: BacktestFindings, level: ToolLevel): st
     thn("bad, now allowed"),
     thn("good, now held back"),
     thn("bad, now held back"),
-    thn("more stakes lost"),
-    thn("more stakes turned away"),
+    thn("stakes lost"),
+    thn("stakes turned away"),
   ];
   return `<h3>What changes</h3>${table(`what changes at ${level}`, head, lines)}`;
 }

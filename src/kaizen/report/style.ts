@@ -38,7 +38,7 @@ border-top:3px solid;vertical-align:middle;margin-right:.45em}
 .wide{overflow-x:auto}.wide:focus-visible{outline:2px solid var(--old)}
 .warnings{list-style:none;padding:0}code{overflow-wrap:anywhere}
 .line.good{stroke:var(--old)}.line.bad{stroke:var(--new)}.line.live{stroke-dasharray:7 4}
-.wide th,.wide td{padding:.4rem}.wide th.n{white-space:normal}.wide th[rowspan]{min-width:6.5rem}
+.wide table{font-size:.94rem}.wide th,.wide td{padding:.4rem .35rem}.wide th.n{white-space:normal}.wide th[rowspan]{min-width:6.5rem}
 .boundname{fill:var(--ink);font-size:13px;paint-order:stroke;stroke:var(--paper);stroke-width:5}
 .bound{stroke:var(--ink);stroke-width:1.4}.bound.live{stroke-dasharray:4 4}
 .spot{stroke:var(--paper);stroke-width:1.2}.spot.good{fill:var(--old)}.spot.bad{fill:var(--new)}
