@@ -12,6 +12,8 @@ import type { BacktestServiceOptions } from "../../../src/kaizen/service/backtes
 import { backtestOnPool } from "../../../src/kaizen/service/pool.ts";
 import { shippedPolicies } from "../../../src/policy/active-policy.ts";
 
+import { openStage, outcomesOf } from "../_service.ts";
+
 const NOW_MS = Date.parse("2026-06-01T00:00:00Z");
 const FIRST_ID = "b-20260601-000000000";
 const ORDER = { tenant: "acme", includesUnvouched: false, startedBy: "key-1" };
@@ -101,6 +103,25 @@ it("breaks on a journal that is not there, on its real thread, and harms nothing
   const broken = await own.start(ORDER)!.done;
   expect(broken.state).toBe("failed");
   expect(broken.reason).not.toBe("");
+});
+
+it("gives its real thread up at a close", async () => {
+  const stage = await openStage();
+  await stage.ledger.appendBatch(outcomesOf(4, 10));
+  const { service } = open({
+    runTask: backtestOnPool,
+    journal: join(stage.dataDir, "journal"),
+    ledger: stage.ledger,
+  });
+  const started = service.start(ORDER)!;
+  await service.close();
+  expect(await started.done).toMatchObject({
+    state: "failed",
+    reason: expect.stringMatching(/abort/i),
+  });
+  expect(service.list()).toEqual({ backtests: [] });
+  await stage.kaizen.close();
+  await stage.ledger.close();
 });
 
 it("keeps the newest, and finds them again after a restart", async () => {
