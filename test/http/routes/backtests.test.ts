@@ -119,7 +119,7 @@ describe.each(ADAPTERS)("back-tests over %s", (adapter) => {
     const started = await asAdmin(ROUTE, { wait: false });
     expect([started.status, started.json.state]).toEqual([202, "running"]);
     const second = await asAdmin(ROUTE, {});
-    expect(problemIn(second)).toMatchObject({ code: "backtest_running", status: 409 });
+    expect(problemIn(second)).toMatchObject({ code: "backtest_running", status: 429 });
     expect(second.headers.get("retry-after")).toBe("2");
     const list = await asAdmin("/v1/policy/backtests");
     expect(list.json.running.backtest_id).toBe(started.json.backtest_id);
