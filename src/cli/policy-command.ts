@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { Policies } from "../bureau/policies.ts";
 import { ServiceFault } from "../contract/faults.ts";
 import { parsePolicy } from "../contract/parse/policy.ts";
+import type { Policy } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../contract/vocabulary.ts";
 import { makeLog } from "../platform/log.ts";
@@ -43,7 +44,7 @@ export async function setPolicy(
   path: string,
   flags: PolicyFlags,
 ): Promise<void> {
-  await putInForce(access, await readPolicy(path), path, flags);
+  await putInForce(access, await readDocument(path), path, flags);
 }
 
 /**
@@ -72,7 +73,16 @@ function routeOf(tenant: string): string {
   return `/v1/policy?tenant=${encodeURIComponent(tenant)}`;
 }
 
-async function readPolicy(path: string): Promise<unknown> {
+/**
+ * The policy in a file.
+ * @throws CommandFailure naming every member that is wrong.
+ */
+export async function readPolicy(path: string): Promise<Policy> {
+  const document = await readDocument(path);
+  return orFailure(path, async () => parsePolicy(document));
+}
+
+async function readDocument(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
   } catch (error) {

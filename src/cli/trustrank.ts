@@ -13,6 +13,7 @@ import { DataDirectoryInUse } from "../journal/data-directory.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { versionOf } from "../service/start.ts";
+import { backtestPolicy } from "./backtest-command.ts";
 import { runCredibility } from "./credibility-command.ts";
 import { accessOf } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
@@ -198,6 +199,16 @@ function addPolicy(program: Command): void {
     .description("take the word back")
     .argument("<namespace>", "as it stands in the policy")
     .action((namespace: string, flags) => unvouch(accessOf(flags), namespace, flags));
+  withAccess(policy.command("backtest"))
+    .description("try a policy on all outcomes so far, beside the live one; changes nothing")
+    .argument("[file]", "JSON as for `set`; left out: the live policy alone")
+    .option("--tenant <tenant>", "whose live policy", "operator")
+    .option("--from <time>", "outcomes settled from here on", sinceOf)
+    .option("--to <time>", "outcomes settled before", sinceOf)
+    .addOption(new Option("--days <n>", "the last days").argParser(countOf).conflicts("from"))
+    .option("--unvouched", "count what keys sent that nobody vouches for, too")
+    .option("--page <file>", "write the page with plots to this file")
+    .action((path: string | undefined, flags) => backtestPolicy(accessOf(flags), path, flags));
 }
 
 function addExport(program: Command): void {
@@ -211,8 +222,8 @@ function addExport(program: Command): void {
 function sinceOf(text: string): number {
   try {
     return parseSince(text);
-  } catch (error) {
-    throw new InvalidArgumentError((error as ServiceFault).detail);
+  } catch {
+    throw new InvalidArgumentError("expected a date or an RFC 3339 date-time");
   }
 }
 

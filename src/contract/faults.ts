@@ -50,6 +50,7 @@ export const FAULTS = {
   key_weak: { status: 422, title: "the public key is not acceptable" },
   key_proof_invalid: { status: 422, title: "possession of the key was not proved" },
   query_rejected: { status: 422, title: "the query was rejected" },
+  backtest_running: { status: 429, title: "a back-test is under way", retryAfterSec: 2 },
   rate_limited: { status: 429, title: "rate limit exceeded", retryAfterSec: 1 },
   internal: { status: 500, title: "internal error" },
   deadline_exceeded: { status: 503, title: "the deadline would be missed", retryAfterSec: 1 },

@@ -44,6 +44,6 @@ export interface RouteResponse {
   readonly description: string;
   /** Name of the schema; absent for text. */
   readonly schema?: string;
-  /** Media type when it is not negotiated. */
+  /** Media type when it is not negotiated; beside a schema, of the same content as text. */
   readonly mediaType?: string;
 }

@@ -4,6 +4,7 @@ import type { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
+import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
@@ -67,6 +68,8 @@ export interface HttpDependencies {
   credibility?: Credibility;
   /** Policies of the tenants; without them their routes answer `not_found`. */
   policies?: Policies;
+  /** Back-tests of policies; without them their routes answer `not_found`. */
+  backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
   /** Receives refused authorisations, for the audit trail. */

@@ -6,7 +6,7 @@ import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { decodeStandings } from "../journal/standings.ts";
-import { RevokedAgents } from "./revoked-agents.ts";
+import { RevokedAgents } from "../journal/revoked-agents.ts";
 import { type FoldTarget, payloadOf } from "./state.ts";
 
 /** An empty agent table without readers yet. */

@@ -16,7 +16,7 @@ import { decodeFold, emptyFold, type FoldedOutcome } from "../journal/folded-out
 import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { decodeStandings } from "../journal/standings.ts";
-import { RevokedAgents } from "./revoked-agents.ts";
+import { RevokedAgents } from "../journal/revoked-agents.ts";
 import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
 import type { SnapshotStart } from "./snapshot/files.ts";
 

@@ -3,7 +3,7 @@
 import { TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import type { ActivePolicy } from "./active-policy.ts";
-import { decidePolicy, isMinimumMet, minimumScoreOf } from "./rules.ts";
+import { decidePolicy, isMinimumMet } from "./rules.ts";
 import type { Risk } from "./rules.ts";
 import { areStakesVouched, vouchingFor } from "./vouching.ts";
 
@@ -30,12 +30,11 @@ export function highestLevelAllowed(
     const level = policy.levels[name];
     const vouching = vouchingFor(vouched, risk, agentId, name, nowMs);
     const isVouched = vouching !== undefined;
-    const minimum = minimumScoreOf(level, minimums[name]);
     const decided = decidePolicy(
       name,
       level,
       risk,
-      isHandshake || isMinimumMet(name, risk.scoreInternal, minimum, isVouched),
+      isHandshake || isMinimumMet(name, level, risk.scoreInternal, minimums[name]),
       "",
       true,
       isHandshake ? level.allow_handshake_up_to : level.allow_up_to,

@@ -142,17 +142,18 @@ export function minimumScoreOf(level: LevelPolicy, keyMinimum: number): number {
 }
 
 /**
- * Whether a score reaches the minimum. Without outcomes the score is that of the population, so the
- * operator's word stands in for it too; not where more than the shipped minimum was asked for.
+ * Whether a score reaches the minimum that the key or the policy asks for. The shipped score, which
+ * a key asks for that names none, follows from the shipped bounds: a policy with bounds of its own
+ * would change nothing for such a key, so it is told (`threshold_met`) and holds nobody back.
  */
 export function isMinimumMet(
   toolLevel: ToolLevel,
+  level: LevelPolicy,
   scoreInternal: number,
-  minimum: number,
-  isVouched: boolean,
+  keyMinimum: number,
 ): boolean {
-  if (Math.round(scoreInternal) >= minimum) return true;
-  return isVouched && minimum <= MINIMUM_SCORES_DEFAULT[toolLevel];
+  const named = keyMinimum === MINIMUM_SCORES_DEFAULT[toolLevel] ? 0 : keyMinimum;
+  return Math.round(scoreInternal) >= minimumScoreOf(level, named);
 }
 
 /**

@@ -9,9 +9,6 @@ import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
-import { openCredibility } from "../kaizen/service/credibility-service.ts";
-import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
-import { defaultConfig } from "../engine/config.ts";
 import { defaultThreads } from "../platform/pool.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import { type Core, openCore } from "./core.ts";
@@ -22,9 +19,9 @@ import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { healthOf, ledgerGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
-import { openKaizen } from "../kaizen/service/schedule.ts";
-import type { OpenKaizen } from "../kaizen/service/schedule.ts";
 import type { Log } from "../platform/log.ts";
+import { openLearning } from "./learning.ts";
+import type { Learning } from "./learning.ts";
 import { loadSample } from "./sample.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
@@ -35,7 +32,6 @@ import type { OpenStore } from "../store/client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
-const SHIPPED = defaultConfig();
 const MANIFEST = new URL("../../package.json", import.meta.url);
 
 /** A running service. */
@@ -171,33 +167,6 @@ async function openGround(
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
 
-/** Opens the parts that learn from the evidence: weights and reporters' credibility. */
-async function openLearning(
-  config: ServeConfig,
-  log: Log,
-  { paths, store, evidence }: Ground,
-  closers: Closer[],
-) {
-  const { ledger, engine } = evidence;
-  const shared = { journal: paths.journal, ledger, clock: Date.now, log };
-  const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
-  const kaizen = await openKaizen(
-    { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
-    config.isKaizenScheduled,
-    store,
-  );
-  closers.push(() => kaizen.close());
-  const credibility = await openCredibility({
-    ...shared,
-    engine,
-    isWanted,
-    rules: seeds,
-    config: SHIPPED,
-  });
-  closers.push(() => credibility.close());
-  return { kaizen, credibility };
-}
-
 function openDecisions(config: ServeConfig): OpenDecisionLog {
   const { httpThreads, scoring, decisionsPerSecond } = config;
   const poolThreads = scoring === "inline" ? 0 : defaultThreads();
@@ -229,11 +198,9 @@ function asFailure(error: unknown): never {
   throw new CommandFailure((error as Error).message);
 }
 
-interface Parts extends Ground {
+interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporters: ReporterKeys;
-  kaizen: OpenKaizen;
-  credibility: OpenCredibility;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -245,6 +212,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     store,
     vault: sources.vault,
     policies: parts.policies,
+    backtests: parts.backtests,
     reporters: parts.reporters,
     kaizen: kaizen.kaizen,
     credibility: credibility.credibility,

@@ -71,6 +71,44 @@ test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no 
   expect(of("blocked")).toMatchObject({ l2: "BLOCK" });
 });
 
+test.concurrent("eval:verdicts and the back-test of the imported file find the same", async () => {
+  const file = writeRatings();
+  const { shipped } = (await lastLine("bench/eval-verdicts.ts", "--file", file)) as {
+    shipped: Record<string, Record<string, number>>;
+  };
+  const command = "src/cli/trustrank.ts";
+  const at = ["--data-dir", mkdtempSync(path.join(tmpdir(), "trustrank-eval-")), "--json"];
+  await lastLine(command, "import", file, "--format", "snap-ratings", ...at);
+  // The last fifth of 3,000 hourly ratings, as the evaluation judges it.
+  const from = new Date((1_600_000_000 + 2400 * 3600) * 1000).toISOString();
+  const found = await lastLine(command, "policy", "backtest", "--from", from, ...at);
+  const { rows } = found["findings"] as { rows: Record<string, number | string>[] };
+  const shareOf = (side: string, level: string, part: string, all: string) => {
+    const question = side === "check" ? "verify" : "handshake";
+    const row = rows.find((each) => each["question"] === question && each["level"] === level)!;
+    return Number(row[part]) / Number(row[all]);
+  };
+  for (const side of ["check", "handshake"]) {
+    const told = shipped[side]!;
+    expect([
+      side,
+      ...["L2", "L3"].map((level) => shareOf(side, level, "good_allowed", "good")),
+    ]).toEqual([side, told["l2_good_allowed"], told["l3_good_allowed"]]);
+    expect(shareOf(side, "L2", "bad_allowed", "bad")).toBe(told["l2_bad_allowed"]);
+    expect(shareOf(side, "L2", "false_alarms", "good")).toBe(told["hard_denied_good"]);
+    expect(told["l2_good_allowed"]).toBeGreaterThan(0);
+  }
+});
+
+test.concurrent("bench:backtest: looser bounds allow more, of the bad ones too", async () => {
+  const report = await lastLine("bench/backtest.ts", "--smoke");
+  expect(report).toMatchObject({ state: "done", outcomes: 5000 });
+  expect(report["outcomes_per_second"]).toBeGreaterThan(0);
+  const [live, given] = report["l2"] as { good_allowed: number; bad_allowed: number }[];
+  expect(given!.good_allowed).toBeGreaterThan(live!.good_allowed);
+  expect(given!.bad_allowed).toBeGreaterThanOrEqual(live!.bad_allowed);
+});
+
 test.concurrent("bench:kernel", async () => {
   const report = await lastLine("bench/kernel.ts", "--smoke");
   for (const member of ["ns_per_check", "ns_per_leg", "ns_per_fold", "reference_js_ns"]) {

@@ -41,6 +41,7 @@ beforeAll(async () => {
   const parties = { subject: "agent://a/b", reporter: "agent://a/c" };
   await ask("/v1/outcomes", { ...parties, outcome: 1, stakes: 1, grade: "escrow" });
   await ask("/v1/kaizen/run", {});
+  await ask("/v1/policy/backtest", {});
   text = await (await ask("/metrics")).text();
 }, 60_000);
 

@@ -8,6 +8,7 @@ import { DECISIONS, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
 import { activePolicy } from "../../src/policy/active-policy.ts";
 import { highestLevelAllowed } from "../../src/policy/highest-level.ts";
+import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { decidePolicy, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
 import type { Risk } from "../../src/policy/rules.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
@@ -158,19 +159,17 @@ describe("the verdict", () => {
     expect(loosened).toBeGreaterThan(100);
   });
 
-  it("takes the word for the shipped minimum alone, and for none that asks for more", () => {
-    const cases = fc.tuple(
-      fc.constantFrom(...TOOL_LEVELS),
-      fc.integer({ min: 300, max: 850 }),
-      fc.integer({ min: 300, max: 850 }),
-    );
+  it("holds to a minimum that somebody named, and to none that follows from the shipped bounds", () => {
     const shipped = { L0: 300, L1: 300, L2: 507, L3: 550 };
+    const score = fc.integer({ min: 300, max: 850 });
+    const cases = fc.tuple(fc.constantFrom(...TOOL_LEVELS), score, score, fc.option(score));
     fc.assert(
-      fc.property(cases, ([level, score, minimum]) => {
-        expect(isMinimumMet(level, score, minimum, false)).toBe(score >= minimum);
-        expect(isMinimumMet(level, score, minimum, true)).toBe(
-          score >= minimum || minimum <= shipped[level],
-        );
+      fc.property(cases, ([name, own, keyMinimum, minimum]) => {
+        const level = { ...DEFAULT_POLICY.levels[name], minimum_score: minimum };
+        const named = keyMinimum === shipped[name] ? 300 : keyMinimum;
+        const isMet = own >= Math.max(named, minimum ?? 300);
+        expect(isMinimumMet(name, level, own, keyMinimum)).toBe(isMet);
+        expect(isMinimumMet(name, level, own, shipped[name])).toBe(own >= (minimum ?? 300));
       }),
     );
   });

@@ -9,13 +9,7 @@ import type { ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import {
-  decidePolicy,
-  isMinimumMet,
-  minimumScoreOf,
-  THIN_FLAGGED,
-  THIN_TOLERATED,
-} from "../../policy/rules.ts";
+import { decidePolicy, isMinimumMet, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 
@@ -95,12 +89,11 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
   const decidedMs = Date.parse(leg.evaluated_at);
   const vouching = vouchingFor(vouched, reading, leg.subject, toolLevel, decidedMs);
   const isVouched = vouching !== undefined;
-  const minimum = minimumScoreOf(level, leg.minimum_score);
   const decided = decidePolicy(
     toolLevel,
     level,
     reading,
-    isMinimumMet(toolLevel, reading.scoreInternal, minimum, isVouched),
+    isMinimumMet(toolLevel, level, reading.scoreInternal, leg.minimum_score),
     leg.hard_failure ?? "",
     // Whether sources were verified is not logged; it mattered only where it decided.
     leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",

@@ -104,7 +104,8 @@ function respond(
   const { agent_id: agentId, tool_level: toolLevel } = request;
   const { version, policy, vouched } = services.policies.of(call.principal.tenant);
   const level = policy.levels[toolLevel];
-  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const keyMinimum = call.principal.minimumScores[toolLevel];
+  const minimum = minimumScoreOf(level, keyMinimum);
   const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
   const isVouched = vouching !== undefined;
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
@@ -116,7 +117,7 @@ function respond(
       toolLevel,
       level,
       reading,
-      isMinimumMet(toolLevel, reading.scoreInternal, minimum, isVouched),
+      isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum),
       failureCode,
       finding.data.source_verified || isSilent(finding),
       level.allow_up_to,

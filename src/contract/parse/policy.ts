@@ -10,22 +10,41 @@ import { type Parser, parserOf } from "./parser.ts";
 
 const parseRequest = parserOf(PolicyRequest);
 
+/** The members that count: rules, whole or in part. */
+type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched">;
+
 /**
  * The whole policy that a document asks for.
  * @throws ServiceFault `invalid_request` with a pointer to every member that is wrong, unknown or,
  *   without `allow_inverted`, looser than at a less sensitive level; and to a namespace that is
  *   vouched for twice.
  */
-export const parsePolicy: Parser<Policy> = (value) => {
-  const policy = completePolicy(parseRequest(value));
-  const faults = repeatsOf(policy);
-  if (!policy.allow_inverted) faults.push(...inversionsOf(policy));
+export const parsePolicy: Parser<Policy> = (value) => policyOf(parseRequest(value));
+
+/**
+ * The whole policy of a request that stands at `pointer`.
+ * @throws ServiceFault as `parsePolicy`.
+ */
+export function policyOf(request: PolicyRequest, pointer = ""): Policy {
+  const { policy: whole, ...rest } = request;
+  if (whole !== undefined) {
+    const twice = (["levels", "allow_inverted", "vouched"] as const).filter((name) => name in rest);
+    if (twice.length > 0) throw invalidRequest(twice.map((name) => doubled(`${pointer}/${name}`)));
+  }
+  const policy = completePolicy(whole ?? rest);
+  const within = whole === undefined ? pointer : `${pointer}/policy`;
+  const faults = repeatsOf(policy, within);
+  if (!policy.allow_inverted) faults.push(...inversionsOf(policy, within));
   if (faults.length > 0) throw invalidRequest(faults);
   return policy;
-};
+}
+
+function doubled(pointer: string): FieldError {
+  return { pointer, code: "doubled", detail: "stands beside `policy`, which has it too" };
+}
 
 /** The shipped policy with the rules of `given` in the place of its own. */
-export function completePolicy(given: PolicyRequest): Policy {
+export function completePolicy(given: PolicyRules): Policy {
   const { levels } = DEFAULT_POLICY;
   return {
     levels: {
@@ -42,7 +61,7 @@ export function completePolicy(given: PolicyRequest): Policy {
 }
 
 /** Two entries of one namespace would leave it to their order which expiry is meant. */
-function repeatsOf({ vouched = [] }: Policy): FieldError[] {
+function repeatsOf({ vouched = [] }: Policy, within: string): FieldError[] {
   const seen = new Set<string>();
   return vouched.flatMap(({ namespace }, index) => {
     if (!seen.has(namespace)) {
@@ -50,7 +69,7 @@ function repeatsOf({ vouched = [] }: Policy): FieldError[] {
       return [];
     }
     const detail = "is vouched for twice";
-    return [{ pointer: `/vouched/${index}/namespace`, code: "duplicate", detail }];
+    return [{ pointer: `${within}/vouched/${index}/namespace`, code: "duplicate", detail }];
   });
 }
 
@@ -81,18 +100,23 @@ function isLooser(member: keyof LevelPolicy, level: LevelPolicy, before: LevelPo
   return strictness(level) < strictness(before);
 }
 
-function inversionsOf({ levels }: Policy): FieldError[] {
+function inversionsOf({ levels }: Policy, pointer: string): FieldError[] {
   const members = Object.keys(STRICTNESS) as (keyof LevelPolicy)[];
   return TOOL_LEVELS.flatMap((name, index) =>
     members.flatMap((member) => {
       const looser = (before: ToolLevel) => isLooser(member, levels[name], levels[before]);
       const before = TOOL_LEVELS.slice(0, index).find(looser);
-      return before === undefined ? [] : [inversion(name, member, before)];
+      return before === undefined ? [] : [inversion(pointer, name, member, before)];
     }),
   );
 }
 
-function inversion(level: ToolLevel, member: string, before: ToolLevel): FieldError {
+function inversion(
+  pointer: string,
+  level: ToolLevel,
+  member: string,
+  before: ToolLevel,
+): FieldError {
   const detail = `is looser than at ${before}, which is less sensitive; \`allow_inverted\` permits it`;
-  return { pointer: `/levels/${level}/${member}`, code: "inverted", detail };
+  return { pointer: `${pointer}/levels/${level}/${member}`, code: "inverted", detail };
 }

@@ -94,8 +94,7 @@ const vouchingRequest = t.object(
   { ...t.STRICT, "~unknown": "is not a member of a vouching" },
 );
 
-/** `PUT /v1/policy`: rules that are left out are those of the shipped policy. */
-export const PolicyRequest = t.strict("PolicyRequest", {
+const rulesRequest = {
   levels: t.optional(
     t.object(t.all(t.optional(levelRequest), ...TOOL_LEVELS), {
       ...t.STRICT,
@@ -104,6 +103,18 @@ export const PolicyRequest = t.strict("PolicyRequest", {
   ),
   allow_inverted: t.optional(t.flag),
   vouched: t.optional(t.list(vouchingRequest, { maxItems: VOUCHED_MAX, "~noun": "namespaces" })),
+};
+
+/**
+ * `PUT /v1/policy`: rules that are left out are those of the shipped policy. The document that
+ * `GET` answers may be sent back as it is: its `policy` counts, the rest of it is only taken.
+ */
+export const PolicyRequest = t.strict("PolicyRequest", {
+  ...rulesRequest,
+  policy: t.optional(t.object(rulesRequest, t.STRICT)),
+  ...t.all(t.optional(t.text), "tenant", "version"),
+  set_by: t.optional(t.textOrNull),
+  set_at: t.optional(t.timeOrNull),
 });
 export type PolicyRequest = t.MessageOf<typeof PolicyRequest>;
 

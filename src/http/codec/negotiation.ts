@@ -8,6 +8,9 @@ export type Format = "json" | "msgpack";
 
 export const MEDIA_TYPES = { json: "application/json", msgpack: "application/msgpack" } as const;
 
+/** Pages for people: of the routes that have one. */
+export const HTML = "text/html";
+
 const MSGPACK_ALIASES = new Set([MEDIA_TYPES.msgpack, "application/x-msgpack"]);
 const NDJSON_TYPES = new Set(["application/x-ndjson", "application/ndjson", "application/jsonl"]);
 const ACCEPT_LENGTH_MAX = 512;
@@ -56,6 +59,13 @@ export function replyFormat(accept: string | undefined): Format {
     throw new ServiceFault("not_acceptable", detail);
   }
   return type === MEDIA_TYPES.json ? "json" : "msgpack";
+}
+
+/** Whether `Accept` asks for a page for people before it asks for data. */
+export function prefersPage(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > ACCEPT_LENGTH_MAX) return false;
+  const negotiator = new Negotiator({ headers: { accept: weightedRanges(accept) } });
+  return negotiator.mediaType([MEDIA_TYPES.json, MEDIA_TYPES.msgpack, HTML]) === HTML;
 }
 
 /**

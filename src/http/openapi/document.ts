@@ -93,11 +93,13 @@ function responses(route: RouteDescription): Json {
 }
 
 function contentOf(response: RouteResponse): Json {
-  if (response.schema === undefined) {
-    return { [response.mediaType ?? "text/plain"]: { schema: { type: "string" } } };
-  }
+  const text = { schema: { type: "string" } };
+  if (response.schema === undefined) return { [response.mediaType ?? "text/plain"]: text };
   const schema = reference(response.schema);
-  return { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
+  const documents = { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
+  return response.mediaType === undefined
+    ? documents
+    : { ...documents, [response.mediaType]: text };
 }
 
 function reference(schema: string): Json {

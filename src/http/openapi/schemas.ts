@@ -2,6 +2,7 @@
 // components, referred to wherever they stand in another; keywords of ours are left out.
 import { isObject } from "../../contract/parse/json-object.ts";
 import * as authzen from "../../contract/schemas/authzen.ts";
+import * as backtest from "../../contract/schemas/backtest.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
@@ -15,6 +16,7 @@ type Json = Record<string, unknown>;
 
 const FAMILIES = [
   authzen,
+  backtest,
   decisions,
   kaizen,
   outcomes,

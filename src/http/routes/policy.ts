@@ -9,7 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
-const TENANT = "whose policy; another tenant than the key's for an administrator alone";
+export const TENANT = "whose policy; another tenant than the key's for an administrator alone";
 
 export const POLICY_ROUTES: readonly Route[] = [
   {
@@ -44,7 +44,11 @@ function policiesOf(exchange: Exchange): Policies {
   throw new ServiceFault("not_found", "this service runs with the shipped policy alone");
 }
 
-function namedTenantOf({ head, principal }: Exchange): string {
+/**
+ * The tenant that the query names, by default the key's.
+ * @throws ServiceFault `insufficient_scope` for another tenant's without `admin`.
+ */
+export function namedTenantOf({ head, principal }: Exchange): string {
   const named = new URLSearchParams(head.query).get("tenant") ?? principal.tenant;
   if (named === principal.tenant) return named;
   if (!principal.scopes.has("admin")) {

@@ -2,6 +2,7 @@
 import type { Route } from "../route.ts";
 import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
+import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
+  ...BACKTEST_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

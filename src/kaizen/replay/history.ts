@@ -8,6 +8,8 @@ import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
+import { RevokedAgents } from "../../journal/revoked-agents.ts";
+import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 
@@ -31,6 +33,8 @@ export interface History {
   recordedMs: number[];
   /** Batches of credibility, and the outcome before which each was recorded. */
   standings: { before: number; standings: Standings }[];
+  /** The same for agents whose newest signing key was revoked, or followed by another. */
+  marks: { before: number; mark: KeyRevocationMark }[];
 }
 
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
@@ -80,6 +84,7 @@ function emptyHistory(): History {
     settledMs: [],
     recordedMs: [],
     standings: [],
+    marks: [],
   };
 }
 
@@ -102,13 +107,19 @@ export function readHistory(
   };
   const folded = emptyFold();
   const exclusions = exclusionsOf(directory, uptoLsn);
+  const revoked = new RevokedAgents();
   const reader = openJournalReader(nodeFiles, directory);
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        const before = history.subjects.length;
         if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
-          const standings = decodeStandings(bytes, offset);
-          history.standings.push({ before: history.subjects.length, standings });
+          history.standings.push({ before, standings: decodeStandings(bytes, offset) });
+        }
+        if (frameKind(bytes, offset) === FRAME_KINDS.key) {
+          const start = offset + FRAME_BYTES;
+          const mark = revoked.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
+          if (mark !== undefined) history.marks.push({ before, mark });
         }
         if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;

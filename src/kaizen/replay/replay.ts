@@ -93,9 +93,13 @@ class EvidenceTable {
   }
 }
 
-/** Applies the standings that were journaled right before outcome `i`. */
-function applyStandings(writer: TableWriter, { standings }: History, i: number): void {
+/** Applies the standings and the marks of revoked keys journaled right before outcome `i`. */
+function applyEvents(writer: TableWriter, { standings, marks }: History, i: number): void {
   while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
+  while (marks[0]?.before === i) {
+    const { agent, isRevoked } = marks.shift()!.mark;
+    writer.markKeyRevoked(agent, isRevoked);
+  }
 }
 
 function fold(writer: TableWriter, history: History, i: number): void {
@@ -132,6 +136,45 @@ function lagOf(history: History): number {
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
+/** An engine over a history, and the clock at its end, epoch ms. */
+export interface ReplayedTable {
+  writer: TableWriter;
+  reader: TableReader;
+  clockMs: number;
+}
+
+/**
+ * Folds a history into a private engine and calls `visit` for each of the outcomes `wanted`, in
+ * order of settling, once all that was recorded before it settled has been folded and nothing else.
+ * Uses up the events of the history. Calls `onShare` with the progress, 0 to 1.
+ */
+export function replayHistory(
+  history: History,
+  wanted: readonly number[],
+  config: ScoringConfig,
+  visit: (reader: TableReader, i: number) => void,
+  onShare: (share: number) => void,
+): ReplayedTable {
+  const count = history.subjects.length;
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const reader = openEngineReader(memory, 1);
+  const order = wanted.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
+  let next = 0;
+  let clockMs = 0;
+  for (let i = 0; i < count; i++) {
+    clockMs = Math.max(clockMs, history.recordedMs[i]!);
+    while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
+      visit(reader, order[next++]!);
+    }
+    applyEvents(writer, history, i);
+    fold(writer, history, i);
+    if (i % CHUNK === 0) onShare(i / count);
+  }
+  applyEvents(writer, history, count);
+  return { writer, reader, clockMs };
+}
+
 /** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
 export function replayJournal(
   directory: string,
@@ -140,25 +183,15 @@ export function replayJournal(
   onShare: (share: number) => void,
 ): Replayed {
   const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
-  const count = history.subjects.length;
-  const memory = createEngineMemory();
-  const writer = openEngineWriter(memory, config, SEED);
-  const reader = openEngineReader(memory, 1);
-  const eligible = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
-  const order = eligible.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
-  const table = new EvidenceTable(order.length);
-  let next = 0;
-  let clockMs = 0;
-  for (let i = 0; i < count; i++) {
-    clockMs = Math.max(clockMs, history.recordedMs[i]!);
-    while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
-      table.score(reader, history, order[next++]!, config);
-    }
-    applyStandings(writer, history, i);
-    fold(writer, history, i);
-    if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
-  }
-  applyStandings(writer, history, count);
+  const signed = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
+  const table = new EvidenceTable(signed.length);
+  const { writer, reader, clockMs } = replayHistory(
+    history,
+    signed,
+    config,
+    (scorer, i) => table.score(scorer, history, i, config),
+    (share) => onShare((1 + 2 * share) / 3),
+  );
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),

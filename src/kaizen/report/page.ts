@@ -5,26 +5,15 @@ import type { ScoringModel } from "../../engine/config.ts";
 import type { Figures } from "../model/figures.ts";
 import type { GateResult } from "../gates/gate.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
+import { escapeHtml, htmlPage, sentence } from "./document.ts";
 import { intervalPlot, intervalsOf, pairedBars } from "./plot-bars.ts";
 import { reliabilityPlot, scorePlot } from "./plots.ts";
-import { REPORT_STYLE } from "./style.ts";
 import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
 import type { SideRecord } from "../run.ts";
-
-/** Escapes text for HTML: the record holds text from outside. */
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
-}
 
 const words = (text: string): string => escapeHtml(text.replaceAll("_", " "));
 const digits = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "none";
-const sentence = (text: string): string =>
-  escapeHtml(text.slice(0, 1).toUpperCase() + text.slice(1));
 const signed = (value: number): string => (value > 0 ? "+" : "") + digits(value);
 
 const VERDICTS = {
@@ -205,17 +194,14 @@ export function reportPage(run: RunRecord): string {
   const rows = facts.map(
     ([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value!)}</td></tr>`,
   );
-  return [
-    `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
-    `<meta name="viewport" content="width=device-width,initial-scale=1">`,
-    `<title>${escapeHtml(run.run_id)}: ${headline}</title><style>${REPORT_STYLE}</style></head>`,
-    `<body><h1>${headline}</h1><p class="lead">${sentence(run.reason)}.</p>`,
+  const body = [
+    `<h1>${headline}</h1><p class="lead">${sentence(run.reason)}.</p>`,
     `<table class="facts">${rows.join("")}</table>`,
     `<p class="soft">Kaizen learns new weights from settled outcomes and puts them live only if `,
     `every gate passes. A score runs from 300 to 850; 40 points more halve the odds of failure.`,
     `</p>`,
     run.watch === undefined ? "" : watchSection(run.watch),
     ...(run.findings?.sides ?? []).map(sideSection),
-    `</body></html>`,
   ].join("");
+  return htmlPage(`${run.run_id}: ${headline}`, body);
 }

@@ -1,34 +1,19 @@
 // SVG plots of a report: reliability diagram and score distributions. Text only, no script; colours
 // come from the page's variables, so that light and dark are both legible.
 import type { Figures, ModelFigures } from "../model/figures.ts";
-
-const WIDTH = 460;
-const HEIGHT = 300;
-const LEFT = 58;
-const BOTTOM = 44;
-const TOP = 12;
-const RIGHT = 24;
-
-const plotWidth = WIDTH - LEFT - RIGHT;
-const plotHeight = HEIGHT - TOP - BOTTOM;
-const px = (x: number): string => x.toFixed(1);
-
-function frame(title: string, xLabel: string, yLabel: string, inner: string): string {
-  const bottom = HEIGHT - BOTTOM;
-  return [
-    `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">`,
-    `<rect x="${LEFT}" y="${TOP}" width="${plotWidth}" height="${plotHeight}" class="frame"/>`,
-    inner,
-    `<text x="${LEFT + plotWidth / 2}" y="${HEIGHT - 6}" class="middle">${xLabel}</text>`,
-    `<text x="14" y="${TOP + plotHeight / 2}" class="middle"`,
-    ` transform="rotate(-90 14 ${TOP + plotHeight / 2})">${yLabel}</text>`,
-    `<line x1="${LEFT}" y1="${bottom}" x2="${WIDTH - RIGHT}" y2="${bottom}" class="axis"/>`,
-    `</svg>`,
-  ].join("");
-}
-
-/** Probabilities on a square-root axis: most of them are small, and all of them matter. */
-const rootScale = (p: number): number => Math.sqrt(Math.max(0, Math.min(1, p)));
+import {
+  BOTTOM,
+  frame,
+  HEIGHT,
+  LEFT,
+  plotHeight,
+  plotWidth,
+  px,
+  RIGHT,
+  rootScale,
+  TOP,
+  WIDTH,
+} from "./plot-frame.ts";
 
 function reliabilityPoints(model: ModelFigures, name: string): string {
   const spots = model.reliability.map(({ expected, observed, rows }) => {

@@ -35,4 +35,12 @@ circle.challenger{fill:var(--new)}rect.champion{fill:var(--old)}
 border-top:3px solid;vertical-align:middle;margin-right:.45em}
 .key.old{color:var(--old)}.key.new{color:var(--new)}
 .key.old i{border-color:var(--old);border-top-style:dashed}.key.new i{border-color:var(--new)}
+.wide{overflow-x:auto}.wide:focus-visible{outline:2px solid var(--old)}
+.warnings{list-style:none;padding:0}code{overflow-wrap:anywhere}
+.line.good{stroke:var(--old)}.line.bad{stroke:var(--new)}.line.live{stroke-dasharray:7 4}
+.wide table{font-size:.94rem}.wide th,.wide td{padding:.4rem .35rem}.wide th.n{white-space:normal}.wide th[rowspan]{min-width:6.5rem}
+.boundname{fill:var(--ink);font-size:13px;paint-order:stroke;stroke:var(--paper);stroke-width:5}
+.bound{stroke:var(--ink);stroke-width:1.4}.bound.live{stroke-dasharray:4 4}
+.spot{stroke:var(--paper);stroke-width:1.2}.spot.good{fill:var(--old)}.spot.bad{fill:var(--new)}
+.key.good{color:var(--old)}.key.bad{color:var(--new)}.key.live i{border-top-style:dashed}
 @media(max-width:30rem){.plots{grid-template-columns:1fr}}`;

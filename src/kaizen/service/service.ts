@@ -113,6 +113,13 @@ export class KaizenService implements Kaizen {
     return this.#champion.state.last_scheduled_ms;
   }
 
+  /** The live config, and when it was promoted; undefined for the one shipped. */
+  weights(): { config: ScoringConfig; promotedAt: string | undefined } {
+    const last = this.#champion.live();
+    const promotedAt = last === undefined ? undefined : new Date(last.at_ms).toISOString();
+    return { config: this.#champion.config(), promotedAt };
+  }
+
   status(): KaizenStatus {
     const last = this.#champion.live();
     const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";

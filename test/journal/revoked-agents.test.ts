@@ -1,6 +1,6 @@
 // Agents without a good key, as a fold over the registry's events.
 import { expect, test } from "vitest";
-import { RevokedAgents } from "../../src/ledger/revoked-agents.ts";
+import { RevokedAgents } from "../../src/journal/revoked-agents.ts";
 
 const registered = (agent: string, kid: string) => ({ event: "registered", agent, kid });
 const revoked = (kid: string) => ({ event: "revoked", kid });

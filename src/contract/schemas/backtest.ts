@@ -1,0 +1,164 @@
+// Messages of the back-test of a policy: flat lists of rows, each under the policy, question and
+// level that it is about, so that a table, a plot or a view needs no walk through a tree.
+import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import { PolicyRequest } from "./policy.ts";
+import * as t from "./schema.ts";
+
+/**
+ * Questions that each outcome is put as: a verify that names no stakes, one that names the
+ * outcome's; the leg of a handshake in which its reporter looks at its subject, without stakes and
+ * at the outcome's.
+ */
+export const BACKTEST_QUESTIONS = [
+  "verify",
+  "verify_with_stakes",
+  "handshake",
+  "handshake_with_stakes",
+] as const;
+export type BacktestQuestion = (typeof BACKTEST_QUESTIONS)[number];
+
+/** The policy in force, and the one that was sent. */
+export const BACKTEST_POLICIES = ["live", "given"] as const;
+export type BacktestPolicy = (typeof BACKTEST_POLICIES)[number];
+
+export const BACKTEST_STATES = ["running", "done", "failed"] as const;
+
+/** `POST /v1/policy/backtest`: without `policy` the one in force alone. */
+export const BacktestRequest = t.strict("BacktestRequest", {
+  policy: t.optional(PolicyRequest),
+  /** Outcomes settled from here on, and before `to`. */
+  from: t.optional(t.timeOrMs),
+  to: t.optional(t.timeOrMs),
+  /** True: outcomes of keys that nobody vouches for count, too. */
+  include_unvouched: t.defaulted(t.flag, false),
+  /** False: answered at once with the id. */
+  wait: t.defaulted(t.flag, true),
+});
+
+const question = t.oneOf(BACKTEST_QUESTIONS);
+const level = t.oneOf(TOOL_LEVELS);
+const of = { policy: t.oneOf(BACKTEST_POLICIES), question, level };
+
+const row = t.object({
+  ...of,
+  policy_version: t.text,
+  ...t.all(t.integer, "good", "bad"),
+  ...t.all(t.integer, "good_allowed", "good_challenged", "good_quarantined", "good_blocked"),
+  ...t.all(t.integer, "bad_allowed", "bad_challenged", "bad_quarantined", "bad_blocked"),
+  /** Of those allowed: flagged for a person. */
+  ...t.all(t.integer, "good_flagged", "bad_flagged"),
+  /** Stakes of all outcomes, of the bad ones allowed, of the good ones not allowed. */
+  ...t.all(t.number, "stakes_good", "stakes_bad", "stakes_lost", "stakes_turned_away"),
+  /** Good outcomes quarantined or blocked, their share, and its 95 % interval. */
+  false_alarms: t.integer,
+  ...t.all(t.orNull(t.share), "false_alarm_rate", "false_alarm_low", "false_alarm_high"),
+});
+export type BacktestRow = t.MessageOf<typeof row>;
+
+/** One entry for each of `bounds`: what an allow bound there would let through. */
+const curve = t.object({
+  ...of,
+  /** The bound that the policy has. */
+  bound: t.share,
+  ...t.all(t.list(t.integer), "good_allowed", "bad_allowed"),
+  ...t.all(t.list(t.number), "stakes_lost", "stakes_turned_away"),
+});
+export type BacktestCurve = t.MessageOf<typeof curve>;
+
+/** Outcomes that a rule did not allow. */
+const reason = t.object({
+  ...of,
+  log_reason: t.text,
+  verdict: t.oneOf(VERDICTS),
+  ...t.all(t.integer, "good", "bad"),
+});
+export type BacktestReason = t.MessageOf<typeof reason>;
+
+const moved = t.all(
+  t.integer,
+  "good_newly_allowed",
+  "bad_newly_allowed",
+  "good_newly_turned_away",
+  "bad_newly_turned_away",
+);
+const change = t.object({
+  question,
+  level,
+  ...moved,
+  /** Stakes of the bad ones newly allowed, and of those newly turned away; of the good ones. */
+  ...t.all(t.number, "stakes_newly_lost", "stakes_newly_saved"),
+  ...t.all(t.number, "stakes_newly_admitted", "stakes_newly_turned_away"),
+});
+export type BacktestChange = t.MessageOf<typeof change>;
+
+const agent = t.object({ question, level, agent: t.text, ...moved });
+export type BacktestAgent = t.MessageOf<typeof agent>;
+
+/** Everything that a replay finds, without who asked when. */
+const findings = {
+  ...t.all(t.integer, "outcomes", "good", "bad"),
+  /** Outcomes in the window of keys that nobody vouches for, and whether they count. */
+  unvouched: t.integer,
+  counts_unvouched: t.flag,
+  /** Counted outcomes whose stakes were known only with them: no money is counted of these. */
+  without_stakes: t.integer,
+  /** Settling times of the first and the last outcome counted. */
+  first_at: t.timeOrNull,
+  last_at: t.timeOrNull,
+  /** Ascending. */
+  bounds: t.list(t.share),
+  rows: t.list(row),
+  curves: t.list(curve),
+  reasons: t.list(reason),
+  changes: t.list(change),
+  /** Those with the most changes, at most 20 for each question at L2 and at L3. */
+  agents: t.list(agent),
+};
+const foundObject = t.object(findings);
+export type BacktestFindings = t.MessageOf<typeof foundObject>;
+
+const version = t.object({ version: t.text, policy: PolicyRequest });
+
+const summary = {
+  backtest_id: t.text,
+  state: t.oneOf(BACKTEST_STATES),
+  tenant: t.text,
+  /** Id of the API key. */
+  started_by: t.text,
+  started_at: t.time,
+  duration_ms: t.optional(t.integer),
+  /** Journal position up to which history was read. */
+  position: t.integer,
+  /** Weights that every outcome was scored with. */
+  config_version: t.text,
+  live_version: t.text,
+  given_version: t.textOrNull,
+  /** The window asked for, over settling times. */
+  from: t.timeOrNull,
+  to: t.timeOrNull,
+  /** Why it failed. */
+  reason: t.optional(t.text),
+  ...t.all(t.optional(t.integer), "outcomes", "good", "bad"),
+};
+
+/** A back-test without its figures. */
+const summaryObject = t.object(summary);
+export type BacktestSummary = t.MessageOf<typeof summaryObject>;
+
+export const Backtest = t.message("Backtest", {
+  ...summary,
+  /** Whole policies under their versions. */
+  live: t.optional(version),
+  given: t.optional(version),
+  /** What to know before the figures are believed, in sentences. */
+  warnings: t.optional(t.texts),
+  findings: t.optional(foundObject),
+});
+export type Backtest = t.MessageOf<typeof Backtest>;
+
+export const BacktestList = t.message("BacktestList", {
+  running: t.optional(t.object({ backtest_id: t.text, share: t.share })),
+  /** Newest first. */
+  backtests: t.list(summaryObject),
+});
+export type BacktestList = t.MessageOf<typeof BacktestList>;

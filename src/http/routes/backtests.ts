@@ -1,0 +1,93 @@
+// Routes of the back-test: try a policy on history, list what was tried, read one as data or as a
+// page. It may take a minute on a large history: `wait` false answers at once with its id.
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseBacktest } from "../../contract/parse/backtest.ts";
+import type { Backtest } from "../../contract/schemas/backtest.ts";
+import type { Backtests } from "../../kaizen/backtest.ts";
+import { HTML, prefersPage, replyFormat } from "../codec/negotiation.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { namedTenantOf, TENANT } from "./policy.ts";
+
+const DEADLINE_MS = 300_000;
+
+export const BACKTEST_ROUTES: readonly Route[] = [
+  {
+    name: "policy_backtest",
+    method: "POST",
+    path: "/v1/policy/backtest",
+    summary: "Tries a policy on the outcomes of the journal, beside the live one; changes nothing",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "BacktestRequest" },
+    query: { tenant: TENANT },
+    responses: {
+      200: { description: "What either policy would have let through", schema: "Backtest" },
+      202: { description: "Under way (`wait` false)", schema: "Backtest" },
+    },
+    isSynchronous: false,
+    deadlineMs: DEADLINE_MS,
+    handle: start,
+  },
+  {
+    name: "policy_backtests",
+    method: "GET",
+    path: "/v1/policy/backtests",
+    summary: "The back-test under way, and the newest 50, without their figures",
+    access: "admin",
+    responses: { 200: { description: "Back-tests, newest first", schema: "BacktestList" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, backtestsOf(exchange).list()),
+  },
+  {
+    name: "policy_backtest_show",
+    method: "GET",
+    path: "/v1/policy/backtests/{id}",
+    summary: "One back-test: figures, or by `Accept: text/html` a page with plots",
+    access: "admin",
+    responses: {
+      200: { description: "The back-test", schema: "Backtest", mediaType: HTML },
+    },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: show,
+  },
+];
+
+function backtestsOf(exchange: Exchange): Backtests {
+  const { backtests } = exchange.services;
+  if (backtests !== undefined) return backtests;
+  throw new ServiceFault("not_found", "this service makes no back-tests");
+}
+
+async function start(exchange: Exchange): Promise<Reply> {
+  const tenant = namedTenantOf(exchange);
+  const { waits, ...order } = parseBacktest(exchange.readDocument());
+  const backtests = backtestsOf(exchange);
+  const started = backtests.start({ ...order, tenant, startedBy: exchange.principal.keyId });
+  if (started === undefined) {
+    throw new ServiceFault("backtest_running", "a back-test is under way; there is one at a time");
+  }
+  if (!waits) return exchange.document(202, backtests.find(started.id));
+  return exchange.document(200, await finished(started.done));
+}
+
+/** A back-test that broke is a fault for who waits for it; its record says why. */
+async function finished(done: Promise<Backtest>): Promise<Backtest> {
+  const backtest = await done;
+  if (backtest.state === "done") return backtest;
+  throw new Error(`back-test ${backtest.backtest_id}: ${backtest.reason}`);
+}
+
+function show(exchange: Exchange): Reply {
+  const { accept } = exchange.head;
+  const id = exchange.decodedParameter();
+  const backtests = backtestsOf(exchange);
+  const isPage = prefersPage(accept);
+  if (!isPage) exchange.replyFormat = replyFormat(accept);
+  const found = isPage ? backtests.page(id) : backtests.find(id);
+  if (found === undefined) throw new ServiceFault("not_found", "no such back-test");
+  if (typeof found === "string") return exchange.text(200, `${HTML}; charset=utf-8`, found);
+  return exchange.document(200, found);
+}

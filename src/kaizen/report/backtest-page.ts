@@ -1,0 +1,229 @@
+// HTML page of a back-test, self-contained: what either policy would have let through, what it would
+// have cost, whom it would have held back and why. Written for a person who sets a policy.
+import type { LevelPolicy } from "../../contract/policy.ts";
+import { completePolicy } from "../../contract/parse/policy.ts";
+import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
+import type {
+  Backtest,
+  BacktestFindings,
+  BacktestQuestion,
+  BacktestRow,
+} from "../../contract/schemas/backtest.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
+import { agentTable, changeTable, figureTable, reasonTable } from "./backtest-tables.ts";
+import { counted, money, QUESTION_WORDS, shareOf } from "./backtest-words.ts";
+import { escapeHtml, htmlPage, sentence } from "./document.ts";
+import { allowedPlot, isBoundFelt, moneyPlot } from "./plot-curves.ts";
+import type { CurvePair } from "./plot-curves.ts";
+
+function keys(hasGiven: boolean): string {
+  const policies = `<span class="key live"><i></i>&#9632; live policy</span>`;
+  const given = `<span class="key given"><i></i>&#9679; given policy</span>`;
+  return (
+    `<p><span class="key good"><i></i>good outcomes</span>` +
+    `<span class="key bad"><i></i>bad outcomes</span>${policies}${hasGiven ? given : ""}</p>`
+  );
+}
+
+const day = (time: string | null): string => (time === null ? "" : time.slice(0, 10));
+
+function windowOf({ from, to }: Backtest, { first_at: first, last_at: last }: BacktestFindings) {
+  const asked = from === null && to === null ? "all outcomes" : "outcomes settled";
+  const since = from === null ? "" : ` from ${from}`;
+  const until = to === null ? "" : ` before ${to}`;
+  const found = first === null ? "" : `; the first ${day(first)}, the last ${day(last)}`;
+  return `${asked}${since}${until}${found}`;
+}
+
+function factTable(backtest: Backtest, findings: BacktestFindings): string {
+  const { unvouched, counts_unvouched: areCounted } = findings;
+  const rows = [
+    ["tenant", backtest.tenant],
+    ["window", windowOf(backtest, findings)],
+    ["outcomes", `${counted(findings.good)} good, ${counted(findings.bad)} bad`],
+    [
+      "left out",
+      unvouched === 0 || areCounted
+        ? ""
+        : `${counted(unvouched)} that came unsigned from keys that nobody vouches for`,
+    ],
+    ["live policy", backtest.live_version],
+    ["given policy", backtest.given_version ?? ""],
+    ["weights", backtest.config_version],
+    [
+      "made",
+      `${backtest.started_at} by ${backtest.started_by}, journal position ${backtest.position}`,
+    ],
+  ].filter(([, value]) => value !== "");
+  const cells = rows.map(
+    ([name, value]) => `<tr><th>${name}</th><td>${escapeHtml(value!)}</td></tr>`,
+  );
+  return `<table class="facts">${cells.join("")}</table>`;
+}
+
+/** One sentence that says it all, on verify at the level that is used most. */
+function summary({ rows }: BacktestFindings): string {
+  const told = (row: BacktestRow) => {
+    const allowed =
+      `the ${row.policy} policy allows ${shareOf(row.good_allowed, row.good) || "none"} of the ` +
+      `good outcomes and ${shareOf(row.bad_allowed, row.bad) || "none"} of the bad ones`;
+    if (row.stakes_good + row.stakes_bad === 0) return allowed;
+    const lost = `${money(row.stakes_lost)} of stakes lost`;
+    return `${allowed} (${lost}, ${money(row.stakes_turned_away)} turned away)`;
+  };
+  return (["L2", "L3"] as const)
+    .map((level) => {
+      const own = rows.filter((row) => row.level === level && row.question === "verify");
+      return `${sentence(`at ${level} ${own.toReversed().map(told).join("; ")}`)}.`;
+    })
+    .join(" ");
+}
+
+function ruleTable({ live, given }: Backtest): string {
+  if (live === undefined || given === undefined) return "";
+  const [before, after] = [completePolicy(live.policy), completePolicy(given.policy)];
+  const rules = Object.keys(before.levels.L0) as (keyof LevelPolicy)[];
+  const rows = TOOL_LEVELS.flatMap((level) =>
+    rules
+      .filter((rule) => before.levels[level][rule] !== after.levels[level][rule])
+      .map(
+        (rule) =>
+          `<tr><td>${level}</td><td><code>${rule}</code></td>` +
+          `<td class="n">${before.levels[level][rule]}</td>` +
+          `<td class="n">${after.levels[level][rule]}</td></tr>`,
+      ),
+  );
+  if (rows.length === 0) return `<p>Both policies have the same rules.</p>`;
+  return (
+    `<h2>Rules that differ</h2><div class="wide"><table><tr><th>level</th><th>rule</th>` +
+    `<th class="n">live</th><th class="n">given</th></tr>${rows.join("")}</table></div>`
+  );
+}
+
+function pairOf(findings: BacktestFindings, level: ToolLevel, question: BacktestQuestion) {
+  const of = (policy: "live" | "given") =>
+    findings.curves.find(
+      (curve) => curve.policy === policy && curve.level === level && curve.question === question,
+    );
+  const row = findings.rows.find((each) => each.level === level && each.question === question);
+  const { bounds } = findings;
+  const pair: CurvePair = {
+    bounds,
+    good: row?.good ?? 0,
+    bad: row?.bad ?? 0,
+    live: of("live"),
+    given: of("given"),
+  };
+  return pair;
+}
+
+function plotsOf(findings: BacktestFindings, level: ToolLevel): string {
+  const pairs = BACKTEST_QUESTIONS.map((question) => ({
+    words: QUESTION_WORDS[question],
+    pair: pairOf(findings, level, question),
+  })).filter(({ pair }) => pair.good + pair.bad > 0);
+  const felt = pairs.filter(({ pair }) => isBoundFelt(pair));
+  const flat = pairs.filter(({ pair }) => !isBoundFelt(pair));
+  const figures = felt.map(
+    ({ words, pair }) =>
+      `<figure><h4>Allowed: ${words}</h4>` +
+      `${allowedPlot(pair, `${level}, ${words}: outcomes allowed by bound`)}</figure>`,
+  );
+  const note =
+    flat.length === 0
+      ? ""
+      : `<p class="soft">Not drawn, because the bound decides next to nothing there: ` +
+        `${flat.map(({ words }) => words).join("; ")}. The table below says what does.</p>`;
+  return (
+    `<h3>If the allow bound were another</h3><p class="soft">Everything else as the policy has it: ` +
+    `thin records, the border of denial, minimum scores and stakes.</p>` +
+    keys(findings.changes.length > 0) +
+    `<div class="plots">${figures.join("")}${moneyFigure(findings, level)}</div>${note}`
+  );
+}
+
+function moneyFigure(findings: BacktestFindings, level: ToolLevel): string {
+  const hasMoney = findings.rows.some(({ stakes_good: good, stakes_bad: bad }) => good + bad > 0);
+  const pair = pairOf(findings, level, "verify");
+  if (!hasMoney || !isBoundFelt(pair)) return "";
+  return (
+    `<figure><h4>Money: ${QUESTION_WORDS.verify}</h4>` +
+    `${moneyPlot(pair, `${level}: stakes lost and turned away by bound`)}<figcaption>Falling: ` +
+    `stakes of good outcomes not allowed. Rising: stakes of bad ones allowed.</figcaption></figure>`
+  );
+}
+
+function levelSection(findings: BacktestFindings, level: ToolLevel): string {
+  return [
+    `<h2>${level}</h2>`,
+    figureTable(findings, level),
+    plotsOf(findings, level),
+    reasonTable(findings, level),
+    changeTable(findings, level),
+    agentTable(findings, level),
+  ].join("");
+}
+
+/** Levels where a policy holds back, the most sensitive first; the others are all allowed. */
+function sections(findings: BacktestFindings): string {
+  const isHeld = (level: ToolLevel) => findings.curves.some((curve) => curve.level === level);
+  const held = TOOL_LEVELS.filter(isHeld).toReversed();
+  const open = TOOL_LEVELS.filter((level) => !isHeld(level));
+  const rest =
+    open.length === 0
+      ? ""
+      : `<h2>${open.join(" and ")}</h2><p>Nothing is held back at ${open.join(" and ")}: every ` +
+        `outcome is allowed.</p>${open.map((level) => flagged(findings, level)).join("")}`;
+  return held.map((level) => levelSection(findings, level)).join("") + rest;
+}
+
+function flagged({ rows }: BacktestFindings, level: ToolLevel): string {
+  return rows
+    .filter((row) => row.level === level && row.question === "verify")
+    .filter((row) => row.good_flagged + row.bad_flagged > 0)
+    .map(
+      (row) =>
+        `<p>At ${level} the ${row.policy} policy flags ${counted(row.good_flagged)} good and ` +
+        `${counted(row.bad_flagged)} bad outcomes for a person; thin records count each time here, ` +
+        `and are flagged once a day at most when they are asked about.</p>`,
+    )
+    .join("");
+}
+
+/** Names in backticks as code. */
+function withCode(html: string): string {
+  return html.replaceAll(/`([^`]*)`/g, "<code>$1</code>");
+}
+
+const ABOUT = [
+  `<p class="soft">Each outcome of the journal is judged as if its reporter had asked right before `,
+  `it settled: by all that was on record then, and nothing later. <em>Good</em> and <em>bad</em> is `,
+  `how it went. A policy is good when it allows the good ones and not the bad ones. Dealings that `,
+  `were turned away left no outcome: history has those that took place. What content `,
+  `and sources would have added is not part of history.</p>`,
+].join("");
+
+/** Renders the page, without scripts or loaded resources. */
+export function backtestPage(backtest: Backtest): string {
+  const { backtest_id: id, findings, given_version: given } = backtest;
+  const title =
+    given === null ? "Back-test of the live policy" : "Back-test of a policy beside the live one";
+  if (findings === undefined) {
+    const why = backtest.reason ?? "it is under way";
+    const body = `<h1>${escapeHtml(title)}</h1><p class="lead">No figures: ${escapeHtml(why)}.</p>`;
+    return htmlPage(`${id}: ${title}`, body);
+  }
+  const warnings = (backtest.warnings ?? []).map(
+    (text) => `<li><strong class="warn">!</strong> ${withCode(sentence(text))}.</li>`,
+  );
+  const body = [
+    `<h1>${escapeHtml(title)}</h1><p class="lead">${summary(findings)}</p>`,
+    warnings.length === 0 ? "" : `<ul class="warnings">${warnings.join("")}</ul>`,
+    ABOUT,
+    factTable(backtest, findings),
+    ruleTable(backtest),
+    sections(findings),
+  ].join("");
+  return htmlPage(`${id}: ${title}`, body);
+}

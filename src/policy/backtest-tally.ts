@@ -1,0 +1,242 @@
+// Counts of one policy on one question at one level: verdicts, money, reasons, and the curve over
+// the allow bound. The curve is exact: whether an outcome is allowed changes at one bound at most,
+// so that each is counted once, at the first bound of the grid that allows it.
+import type { LevelPolicy } from "../contract/policy.ts";
+import type { BacktestCurve, BacktestReason, BacktestRow } from "../contract/schemas/backtest.ts";
+import { VERDICTS } from "../contract/vocabulary.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
+import { effectiveTrials, wilsonInterval } from "./interval.ts";
+import { decidePolicy } from "./rules.ts";
+import type { Risk, Ruling } from "./rules.ts";
+import { areStakesVouched, vouchingFor } from "./vouching.ts";
+import type { VouchedNamespace } from "./vouching.ts";
+
+export const ALLOW = VERDICTS.indexOf("ALLOW");
+const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
+const SCORE_MIN = 300;
+const FINE_STEPS = 60;
+const FINE_STEP = 0.005;
+const COARSE_STEPS = 20;
+
+/** What a back-test reads of an agent: what verify reads. */
+export type BacktestReading = Risk & { readonly scoreInternal: number };
+
+/** One outcome, as it would have been asked about. */
+export interface BacktestCase {
+  readonly reading: BacktestReading;
+  /** Index of the subject, and its identifier. */
+  readonly agent: number;
+  readonly agentId: string;
+  /** When it was asked about, epoch ms: a vouching may have expired. */
+  readonly nowMs: number;
+  readonly isBad: boolean;
+  /** 0 where it is not known. */
+  readonly stakes: number;
+}
+
+/** Bounds of the curves: steps of .005 up to .3, of .05 up to 1, and those that policies have. */
+export class BoundGrid {
+  readonly bounds: Float64Array;
+
+  constructor(own: readonly number[]) {
+    const fine = Array.from({ length: FINE_STEPS + 1 }, (_, i) => round(i * FINE_STEP));
+    const coarse = Array.from({ length: COARSE_STEPS + 1 }, (_, i) => round(i / COARSE_STEPS));
+    this.bounds = Float64Array.from(new Set([...fine, ...coarse, ...own])).toSorted();
+  }
+
+  /** Index of the smallest bound that is at least `probability`, 0 to 1. */
+  binOf(probability: number): number {
+    let low = 0;
+    let high = this.bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.bounds[middle]! < probability) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function round(bound: number): number {
+  return Math.round(bound * 1000) / 1000;
+}
+
+/** Money to two decimals: sums in another order must not differ in the last bit. */
+export function roundStakes(stakes: number): number {
+  return Math.round(stakes * 100) / 100;
+}
+
+/** Good and bad outcomes, by number and by stakes. */
+class Pair {
+  good = 0;
+  bad = 0;
+
+  add(isBad: boolean, amount: number): void {
+    if (isBad) this.bad += amount;
+    else this.good += amount;
+  }
+}
+
+export interface TallyOptions {
+  readonly name: ToolLevel;
+  readonly level: LevelPolicy;
+  /** Namespaces that the policy vouches for. */
+  readonly vouched: readonly VouchedNamespace[];
+  /** Whether the stakes are named in the question. */
+  readonly areStakesNamed: boolean;
+  readonly isHandshake: boolean;
+  readonly grid: BoundGrid;
+}
+
+export class Tally {
+  readonly #options: TallyOptions;
+  readonly #bound: number;
+  readonly #verdicts = VERDICTS.map(() => new Pair());
+  readonly #seen = new Pair();
+  readonly #flagged = new Pair();
+  readonly #stakes = new Pair();
+  readonly #stakesAllowed = new Pair();
+  readonly #reasons = new Map<string, Pair & { verdictIndex: number }>();
+  /** Good outcomes denied, by agent. */
+  readonly #alarms = new Map<number, number>();
+  /** Good and bad counts, then good and bad stakes, by the bin that first allows them. */
+  readonly #bins: readonly Float64Array[];
+
+  constructor(options: TallyOptions) {
+    this.#options = options;
+    const { level, isHandshake, grid } = options;
+    this.#bound = isHandshake ? level.allow_handshake_up_to : level.allow_up_to;
+    this.#bins = [0, 1, 2, 3].map(() => new Float64Array(grid.bounds.length));
+  }
+
+  /**
+   * Counts one outcome; `bin` is that of its failure probability.
+   * @returns the verdict's index.
+   */
+  add(each: BacktestCase, bin: number): number {
+    const { level } = this.#options;
+    const { agent, isBad, stakes } = each;
+    const ruling = this.#rule(each, this.#bound);
+    const { verdictIndex } = ruling;
+    this.#seen.add(isBad, 1);
+    this.#stakes.add(isBad, stakes);
+    this.#verdicts[verdictIndex]!.add(isBad, 1);
+    if (verdictIndex === ALLOW) {
+      this.#stakesAllowed.add(isBad, stakes);
+      if (ruling.isFlagged) this.#flagged.add(isBad, 1);
+    } else {
+      this.#addReason(ruling.logReason, verdictIndex, isBad);
+      if (verdictIndex >= QUARANTINE && !isBad) {
+        this.#alarms.set(agent, (this.#alarms.get(agent) ?? 0) + 1);
+      }
+    }
+    if (level.enforce) this.#addToCurve(each, bin);
+    return verdictIndex;
+  }
+
+  /** The verdict for a key that names no minimum score, if the allow bound were this. */
+  #rule({ reading, agentId, nowMs, stakes }: BacktestCase, allowUpTo: number): Ruling {
+    const { name, level, isHandshake, vouched, areStakesNamed } = this.#options;
+    const score = Math.round(reading.scoreInternal);
+    const isMet = isHandshake || score >= (level.minimum_score ?? SCORE_MIN);
+    const vouching = vouchingFor(vouched, reading, agentId, name, nowMs);
+    return decidePolicy(
+      name,
+      level,
+      reading,
+      isMet,
+      "",
+      true,
+      allowUpTo,
+      vouching !== undefined,
+      areStakesVouched(vouching, areStakesNamed ? stakes : 0),
+    );
+  }
+
+  #addReason(logReason: string, verdictIndex: number, isBad: boolean): void {
+    let found = this.#reasons.get(logReason);
+    if (found === undefined) {
+      found = Object.assign(new Pair(), { verdictIndex });
+      this.#reasons.set(logReason, found);
+    }
+    found.add(isBad, 1);
+  }
+
+  #addToCurve(each: BacktestCase, bin: number): void {
+    const isAllowedAt = (bound: number) => this.#rule(each, bound).verdictIndex === ALLOW;
+    if (!isAllowedAt(1)) return;
+    // A thin record that the level lets through is allowed whatever the bound.
+    const from = isAllowedAt(0) ? 0 : bin;
+    this.#bins[each.isBad ? 1 : 0]![from]! += 1;
+    this.#bins[each.isBad ? 3 : 2]![from]! += each.stakes;
+  }
+
+  /** The counts as a row. `goodByAgent`: good outcomes seen of each agent. */
+  row(goodByAgent: Uint32Array): Omit<BacktestRow, "policy" | "policy_version" | "question"> {
+    const [allowed, challenged, quarantined, blocked] = this.#verdicts as [Pair, Pair, Pair, Pair];
+    const falseAlarms = quarantined.good + blocked.good;
+    const rate = this.#seen.good === 0 ? null : falseAlarms / this.#seen.good;
+    const count = effectiveTrials({ trials: goodByAgent, hits: this.#alarms });
+    const interval = rate === null ? undefined : wilsonInterval(rate, count);
+    return {
+      level: this.#options.name,
+      good: this.#seen.good,
+      bad: this.#seen.bad,
+      good_allowed: allowed.good,
+      good_challenged: challenged.good,
+      good_quarantined: quarantined.good,
+      good_blocked: blocked.good,
+      bad_allowed: allowed.bad,
+      bad_challenged: challenged.bad,
+      bad_quarantined: quarantined.bad,
+      bad_blocked: blocked.bad,
+      good_flagged: this.#flagged.good,
+      bad_flagged: this.#flagged.bad,
+      stakes_good: roundStakes(this.#stakes.good),
+      stakes_bad: roundStakes(this.#stakes.bad),
+      stakes_lost: roundStakes(this.#stakesAllowed.bad),
+      stakes_turned_away: roundStakes(this.#stakes.good - this.#stakesAllowed.good),
+      false_alarms: falseAlarms,
+      false_alarm_rate: rate,
+      false_alarm_low: interval?.low ?? null,
+      false_alarm_high: interval?.high ?? null,
+    };
+  }
+
+  /** The curve; undefined where nothing is held back, whatever the bound. */
+  curve(): Omit<BacktestCurve, "policy" | "question"> | undefined {
+    if (!this.#options.level.enforce) return undefined;
+    const [good, bad, stakesGood, stakesBad] = this.#bins.map(runningSums) as [
+      number[],
+      number[],
+      number[],
+      number[],
+    ];
+    return {
+      level: this.#options.name,
+      bound: this.#bound,
+      good_allowed: good,
+      bad_allowed: bad,
+      stakes_lost: stakesBad.map(roundStakes),
+      stakes_turned_away: stakesGood.map((allowed) => roundStakes(this.#stakes.good - allowed)),
+    };
+  }
+
+  /** Rules that did not allow, the one that held back most good outcomes first. */
+  reasons(): Omit<BacktestReason, "policy" | "question">[] {
+    return [...this.#reasons]
+      .map(([logReason, { verdictIndex, good, bad }]) => ({
+        level: this.#options.name,
+        log_reason: logReason,
+        verdict: VERDICTS[verdictIndex]!,
+        good,
+        bad,
+      }))
+      .toSorted((a, b) => b.good - a.good || b.bad - a.bad);
+  }
+}
+
+function runningSums(values: Float64Array): number[] {
+  let sum = 0;
+  return Array.from(values, (value) => (sum += value));
+}

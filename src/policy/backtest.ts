@@ -1,0 +1,206 @@
+// Back-test of a policy: every outcome judged by the live policy and by the given one, as they
+// would have judged the agent right before it. Pure: readings in, figures out. Knows no journal, no
+// engine, no clock.
+import type { Policy } from "../contract/policy.ts";
+import { BACKTEST_QUESTIONS } from "../contract/schemas/backtest.ts";
+import type {
+  BacktestAgent,
+  BacktestChange,
+  BacktestFindings,
+  BacktestPolicy,
+  BacktestQuestion,
+} from "../contract/schemas/backtest.ts";
+import { TOOL_LEVELS } from "../contract/vocabulary.ts";
+import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { ActivePolicy } from "./active-policy.ts";
+import { ALLOW, BoundGrid, roundStakes, Tally } from "./backtest-tally.ts";
+import type { BacktestCase } from "./backtest-tally.ts";
+
+/** Agents listed for each question and level. */
+const AGENTS_MAX = 20;
+/** Questions held to the bound of handshakes, and to no minimum score. */
+const HANDSHAKES: ReadonlySet<BacktestQuestion> = new Set(["handshake", "handshake_with_stakes"]);
+const QUESTIONS_WITH_STAKES: ReadonlySet<BacktestQuestion> = new Set([
+  "verify_with_stakes",
+  "handshake_with_stakes",
+]);
+const LEVELS_WITH_AGENTS: ReadonlySet<ToolLevel> = new Set(["L2", "L3"]);
+
+export interface BacktestOptions {
+  readonly live: ActivePolicy;
+  readonly given?: ActivePolicy | undefined;
+  /** Number of agents: outcomes name them by index. */
+  readonly agentCount: number;
+}
+
+type PolicyFindings = Pick<
+  BacktestFindings,
+  "bounds" | "rows" | "curves" | "reasons" | "changes" | "agents"
+>;
+
+/** Outcomes that one policy allows and the other does not, at one level. */
+class Changes {
+  /** Good newly allowed, bad newly allowed, good newly turned away, bad newly turned away. */
+  readonly #counts = new Float64Array(4);
+  readonly #stakes = new Float64Array(4);
+  readonly #byAgent: Map<number, Uint32Array> | undefined;
+
+  constructor(hasAgents: boolean) {
+    this.#byAgent = hasAgents ? new Map() : undefined;
+  }
+
+  add(isAllowed: boolean, agent: number, isBad: boolean, stakes: number): void {
+    const kind = (isAllowed ? 0 : 2) + (isBad ? 1 : 0);
+    this.#counts[kind]! += 1;
+    this.#stakes[kind]! += stakes;
+    if (this.#byAgent === undefined) return;
+    let own = this.#byAgent.get(agent);
+    if (own === undefined) this.#byAgent.set(agent, (own = new Uint32Array(4)));
+    own[kind]! += 1;
+  }
+
+  total(): Omit<BacktestChange, "question" | "level"> {
+    const [admitted, lost, turnedAway, saved] = this.#stakes as unknown as Four;
+    return {
+      ...counted(this.#counts),
+      stakes_newly_lost: roundStakes(lost),
+      stakes_newly_saved: roundStakes(saved),
+      stakes_newly_admitted: roundStakes(admitted),
+      stakes_newly_turned_away: roundStakes(turnedAway),
+    };
+  }
+
+  /** Agents with the most changes, by name where they have as many. */
+  agents(names: readonly string[]): Omit<BacktestAgent, "question" | "level">[] {
+    const sum = (counts: Uint32Array) => counts.reduce((all, count) => all + count, 0);
+    return [...(this.#byAgent ?? [])]
+      .map(([agent, counts]) => ({ agent: names[agent]!, counts, changed: sum(counts) }))
+      .toSorted((a, b) => b.changed - a.changed || (a.agent < b.agent ? -1 : 1))
+      .slice(0, AGENTS_MAX)
+      .map(({ agent, counts }) => ({ agent, ...counted(counts) }));
+  }
+}
+
+type Four = [number, number, number, number];
+
+function counted(counts: Float64Array | Uint32Array) {
+  const [goodAllowed, badAllowed, goodTurnedAway, badTurnedAway] = counts as unknown as Four;
+  return {
+    good_newly_allowed: goodAllowed,
+    bad_newly_allowed: badAllowed,
+    good_newly_turned_away: goodTurnedAway,
+    bad_newly_turned_away: badTurnedAway,
+  };
+}
+
+/** One question: a tally for each policy and level, and the changes between the two. */
+class Asked {
+  readonly goodByAgent: Uint32Array;
+  readonly tallies: readonly { readonly of: BacktestPolicy; readonly at: readonly Tally[] }[];
+  readonly changes: readonly Changes[];
+
+  constructor(options: BacktestOptions, grid: BoundGrid, question: BacktestQuestion) {
+    const { live, given, agentCount } = options;
+    this.goodByAgent = new Uint32Array(agentCount);
+    const talliesOf = ({ policy: { levels }, vouched }: ActivePolicy) =>
+      TOOL_LEVELS.map(
+        (name) =>
+          new Tally({
+            name,
+            level: levels[name],
+            vouched,
+            areStakesNamed: QUESTIONS_WITH_STAKES.has(question),
+            isHandshake: HANDSHAKES.has(question),
+            grid,
+          }),
+      );
+    this.tallies = [
+      { of: "live" as const, at: talliesOf(live) },
+      ...(given === undefined ? [] : [{ of: "given" as const, at: talliesOf(given) }]),
+    ];
+    this.changes =
+      given === undefined
+        ? []
+        : TOOL_LEVELS.map((name) => new Changes(LEVELS_WITH_AGENTS.has(name)));
+  }
+
+  add(each: BacktestCase, bin: number): void {
+    const { agent, isBad, stakes } = each;
+    if (!isBad) this.goodByAgent[agent]! += 1;
+    const [live, given] = this.tallies;
+    for (let level = 0; level < TOOL_LEVELS.length; level++) {
+      const before = live!.at[level]!.add(each, bin);
+      if (given === undefined) continue;
+      const isAllowed = given.at[level]!.add(each, bin) === ALLOW;
+      if (isAllowed === (before === ALLOW)) continue;
+      this.changes[level]!.add(isAllowed, agent, isBad, stakes);
+    }
+  }
+}
+
+export class PolicyBacktest {
+  readonly #options: BacktestOptions;
+  readonly #grid: BoundGrid;
+  readonly #asked: readonly Asked[];
+
+  constructor(options: BacktestOptions) {
+    this.#options = options;
+    const policies = [options.live, options.given].flatMap((each) => each?.policy ?? []);
+    this.#grid = new BoundGrid(policies.flatMap(boundsOf));
+    this.#asked = BACKTEST_QUESTIONS.map((question) => new Asked(options, this.#grid, question));
+  }
+
+  /**
+   * Judges one outcome as one question. The reading is that of its subject right before it.
+   * @param question index into BACKTEST_QUESTIONS.
+   */
+  add(question: number, each: BacktestCase): void {
+    this.#asked[question]!.add(each, this.#grid.binOf(each.reading.failureProbability));
+  }
+
+  /** Figures of all that was added. `names`: agents by their index. */
+  findings(names: readonly string[]): PolicyFindings {
+    const found: PolicyFindings = {
+      bounds: [...this.#grid.bounds],
+      rows: [],
+      curves: [],
+      reasons: [],
+      changes: [],
+      agents: [],
+    };
+    for (const [index, question] of BACKTEST_QUESTIONS.entries()) {
+      this.#collect(found, this.#asked[index]!, question, names);
+    }
+    return found;
+  }
+
+  #collect(
+    found: PolicyFindings,
+    asked: Asked,
+    question: BacktestQuestion,
+    names: readonly string[],
+  ) {
+    for (const { of: policy, at } of asked.tallies) {
+      const { version } = this.#options[policy]!;
+      for (const tally of at) {
+        const named = { policy, question };
+        found.rows.push({ ...named, policy_version: version, ...tally.row(asked.goodByAgent) });
+        const curve = tally.curve();
+        if (curve !== undefined) found.curves.push({ ...named, ...curve });
+        found.reasons.push(...tally.reasons().map((reason) => ({ ...named, ...reason })));
+      }
+    }
+    for (const [index, changes] of asked.changes.entries()) {
+      const named = { question, level: TOOL_LEVELS[index]! };
+      found.changes.push({ ...named, ...changes.total() });
+      found.agents.push(...changes.agents(names).map((agent) => ({ ...named, ...agent })));
+    }
+  }
+}
+
+function boundsOf({ levels }: Policy): number[] {
+  return TOOL_LEVELS.flatMap((name) => [
+    levels[name].allow_up_to,
+    levels[name].allow_handshake_up_to,
+  ]);
+}

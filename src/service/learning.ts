@@ -1,0 +1,61 @@
+// Parts of the service that look back on the evidence, each on threads of its own at low priority:
+// weights (kaizen), reporters' credibility, and back-tests of policies.
+import { defaultConfig } from "../engine/config.ts";
+import type { DataPaths } from "../journal/data-directory.ts";
+import { BacktestService } from "../kaizen/service/backtest-service.ts";
+import { openCredibility } from "../kaizen/service/credibility-service.ts";
+import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
+import { openKaizen } from "../kaizen/service/schedule.ts";
+import type { OpenKaizen } from "../kaizen/service/schedule.ts";
+import type { Log } from "../platform/log.ts";
+import type { OpenStore } from "../store/client.ts";
+import type { ServeConfig } from "./config.ts";
+import type { Core } from "./core.ts";
+
+const SHIPPED = defaultConfig();
+
+export interface Learning {
+  readonly kaizen: OpenKaizen;
+  readonly credibility: OpenCredibility;
+  readonly backtests: BacktestService;
+}
+
+interface LearningGround {
+  readonly paths: DataPaths;
+  readonly store: OpenStore;
+  readonly evidence: Core;
+}
+
+/** Opens them, and puts their ends on `closers`. */
+export async function openLearning(
+  config: ServeConfig,
+  log: Log,
+  { paths, store, evidence }: LearningGround,
+  closers: { push(close: () => Promise<void>): unknown },
+): Promise<Learning> {
+  const { ledger, engine } = evidence;
+  const shared = { journal: paths.journal, ledger, clock: Date.now, log };
+  const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
+  const kaizen = await openKaizen(
+    { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
+    config.isKaizenScheduled,
+    store,
+  );
+  closers.push(() => kaizen.close());
+  const credibility = await openCredibility({
+    ...shared,
+    engine,
+    isWanted,
+    rules: seeds,
+    config: SHIPPED,
+  });
+  closers.push(() => credibility.close());
+  const backtests = new BacktestService({
+    ...shared,
+    dataDir: paths.root,
+    policies: evidence.policies,
+    weights: () => kaizen.kaizen.weights(),
+  });
+  closers.push(() => backtests.close());
+  return { kaizen, credibility, backtests };
+}

@@ -1,0 +1,149 @@
+// The page of a back-test: complete, self-contained, free of what is no number, safe with names from
+// outside, and plain about what to doubt.
+import { describe, expect, it } from "vitest";
+import { completePolicy } from "../../../src/contract/parse/policy.ts";
+import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
+import type { Policy } from "../../../src/contract/policy.ts";
+import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
+import { seededRandom } from "../../../src/kaizen/model/random.ts";
+import { backtestPage } from "../../../src/kaizen/report/backtest-page.ts";
+import { money, percent, warningsOf } from "../../../src/kaizen/report/backtest-words.ts";
+import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { PolicyBacktest } from "../../../src/policy/backtest.ts";
+
+const { L2, L3 } = DEFAULT_POLICY.levels;
+const LOOSE = completePolicy({
+  levels: { L2: { ...L2, allow_up_to: 0.2 }, L3: { ...L3, allow_up_to: 0.12, deny_from: 0.6 } },
+});
+const NAMES = ["agent://a/0", "agent://b/<script>alert(1)</script>"];
+
+/** A calibrated market: as many fail as the probability says. */
+function backtestOf(given: Policy | undefined, count: number, stakes = 10): Backtest {
+  const live = activePolicy(DEFAULT_POLICY);
+  const tried = given && activePolicy(given);
+  const backtest = new PolicyBacktest({ live, given: tried, agentCount: 2 });
+  const random = seededRandom(1);
+  let bad = 0;
+  for (let i = 0; i < count; i++) {
+    const failureProbability = random.uniform() ** 2;
+    const isBad = random.uniform() < failureProbability;
+    if (isBad) bad += 1;
+    const reading = {
+      failureProbability,
+      failureOptimistic: failureProbability / 2,
+      isThin: i % 7 === 0,
+      isDenied: failureProbability > 0.8,
+      isRefused: false,
+      decisionIndex: 0,
+      scoreInternal: 597 - 900 * failureProbability,
+    };
+    const agentId = NAMES[i % 2]!;
+    const asked = { reading, agent: i % 2, agentId, nowMs: 0, isBad, stakes };
+    for (const question of [0, 1, 2, 3]) backtest.add(question, asked);
+  }
+  const findings = {
+    outcomes: count,
+    good: count - bad,
+    bad,
+    unvouched: 5,
+    counts_unvouched: false,
+    without_stakes: 0,
+    first_at: count === 0 ? null : "2026-01-01T00:00:00.000Z",
+    last_at: count === 0 ? null : "2026-05-01T00:00:00.000Z",
+    ...backtest.findings(NAMES),
+  };
+  return {
+    backtest_id: "b-20260601-000000000",
+    state: "done",
+    tenant: "<b>acme</b>",
+    started_by: "key-1",
+    started_at: "2026-06-01T00:00:00.000Z",
+    position: 3,
+    config_version: "c-0000000000000001",
+    live_version: live.version,
+    given_version: tried?.version ?? null,
+    from: null,
+    to: null,
+    live,
+    ...(tried && { given: tried }),
+    findings,
+  };
+}
+
+const text = (page: string) => page.replaceAll(/<style>[^]*?<\/style>|<[^>]+>/g, " ");
+
+describe("a back-test's page", () => {
+  const backtest = backtestOf(LOOSE, 2000);
+  const page = backtestPage(backtest);
+
+  it("loads nothing, runs nothing, and says so itself", () => {
+    expect(page).toMatch(
+      /Content-Security-Policy" content="default-src 'none'; style-src 'sha256-/,
+    );
+    expect(page).not.toMatch(/<script|\son\w+=|(?:src|href)=|@import|url\(| style="/);
+    expect(page).not.toContain("<b>acme");
+    expect(text(page)).not.toMatch(/NaN|Infinity|undefined|null/);
+  });
+
+  it("has the figures of both policies, the rules that differ, and who is affected", () => {
+    const told = text(page).replaceAll(/\s+/g, " ");
+    for (const words of [
+      "Rules that differ",
+      "What held back",
+      "What changes",
+      "Agents most affected",
+    ]) {
+      expect(told).toContain(words);
+    }
+    expect(told).toContain("L3 deny_from fitted 0.6");
+    const row = backtest.findings!.rows.find(
+      (each) => each.policy === "given" && each.level === "L2" && each.question === "verify",
+    )!;
+    expect(told).toContain(`the given policy allows ${percent(row.good_allowed / row.good)}`);
+    expect(told).toContain(`${money(row.stakes_lost)} of stakes lost`);
+    expect(told).toContain("agent://b/&lt;script&gt;");
+    expect(page.match(/<svg /g)!.length).toBe(2 * 5);
+    expect(page.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)).toHaveLength(10);
+  });
+
+  it("marks the bound of each policy on its curve", () => {
+    expect(page).toContain(">live 0.1<");
+    expect(page).toContain(">given 0.2<");
+    expect(page).toContain(">live and given 0.15<");
+    const { curves, bounds } = backtest.findings!;
+    const curve = curves.find(
+      (each) => each.policy === "given" && each.level === "L2" && each.question === "verify",
+    )!;
+    const share = curve.good_allowed[bounds.indexOf(0.2)]! / backtest.findings!.good;
+    expect(page).toContain(`given: ${percent(share)} of`);
+  });
+
+  it("stands with the live policy alone, without stakes, and without outcomes", () => {
+    const alone = backtestPage(backtestOf(undefined, 500, 0));
+    expect(text(alone)).not.toMatch(/NaN|Infinity|undefined|null|given/);
+    expect(alone).not.toContain("Money");
+    const empty = text(backtestPage(backtestOf(LOOSE, 0)));
+    expect(empty).not.toMatch(/NaN|Infinity|undefined|null/);
+    expect(empty).toContain("allows none of the good outcomes");
+  });
+});
+
+describe("warnings of a back-test", () => {
+  const of = (changes: object, promotedAt?: string) => {
+    const backtest = backtestOf(LOOSE, 1000);
+    return warningsOf({ ...backtest.findings!, ...changes }, promotedAt).join("\n");
+  };
+
+  it("are none where all is well", () => {
+    expect(of({})).toBe("");
+  });
+
+  it("speak of unvouched outcomes, of weights that learned from them, of stakes unknown", () => {
+    expect(of({ counts_unvouched: true, unvouched: 1000 })).toContain("all of these outcomes");
+    expect(of({ counts_unvouched: true, unvouched: 7 })).toContain("7 of these outcomes");
+    expect(of({}, "2026-03-01T00:00:00.000Z")).toContain("promoted on 2026-03-01");
+    expect(of({}, "2025-03-01T00:00:00.000Z")).not.toContain("promoted");
+    expect(of({ without_stakes: 1000 })).toContain("no outcome has stakes");
+    expect(of({ without_stakes: 9 })).toContain("9 of 1,000 outcomes have no stakes");
+  });
+});
