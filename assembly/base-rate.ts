@@ -1,8 +1,8 @@
 // Base rate g: log-odds of failure of the whole population, and the level every agent starts from.
 // By default it moves once per period (an hour of event time) from the residuals of at most one
-// outcome per reporter and one per subject, and by no more than a bounded step; agents first seen
-// lately have a small step of their own, together, however many they are. With a period of zero it
-// is one more state of the filter (scoring 2.2, the golden vectors).
+// outcome per reporter and one per subject, and by no more than a bounded step; reporters that first
+// spoke lately have a small step of their own, together, however many they are. With a period of
+// zero it is one more state of the filter (scoring 2.2, the golden vectors).
 import { word } from "./config.ts";
 import {
   HEADER_BASE,
@@ -116,7 +116,7 @@ function closePeriod(config: u32, prior: f64, last: f64, timeMs: f64): void {
 export function collectBase(config: u32, subject: u32, reporter: u32, r: f64, h: f64): void {
   if (word(config, WORD_BASE_VARIANCE) <= 0.0) return;
   const today = <u16>(load<f64>(HEADER_BASE, HEADER_BASE_TIME) / DAY_MS);
-  const isNew = isNewcomer(config, subject, today) | isNewcomer(config, reporter, today);
+  const isNew = isNewcomer(config, reporter, today);
   const period = <u16>load<u32>(HEADER_BASE, HEADER_BASE_DAY);
   if (load<u16>(reporter, ROW_BASE_DAY) == period) return;
   if (load<u16>(subject, ROW_BASE_SUBJECT_DAY) == period) return;
@@ -128,12 +128,12 @@ export function collectBase(config: u32, subject: u32, reporter: u32, r: f64, h:
 }
 
 /**
- * Whether an agent was first seen less than `base_newcomer_days` ago, by the days at which outcomes
- * came in: the time that an outcome claims for itself would make anybody old.
+ * Whether a reporter's first outcome came in less than `base_newcomer_days` ago, by the newest time
+ * that the rate had come to: the time that an outcome claims for itself would make anybody old.
  */
-function isNewcomer(config: u32, row: u32, today: u16): bool {
-  const seen = load<u16>(row, ROW_SEEN_DAY);
-  if (seen == 0) store<u16>(row, today, ROW_SEEN_DAY);
+function isNewcomer(config: u32, reporter: u32, today: u16): bool {
+  const seen = load<u16>(reporter, ROW_SEEN_DAY);
+  if (seen == 0) store<u16>(reporter, today, ROW_SEEN_DAY);
   return seen == 0 || <f64>(today - seen) < word(config, WORD_BASE_NEWCOMER_DAYS);
 }
 

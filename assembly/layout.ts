@@ -46,7 +46,7 @@ export const HEADER_BASE_PROBABILITY = 120; // f64 sigmoid(g)
 export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
 export const FREE_RANGES_MAX = 64;
 export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
-// Like HEADER_BASE_RESIDUAL and _INFORMATION, of agents first seen lately.
+// Like HEADER_BASE_RESIDUAL and _INFORMATION, of reporters that first spoke lately.
 export const HEADER_NEWCOMER_RESIDUAL = 648; // f64
 export const HEADER_NEWCOMER_INFORMATION = 656; // f64
 
@@ -100,7 +100,7 @@ export const ROW_LATEST = 152; //            failing share of the last few outco
 export const ROW_BROKEN = 156; //            failures in a row, each as heavy as it was unexpected
 export const ROW_PRAISE = 160; //            S90, each by how good its reporter's own record was
 export const ROW_REPORTED_LATEST = 164; //   ROW_LATEST of what it reported
-export const ROW_SEEN_DAY = 168; //     u16  day at which the base rate met the agent first
+export const ROW_SEEN_DAY = 168; //     u16  day at which it first reported
 export const ROW_BASE_SUBJECT_DAY = 170; // u16 last period it drew a residual of the base rate
 
 export const CHUNK_ROWS_LOG2 = 12;
@@ -269,7 +269,7 @@ export const WORD_BASE_STEP = 52; //         most that one period may move it
 export const WORD_STRANGER_CAP = 53; //      most that one stranger's voice weighs on a subject
 export const WORD_FIRST_PARTY_PAIR_CAP = 54;
 export const WORD_BASE_NEWCOMER_STEP = 55; // most that all newcomers of a period may move it
-export const WORD_BASE_NEWCOMER_DAYS = 56; // how long an agent is one
+export const WORD_BASE_NEWCOMER_DAYS = 56; // how long a reporter is one
 export const WORD_LATEST_GAIN = 57; //       of one full outcome in ROW_LATEST
 export const WORD_VIEWER_GAIN = 58; //       the same in ROW_REPORTED_LATEST
 export const WORD_STAKES_REACH = 59; //      times the proven stakes that a record vouches for

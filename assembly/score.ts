@@ -4,7 +4,17 @@ import { baseRate } from "./base-rate.ts";
 import { word } from "./config.ts";
 import { decide, denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
-import { REGIME_DRIFTING, REGIME_NONE, REGIME_SHOCK, REGIME_STABLE, TIER_A, TIER_B, TIER_C, TIER_D, TIER_REVIEW } from "./codes.ts";
+import {
+  REGIME_DRIFTING,
+  REGIME_NONE,
+  REGIME_SHOCK,
+  REGIME_STABLE,
+  TIER_A,
+  TIER_B,
+  TIER_C,
+  TIER_D,
+  TIER_REVIEW,
+} from "./codes.ts";
 import {
   FEATURE_COUNT,
   FEATURE_MOMENTUM,
@@ -232,14 +242,7 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
 
-function writeDecision(
-  config: u32,
-  model: u32,
-  stakes: f64,
-  added: f64,
-  eta: f64,
-  out: u32,
-): void {
+function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f64, out: u32): void {
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
   const isJudged = get(out, LEG_THIN) == 0.0;

@@ -20,7 +20,13 @@ const STRENGTH_MAX: f64 = 3.0;
  * Takes the outcome weighed last into the latest ones of both rows and into the subject's run.
  * `expected` is the log-odds of failure before it: the surer the record, the more a failure breaks.
  */
-export function countStreaks(config: u32, subject: u32, reporter: u32, y: f64, expected: f64): void {
+export function countStreaks(
+  config: u32,
+  subject: u32,
+  reporter: u32,
+  y: f64,
+  expected: f64,
+): void {
   const said = streakWeight();
   const gain = min(1.0, said * word(config, WORD_LATEST_GAIN));
   approach(subject + ROW_LATEST, y, gain);

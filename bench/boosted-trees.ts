@@ -96,7 +96,8 @@ function grow(
       tree.columns[first + i] = split.column;
       tree.bins[first + i] = split.bin;
     }
-    for (let row = 0; row < nodes.length; row++) nodes[row] = nextNode(tree, bins, columns, row, nodes[row]!);
+    for (let row = 0; row < nodes.length; row++)
+      nodes[row] = nextNode(tree, bins, columns, row, nodes[row]!);
   }
   const sums = tree.leaves.map(() => 0);
   const weights = tree.leaves.map(() => LEAF_RIDGE);

@@ -161,7 +161,8 @@ export function evaluateStreams(directory: string, part: Part): StreamRow[] {
 /** The rows as a table, and the slices of the engine's models as another. */
 export function printStreams(rows: readonly StreamRow[]): void {
   const range = ([low, high]: readonly [number, number]) => `${low.toFixed(3)}-${high.toFixed(3)}`;
-  const line = (cells: readonly (string | number)[]) => process.stderr.write(`| ${cells.join(" | ")} |\n`);
+  const line = (cells: readonly (string | number)[]) =>
+    process.stderr.write(`| ${cells.join(" | ")} |\n`);
   const head = ["stream", "lag", "model", "AUC", "95 %", "log-loss", "95 %", "ECE"];
   line(head);
   line(head.map(() => "---"));

@@ -81,12 +81,12 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  */
 const STRANGER_CAP = 0.04;
 const FIRST_PARTY_PAIR_CAP = 25;
-/** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 4.2 points. */
-const BASE_NEWCOMER_STEP = 0.006;
-const BASE_NEWCOMER_DAYS = 7;
+/** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 4.8 points. */
+const BASE_NEWCOMER_STEP = 0.007;
+const BASE_NEWCOMER_DAYS = 8;
 /** Weight of one full outcome among the latest ones of a subject, and of a viewer's reports. */
 const LATEST_GAIN = 1;
-const VIEWER_GAIN = 0.4;
+const VIEWER_GAIN = 0.3;
 /** Times the proven stakes that a record vouches for, and the stakes that any one does. */
 const STAKES_REACH = 10;
 const STAKES_FREE = 1;

@@ -42,7 +42,7 @@ export interface ScoringConfig {
   base_period_days: number;
   /** Most log-odds that one period may move the base rate. */
   base_step: number;
-  /** The same of all agents together that were first seen fewer than `base_newcomer_days` ago. */
+  /** The same of all reporters together that first spoke fewer than `base_newcomer_days` ago. */
   base_newcomer_step?: number;
   base_newcomer_days?: number;
   subject_variance: number;
