@@ -81,8 +81,8 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  */
 const STRANGER_CAP = 0.04;
 const FIRST_PARTY_PAIR_CAP = 25;
-/** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 4.8 points. */
-const BASE_NEWCOMER_STEP = 0.007;
+/** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 3.5 points. */
+const BASE_NEWCOMER_STEP = 0.005;
 const BASE_NEWCOMER_DAYS = 8;
 /** Weight of one full outcome among the latest ones of a subject, and of a viewer's reports. */
 const LATEST_GAIN = 1;

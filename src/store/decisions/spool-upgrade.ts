@@ -17,9 +17,7 @@ const OLD_INPUT_COUNT = 29;
 const OLD_OFFSET_TEXTS = OFFSET_NUMBERS + 8 * (NUMBER_COUNT + OLD_INPUT_COUNT);
 /** Where each input of today stood among the 29, as far as it was there. */
 const OLD_PLACES = [
-  ...[0, 1, 2, 3, 4, 5, 6, 7],
-  ...[19, 20, 21, 22, 23, 28],
-  ...[8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18],
+  0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
 ];
 
 /** Records of a block of an earlier version as today's; undefined for a magic that never was. */
