@@ -48,8 +48,8 @@ const NUMBERS = [
   "minimum_score",
 ];
 /**
- * LEG_INPUTS of assembly/layout.ts; the empty ones are the engine's own scratch. `batch` keeps the
- * name of what once stood there: it is the number of outcomes, and 0 in rows from before that.
+ * LEG_INPUTS of assembly/layout.ts; the first is the number of the config in its process. `batch` keeps
+ * the name of what once stood there: it is the number of outcomes, and 0 in rows from before that.
  */
 const INPUTS = [
   "",
@@ -60,17 +60,13 @@ const INPUTS = [
   "evidence_weight",
   "stakes_proven",
   "mean_variance",
-  ...FEATURES.map((name) => `x_${name}`),
   "base_rate",
   "viewer_variance",
   "batch",
   "standing_bits",
   "failure_weight",
-  "",
-  "",
-  "",
-  "",
   "shock_days",
+  ...FEATURES.map((name) => `x_${name}`),
 ];
 const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
 const TEXTS = [
@@ -172,6 +168,7 @@ export function decisionTables(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
     if (name === SESSION) return `${name} ${type}`;
+    if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");
   return [

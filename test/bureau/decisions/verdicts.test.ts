@@ -114,7 +114,9 @@ describe("verify", () => {
       log_reason: "STAKES_NEED_VERIFICATION",
     });
     expect(at(GOOD, limit * 1.01).max_stakes).toBe(limit);
-    expect(at(GOOD, 1e9).policy_action.log_reason).toBe("STAKES_NEED_APPROVAL");
+    // Far above what it has proven its record no longer counts, and the score itself is too low.
+    expect(at(GOOD, 1e9).policy_action.log_reason).toBe("BELOW_TENANT_MINIMUM");
+    expect(at(GOOD, 1e9).reason_codes).toContain("STAKE_ABOVE_PROVEN");
     expect(verify(GOOD, "L1").max_stakes).toBeNull();
   });
 
