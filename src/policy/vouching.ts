@@ -73,7 +73,8 @@ export function areStakesVouched(found: VouchedNamespace | undefined, stakes: nu
 
 /**
  * The word stands in for a record, not against one: it covers no risk that is CRITICAL, and none that
- * is HIGH for failures on file. A single stranger's word makes a risk neither where it was MEDIUM.
+ * is HIGH for failures on file. At MEDIUM a failure is borne: else one word of a stranger's key, which
+ * moves a newcomer's risk by a point or two, would undo the operator's.
  */
 function isAgainst({ failureProbability, reasonIndexes, reasonCount }: JudgedRecord): boolean {
   const risk = riskIndex(failureProbability);
