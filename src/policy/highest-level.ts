@@ -6,11 +6,12 @@ import type { ActivePolicy } from "./active-policy.ts";
 import { decidePolicy, isMinimumMet } from "./rules.ts";
 import type { Risk } from "./rules.ts";
 import { areStakesVouched, vouchingFor } from "./vouching.ts";
+import type { JudgedRecord } from "./vouching.ts";
 
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const L1 = TOOL_LEVELS.indexOf("L1");
 
-type ScoredRisk = Risk & { readonly scoreInternal: number };
+type ScoredRisk = Risk & JudgedRecord & { readonly scoreInternal: number };
 
 /**
  * "L3", "L2", or "L1" where the policy allows neither at `nowMs` (epoch ms), at these stakes and with

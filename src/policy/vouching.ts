@@ -3,7 +3,7 @@
 // allocating; policies that vouch for nobody pay one comparison.
 import { isAgentId } from "../contract/identifiers.ts";
 import type { Policy, Vouching } from "../contract/policy.ts";
-import { RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.ts";
+import { REASON_CODES, RISK_LEVELS, TOOL_LEVELS } from "../contract/vocabulary.ts";
 import type { ToolLevel } from "../contract/vocabulary.ts";
 import { riskIndex } from "./rules.ts";
 import type { Risk } from "./rules.ts";
@@ -20,9 +20,16 @@ export interface VouchedNamespace {
   readonly stakesMax: number;
 }
 
+/** What a reading says of the record that the word may stand in for. */
+export interface JudgedRecord extends Pick<Risk, "isThin" | "failureProbability"> {
+  /** Indexes into REASON_CODES, of which the first `reasonCount` count. */
+  readonly reasonIndexes: ArrayLike<number>;
+  readonly reasonCount: number;
+}
+
 const NOBODY: readonly VouchedNamespace[] = Object.freeze([]);
-/** The word stands in for a record, not against one: a risk that is CRITICAL it does not cover. */
-const RISK_MAX = RISK_LEVELS.indexOf("HIGH");
+const HIGH = RISK_LEVELS.indexOf("HIGH");
+const FAILURE_HISTORY = REASON_CODES.indexOf("FAILURE_HISTORY");
 
 /** The namespaces that a policy vouches for; the same empty list for all that have none. */
 export function vouchedNamespaces({ vouched }: Policy): readonly VouchedNamespace[] {
@@ -43,13 +50,12 @@ export function vouchedNamespaces({ vouched }: Policy): readonly VouchedNamespac
  */
 export function vouchingFor(
   vouched: readonly VouchedNamespace[],
-  risk: Pick<Risk, "isThin" | "failureProbability">,
+  record: JudgedRecord,
   agentId: string,
   level: ToolLevel,
   nowMs: number,
 ): VouchedNamespace | undefined {
-  if (vouched.length === 0 || !risk.isThin) return undefined;
-  if (riskIndex(risk.failureProbability) > RISK_MAX) return undefined;
+  if (vouched.length === 0 || !record.isThin || isAgainst(record)) return undefined;
   const levelIndex = TOOL_LEVELS.indexOf(level);
   let found: VouchedNamespace | undefined;
   for (const each of vouched) {
@@ -63,4 +69,18 @@ export function vouchingFor(
 /** Whether the word counts at these stakes, beyond what `check` says of them. */
 export function areStakesVouched(found: VouchedNamespace | undefined, stakes: number): boolean {
   return found !== undefined && stakes <= found.stakesMax;
+}
+
+/**
+ * The word stands in for a record, not against one: it covers no risk that is CRITICAL, and none that
+ * is HIGH for failures on file. At MEDIUM a failure is borne: else one word of a stranger's key, which
+ * moves a newcomer's risk by a point or two, would undo the operator's.
+ */
+function isAgainst({ failureProbability, reasonIndexes, reasonCount }: JudgedRecord): boolean {
+  const risk = riskIndex(failureProbability);
+  if (risk !== HIGH) return risk > HIGH;
+  for (let index = 0; index < reasonCount; index += 1) {
+    if (reasonIndexes[index] === FAILURE_HISTORY) return true;
+  }
+  return false;
 }

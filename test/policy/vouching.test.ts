@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../../src/contract/policy.ts";
-import { DECISIONS, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
+import { DECISIONS, REASON_CODES, TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
 import { activePolicy } from "../../src/policy/active-policy.ts";
 import { highestLevelAllowed } from "../../src/policy/highest-level.ts";
@@ -12,9 +12,15 @@ import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { decidePolicy, isMinimumMet, VOUCHED } from "../../src/policy/rules.ts";
 import type { Risk } from "../../src/policy/rules.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../src/policy/vouching.ts";
+import type { JudgedRecord } from "../../src/policy/vouching.ts";
 
 const UNTIL_MS = Date.UTC(2027, 0, 31);
-const THIN = { isThin: true, failureProbability: 0.1 };
+const THIN: JudgedRecord = {
+  isThin: true,
+  failureProbability: 0.1,
+  reasonIndexes: [REASON_CODES.indexOf("THIN_FILE"), REASON_CODES.indexOf("FAILURE_HISTORY")],
+  reasonCount: 1,
+};
 
 function found(namespaces: readonly string[], agent: string, nowMs = 0, risk = THIN) {
   const until = new Date(UNTIL_MS).toISOString();
@@ -65,10 +71,24 @@ describe("a namespace", () => {
   it("covers a thin record alone, and none that speaks against the agent", () => {
     const agent = "agent://a/x";
     expect(found(["agent://a/*"], agent, 0, { ...THIN, isThin: false })).toBeUndefined();
-    expect(found(["agent://a/*"], agent, 0, { ...THIN, failureProbability: 0.4 })).toBeDefined();
-    expect(found(["agent://a/*"], agent, 0, { ...THIN, failureProbability: 0.401 })).toBe(
-      undefined,
-    );
+    const isCovered = (failureProbability: number, reasonCount: number) =>
+      found(["agent://a/*"], agent, 0, { ...THIN, failureProbability, reasonCount }) !== undefined;
+    // A market in which a third of all dealings fail: nothing is known of the agent itself.
+    expect([0.1, 0.15, 0.35, 0.4, 0.401].map((p) => isCovered(p, 1))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
+    // A failure on file: at the risk of many an unknown agent, and above it.
+    expect([0.1, 0.15, 0.151, 0.4, 0.9].map((p) => isCovered(p, 2))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it("is the entry of the largest stakes among those that count at the level", () => {
@@ -193,10 +213,9 @@ describe("the verdict", () => {
   });
 
   it("reaches up to the level and the stakes that the word names", () => {
-    const unknown: Risk & { scoreInternal: number } = {
-      failureProbability: 0.1,
+    const unknown: Risk & JudgedRecord & { scoreInternal: number } = {
+      ...THIN,
       failureOptimistic: 0.02,
-      isThin: true,
       isDenied: false,
       isRefused: false,
       decisionIndex: DECISIONS.indexOf("escalate"),

@@ -6,7 +6,7 @@ import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { call, problemIn } from "../_client.ts";
 import { ADAPTERS, openTestServer, START_MS } from "../_setup.ts";
-import { closeServices, NOW_MS, openService } from "../_signing.ts";
+import { closeServices, NOW_MS, openService, outcome } from "../_signing.ts";
 
 const DOCUMENT = { levels: { L3: { allow_up_to: 0.01, minimum_score: 700 } } };
 
@@ -126,6 +126,38 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
       "/vouched/0/until",
     ]);
     expect((await service.call("GET", "/v1/policy?tenant=acme")).json).toEqual(set.json);
+  });
+
+  it("vouches against no failure on file, and is not undone by a stranger's word", async () => {
+    const service = await openService({ adapter });
+    const { json: made } = await service.call("POST", "/v1/keys", {
+      tenant: "other",
+      scopes: ["outcomes:write"],
+    });
+    const until = new Date(NOW_MS + 60_000).toISOString();
+    await service.call("PUT", "/v1/policy", { vouched: [{ namespace: "agent://mine/*", until }] });
+    const verify = async (name: string) => {
+      const request = { agent_id: `agent://mine/${name}`, action: "a.b", tool_level: "L2" };
+      const { json } = await service.call("POST", "/v1/trust/verify", request);
+      return json.policy_action.log_reason;
+    };
+    const report = (name: string, result: 0 | 1, key?: string) =>
+      service.call(
+        "POST",
+        "/v1/outcomes",
+        JSON.parse(outcome({ subject: `agent://mine/${name}`, outcome: result })),
+        key,
+      );
+    for (let n = 0; n < 4; n += 1) await report("slandered", 0, made.key);
+    expect(await verify("slandered")).toBe("VOUCHED");
+    await report("failed", 0);
+    expect(await verify("failed")).toBe("THIN_FILE");
+    for (let n = 0; n < 3; n += 1) await report("failed", 1);
+    expect(await verify("failed")).toBe("THIN_FILE");
+    for (let n = 0; n < 4; n += 1) {
+      await report("good", 1);
+      expect(await verify("good")).toBe("VOUCHED");
+    }
   });
 
   it("is not there in a service without policies", async () => {
