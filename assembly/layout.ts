@@ -15,9 +15,8 @@ export const CHUNK_DIRECTORY_BASE = 69632;
 export const CONFIG_BASE = 131072;
 export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
-
 export const LAYOUT_MAGIC = 0x5452554e;
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
 
 // Header, offsets from HEADER_BASE.
 export const HEADER_MAGIC = 0; //         u32
@@ -55,7 +54,7 @@ export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
 //  24 | VA f64                      |   104 | tFail u32 s  | tFirst u32 s |
 //  32 | mB f64                      |   112 | tShock u32 s | vMax f32     |
 //  40 | VB f64                      |   120 | rho f32      | cluster u32  |
-//  48 | tS f64 ms                   |   128 | voices f32   | assessed f32 |
+//  48 | tS f64 ms                   |   128 | voices f32   | tAsked u32 s |
 //  56 | s f64                       |   136 | hallucin f32 | unverif f32  |
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
 //  72 | tR f64 ms                   |
@@ -86,7 +85,7 @@ export const ROW_STAKES_PROVEN = 116;
 export const ROW_CREDIBILITY = 120;
 export const ROW_CLUSTER = 124;
 export const ROW_VOICES = 128; // what pair caps left of all words about it, as of tS
-export const ROW_ASSESSED = 132;
+export const ROW_ASSESSED_AT = 132; // time of the two masses below, u32 s; 0 without any
 export const ROW_HALLUCINATED = 136;
 export const ROW_UNVERIFIED = 140;
 export const ROW_OUTCOMES = 144;
@@ -251,6 +250,7 @@ export const WORD_BASE_PERIOD = 51; //       days; 0 moves the base rate with ev
 export const WORD_BASE_STEP = 52; //         most that one period may move it
 export const WORD_STRANGER_CAP = 53; //      most that one stranger's voice weighs on a subject
 export const WORD_FIRST_PARTY_PAIR_CAP = 54;
+export const WORD_ASKER_CAP = 55; //         failed texts that one tenant's word counts for
 export const WORD_MODEL_CHECK = 56;
 export const WORD_MODEL_HANDSHAKE = 88;
 

@@ -6,10 +6,12 @@ import { decide, denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
   FEATURE_COUNT,
+  FEATURE_HALLUCINATION,
   FEATURE_MOMENTUM,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
   FEATURE_STAKES_NOVELTY,
+  FEATURE_UNVERIFIED,
   FEATURE_VIEWER_SHORT,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
@@ -151,7 +153,8 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
   writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
-  writeDecision(config, model, stakes, novelty, eta - added, out);
+  const found = assessedPart(config, model, out);
+  writeDecision(config, model, stakes, novelty, eta - added - found, out);
   writeTier(config, eta - added - viewerPart(config, model, out), out);
   rankReasons(config, model, out);
 }
@@ -175,6 +178,12 @@ function viewerPart(config: u32, model: u32, out: u32): f64 {
   part += weighed(config, model, FEATURE_VIEWER_SHORT, out);
   part += weighed(config, model, FEATURE_RECIPROCAL_FAILURE, out);
   return part + weighed(config, model, FEATURE_RECIPROCAL_SUCCESS, out);
+}
+
+/** Log-odds that come from assessments: they ask for a second look and never deny. */
+function assessedPart(config: u32, model: u32, out: u32): f64 {
+  const failed = weighed(config, model, FEATURE_HALLUCINATION, out);
+  return failed + weighed(config, model, FEATURE_UNVERIFIED, out);
 }
 
 function weighed(config: u32, model: u32, feature: u32, out: u32): f64 {
@@ -249,7 +258,8 @@ function writeDecision(
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
   const isJudged = get(out, LEG_THIN) == 0.0;
-  let isRefused = isJudged && get(out, LEG_OPTIMISTIC) >= border;
+  const optimistic = sigmoid(own - word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD));
+  let isRefused = isJudged && optimistic >= border;
   if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
   const isDenied = isRefused || (isJudged && sigmoid(own) >= border);
   const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);

@@ -81,6 +81,7 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  */
 const STRANGER_CAP = 0.04;
 const FIRST_PARTY_PAIR_CAP = 25;
+const ASKER_CAP = 12;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const NEVER = 2;
@@ -134,6 +135,7 @@ export function assertConfig(config: ScoringConfig): void {
   }
   const thin = config.thin_below ?? THIN_BELOW_DEFAULT;
   if (!(thin >= 0 && thin < 1)) throw new RangeError("thin_below is a share from 0 to 1");
+  if (!((config.asker_cap ?? ASKER_CAP) > 0)) throw new RangeError("asker_cap must be positive");
   for (const model of [config.check, config.handshake]) assertModel(model);
 }
 
@@ -183,6 +185,7 @@ export function packConfig(
   words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
   words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
   words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
+  words[layout.WORD_ASKER_CAP] = fold.asker_cap ?? ASKER_CAP;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;
   fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
   fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));

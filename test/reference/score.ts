@@ -58,6 +58,7 @@ export class ReferenceBureau extends ReferenceFold {
       variance += model.viewer ** 2 * severity.v;
     }
     const features = this.#features(row, subject, viewer, stakes, now);
+    this.#addTexts(features, agent, now);
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
     return {
       ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
@@ -69,6 +70,16 @@ export class ReferenceBureau extends ReferenceFold {
       viewerMean: severity.m,
       features,
     };
+  }
+
+  /** What is known of the agent's texts, with or without outcomes. */
+  #addTexts(x: Map<string, number>, agent: Agent | undefined, now: number): void {
+    if (agent === undefined || agent.assessedAt === 0) return;
+    const c = this.config;
+    const kept = 2 ** (-days(agent.assessedAt * 1000, now) / c.half_life_long_days);
+    const share = (mass: number) => (mass * kept) / (mass * kept + c.asker_cap!);
+    x.set("hallucination", share(agent.failedTexts[0]));
+    x.set("unverified", share(agent.failedTexts[1]));
   }
 
   #features(
@@ -141,7 +152,10 @@ export class ReferenceBureau extends ReferenceFold {
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
     const missed = (1 - c.human_catch) * c.loss;
     const border = Math.max(c.margin / (missed + c.margin), model.deny_at ?? Infinity);
-    const isRefused = !isThin && optimistic >= border;
+    const weighed = (name: string) => (model.weights[name] ?? 0) * (features.get(name) ?? 0);
+    // Texts ask for a second look; they never deny.
+    const denied = eta - added - weighed("hallucination") - weighed("unverified");
+    const isRefused = !isThin && sig(denied - c.refuse_caution * sd) >= border;
     const keep = row ? 2 ** (-days(row.subjectAt, now) / c.half_life_long_days) : 0;
     const evidence = row ? (row.s90 + row.f90) * keep : 0;
     const steps = [c.tier_a, c.tier_b, c.tier_c];
@@ -163,7 +177,7 @@ export class ReferenceBureau extends ReferenceFold {
       regime,
       decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
-      isDenied: !isThin && sig(eta - added) >= border,
+      isDenied: !isThin && sig(denied) >= border,
       isThin,
       evidence,
       failures: row?.f90 ?? 0,
