@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
+import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { Principal } from "../../src/contract/messages.ts";
@@ -39,7 +40,12 @@ export interface TestBureau {
 
 /** A bureau that has seen the sample history. */
 export function openSampleBureau(
-  options: { isReservedEnabled?: boolean; ledger?: Ledger; provenance?: ProvenanceAssessor } = {},
+  options: {
+    isReservedEnabled?: boolean;
+    ledger?: Ledger;
+    provenance?: ProvenanceAssessor;
+    assessments?: AssessmentLog;
+  } = {},
 ): TestBureau {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, defaultConfig(), 1n);
@@ -67,13 +73,14 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance } = options;
+  const { provenance, assessments } = options;
   const bureau = openBureau({
     engine,
     ledger,
     clock: () => NEWEST_MS,
     environment,
     ...(provenance === undefined ? {} : { provenance }),
+    ...(assessments === undefined ? {} : { assessments }),
   });
   return { bureau, engine, delaysMs };
 }

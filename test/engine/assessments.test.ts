@@ -1,4 +1,4 @@
-// What failed texts do to an agent's score: little by one asker, whatever it sends and for how long,
+// Effect of failed texts on an agent's score: little by one asker, whatever it sends and for how long,
 // never a denial, and gone with time.
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -84,7 +84,7 @@ test("check and handshake name the codes of the reference", () => {
       });
       for (const text of failed) {
         writer.foldAssessment(text);
-        reference.assess(text);
+        reference.texts.add(text);
       }
       const now = outcomes.at(-1)!.settledAtMs + wait * DAY_MS + 12_345;
       const ids = Array.from({ length: 6 }, (_, i) => `agent://t/${i}`);

@@ -38,9 +38,6 @@ export interface Agent {
   proven: number;
   outcomes: number;
   baseDay: number;
-  /** Failed texts: content, sources; as of `assessedAt` (whole seconds). */
-  failedTexts: [number, number];
-  assessedAt: number;
 }
 
 export interface ReferenceOutcome {
@@ -91,8 +88,7 @@ export class ReferenceFold {
       const zero = { mA: 0, vA: 0, mB: 0, vB: 0, subjectAt: 0, s: 0, vR: 0, reporterAt: 0 };
       const counters = { s90: 0, f90: 0, s14: 0, f14: 0, rs14: 0, rf14: 0, proven: 0 };
       const times = { failedAt: 0, firstAt: 0, shockAt: 0, outcomes: 0, baseDay: 0 };
-      const texts = { failedTexts: [0, 0] as [number, number], assessedAt: 0 };
-      agent = { ...zero, ...counters, ...times, ...texts };
+      agent = { ...zero, ...counters, ...times };
       this.agents.set(id, agent);
     }
     return agent;
@@ -105,24 +101,6 @@ export class ReferenceFold {
     }
     this.isInForce = isInForce;
     this.stakesHigh = stakesHigh;
-  }
-
-  /** One failed text, by the word of one asker. */
-  assess(e: { agent: string; asker: number; kindIndex: number; assessedAtMs: number }): void {
-    const c = this.config;
-    const v = this.#agent(e.agent);
-    const seconds = Math.floor(e.assessedAtMs / 1000);
-    const tau = c.half_life_long_days / Math.LN2;
-    const room = this.masses.take(`${e.agent}\nasker ${e.asker}`, seconds, 1, c.asker_cap!, tau);
-    if (room <= 0) return;
-    const fade = (from: number, to: number) =>
-      2 ** (-Math.max(0, to - from) / 86_400 / c.half_life_long_days);
-    const at = Math.max(v.assessedAt, seconds);
-    v.failedTexts = v.failedTexts.map((mass, kind) => {
-      const kept = Math.fround(mass * fade(v.assessedAt, at));
-      return kind === e.kindIndex ? Math.fround(kept + room * fade(seconds, at)) : kept;
-    }) as [number, number];
-    v.assessedAt = at;
   }
 
   /** What an API key that nobody vouches for may add; undefined where it is not heard. */

@@ -4,6 +4,7 @@ import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { clip, days, ou, ReferenceFold, sig } from "./fold.ts";
 import type { Agent } from "./fold.ts";
+import { FailedTexts } from "./texts.ts";
 
 export interface ReferenceLeg {
   eta: number;
@@ -30,6 +31,8 @@ export interface ReferenceLeg {
 
 /** Fold and score together. */
 export class ReferenceBureau extends ReferenceFold {
+  readonly texts = new FailedTexts(this.config);
+
   /** Scores `subject`; with a viewer the handshake model, else the check model. */
   score(subject: string, viewer: string | null, stakes: number, now: number): ReferenceLeg {
     const c = this.config;
@@ -58,7 +61,11 @@ export class ReferenceBureau extends ReferenceFold {
       variance += model.viewer ** 2 * severity.v;
     }
     const features = this.#features(row, subject, viewer, stakes, now);
-    this.#addTexts(features, agent, now);
+    const texts = this.texts.featuresOf(subject, now);
+    if (texts !== undefined) {
+      features.set("hallucination", texts[0]);
+      features.set("unverified", texts[1]);
+    }
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
     return {
       ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
@@ -70,16 +77,6 @@ export class ReferenceBureau extends ReferenceFold {
       viewerMean: severity.m,
       features,
     };
-  }
-
-  /** What is known of the agent's texts, with or without outcomes. */
-  #addTexts(x: Map<string, number>, agent: Agent | undefined, now: number): void {
-    if (agent === undefined || agent.assessedAt === 0) return;
-    const c = this.config;
-    const kept = 2 ** (-days(agent.assessedAt * 1000, now) / c.half_life_long_days);
-    const share = (mass: number) => (mass * kept) / (mass * kept + c.asker_cap!);
-    x.set("hallucination", share(agent.failedTexts[0]));
-    x.set("unverified", share(agent.failedTexts[1]));
   }
 
   #features(

@@ -1,7 +1,8 @@
 // Journal as columns: every outcome that counts, in order of position, with the batches of
 // credibility in between. Outcomes signed with compromised keys are left out, as in the fold.
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
-import type { Standings } from "../../engine/reading.ts";
+import { decodeAssessment } from "../../journal/assessments.ts";
+import type { FoldAssessment, Standings } from "../../engine/reading.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
@@ -31,6 +32,8 @@ export interface History {
   recordedMs: number[];
   /** Batches of credibility, and the outcome before which each was recorded. */
   standings: { before: number; standings: Standings }[];
+  /** Failed texts in the same way. */
+  assessments: { before: number; assessment: FoldAssessment }[];
 }
 
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
@@ -80,6 +83,7 @@ function emptyHistory(): History {
     settledMs: [],
     recordedMs: [],
     standings: [],
+    assessments: [],
   };
 }
 
@@ -106,11 +110,14 @@ export function readHistory(
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
-        if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
-          const standings = decodeStandings(bytes, offset);
-          history.standings.push({ before: history.subjects.length, standings });
+        const kind = frameKind(bytes, offset);
+        const before = history.subjects.length;
+        if (kind === FRAME_KINDS.standings) {
+          history.standings.push({ before, standings: decodeStandings(bytes, offset) });
+        } else if (kind === FRAME_KINDS.assessment) {
+          history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         }
-        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
         if (!decodeFold(bytes, offset, folded)) return;
         history.subjects.push(numberOf(folded.subject));

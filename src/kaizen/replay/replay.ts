@@ -98,6 +98,27 @@ function applyStandings(writer: TableWriter, { standings }: History, i: number):
   while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
 }
 
+/**
+ * Folds the assessments that were journaled before outcome `i` and made by `clockMs`; `upTo` is called
+ * with the time of each before. An imported outcome settled long before it was recorded: what was
+ * found meanwhile waits, so that it does not see it.
+ */
+function foldAssessments(
+  writer: TableWriter,
+  { assessments }: History,
+  i: number,
+  clockMs: number,
+  upTo: (timeMs: number) => void,
+): void {
+  for (let first = assessments[0]; first !== undefined; first = assessments[0]) {
+    const { before, assessment } = first;
+    if (before > i || assessment.assessedAtMs > clockMs) return;
+    upTo(assessment.assessedAtMs);
+    writer.foldAssessment(assessment);
+    assessments.shift();
+  }
+}
+
 function fold(writer: TableWriter, history: History, i: number): void {
   writer.fold({
     subject: history.agents[history.subjects[i]!]!,
@@ -149,16 +170,21 @@ export function replayJournal(
   const table = new EvidenceTable(order.length);
   let next = 0;
   let clockMs = 0;
-  for (let i = 0; i < count; i++) {
-    clockMs = Math.max(clockMs, history.recordedMs[i]!);
-    while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
+  const scoreUpTo = (timeMs: number) => {
+    while (next < order.length && history.settledMs[order[next]!]! <= timeMs) {
       table.score(reader, history, order[next++]!, config);
     }
+  };
+  for (let i = 0; i < count; i++) {
+    clockMs = Math.max(clockMs, history.recordedMs[i]!);
+    foldAssessments(writer, history, i, clockMs, scoreUpTo);
+    scoreUpTo(clockMs);
     applyStandings(writer, history, i);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
   }
   applyStandings(writer, history, count);
+  foldAssessments(writer, history, count, Infinity, () => undefined);
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),
