@@ -13,6 +13,10 @@ import type { Connection, Service } from "./_threads.ts";
 const folder = mkdtempSync(join(tmpdir(), "trustrank-assessments-"));
 const data = join(folder, "data");
 const BATCH = 1000;
+const SOURCE = "Acme Corp reported revenue of 4.2 million dollars in 2023. It employs 310 people.";
+const CONTRADICTION = "Acme Corp reported revenue of 9.7 million dollars in 2023.";
+/** Nothing in the source says otherwise, and nothing says so. */
+const DOUBTFUL = `${SOURCE} Its founder Bob Smith was arrested in Tokyo for theft.`;
 const WRONG = `sha256:${"0".repeat(64)}`;
 
 let service: Service;
@@ -93,7 +97,8 @@ test("a first-party key asks the same text 1,000 times: it counts once", async (
   await expect.poll(() => gauge("repeated")).toBe(BATCH + 1);
   expect(await gauge("recorded")).toBe(1);
   const { assessments } = await explain(agent);
-  expect(assessments).toMatchObject({ false_content: 1, bad_sources: 0 });
+  expect(assessments.false_content).toBeCloseTo(1, 4);
+  expect(assessments.bad_sources).toBe(0);
 });
 
 test("every way of asking tells, and a tenant's rows are its own", async () => {
@@ -103,7 +108,7 @@ test("every way of asking tells, and a tenant's rows are its own", async () => {
   const ask = (to: Connection, path: string, body: unknown, key = house.key) =>
     to.ask(path, { key, body });
   const document = {
-    text: "Acme Corp reported revenue of 4.2 million dollars in 2023.",
+    text: SOURCE,
     kind: "text",
   };
   const put = await both[0].ask("/v1/evidence/doc:acme", {
@@ -119,18 +124,15 @@ test("every way of asking tells, and a tenant's rows are its own", async () => {
   const before = await gauge("recorded");
   const cites = { cited_sources: ["doc:acme"] };
   // Number against number; an identifier that cannot exist; other bytes; a doubt; nothing at all.
-  const contradiction = "Acme Corp reported revenue of 9.7 million dollars in 2023.";
-  await ask(both[0], "/v1/trust/verify", verify(contradiction, cites));
+  await ask(both[0], "/v1/trust/verify", verify(CONTRADICTION, cites));
   await ask(
     both[1],
     "/v1/trust/verify",
     verify("Cited badly.", { cited_sources: ["isbn:9780306406158"] }),
   );
-  await ask(
-    both[1],
-    "/v1/trust/verify",
-    verify("A tortoise won the race in Tokyo, 77 metres.", cites),
-  );
+  const doubted = await ask(both[1], "/v1/trust/verify", verify(DOUBTFUL, cites));
+  expect(doubted.json.reason_codes).toContain("UNSUPPORTED_CONTENT");
+  expect(doubted.json.provenance_data.is_hallucinated).toBe(false);
   await ask(
     both[0],
     "/v1/trust/verify",
