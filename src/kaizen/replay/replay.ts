@@ -8,6 +8,7 @@ import { openEngineWriter } from "../../engine/writer.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
+import { AssessmentCursor } from "./assessment-cursor.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
@@ -98,27 +99,6 @@ function applyStandings(writer: TableWriter, { standings }: History, i: number):
   while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
 }
 
-/**
- * Folds the assessments that were journaled before outcome `i` and made by `clockMs`; `upTo` is called
- * with the time of each before. An imported outcome settled long before it was recorded: what was
- * found meanwhile waits, so that it does not see it.
- */
-function foldAssessments(
-  writer: TableWriter,
-  { assessments }: History,
-  i: number,
-  clockMs: number,
-  upTo: (timeMs: number) => void,
-): void {
-  for (let first = assessments[0]; first !== undefined; first = assessments[0]) {
-    const { before, assessment } = first;
-    if (before > i || assessment.assessedAtMs > clockMs) return;
-    upTo(assessment.assessedAtMs);
-    writer.foldAssessment(assessment);
-    assessments.shift();
-  }
-}
-
 function fold(writer: TableWriter, history: History, i: number): void {
   writer.fold({
     subject: history.agents[history.subjects[i]!]!,
@@ -168,6 +148,7 @@ export function replayJournal(
   const eligible = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
   const order = eligible.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
   const table = new EvidenceTable(order.length);
+  const assessments = new AssessmentCursor(history, writer);
   let next = 0;
   let clockMs = 0;
   const scoreUpTo = (timeMs: number) => {
@@ -177,14 +158,14 @@ export function replayJournal(
   };
   for (let i = 0; i < count; i++) {
     clockMs = Math.max(clockMs, history.recordedMs[i]!);
-    foldAssessments(writer, history, i, clockMs, scoreUpTo);
+    assessments.foldUpTo(i, clockMs, scoreUpTo);
     scoreUpTo(clockMs);
     applyStandings(writer, history, i);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
   }
   applyStandings(writer, history, count);
-  foldAssessments(writer, history, count, Infinity, () => undefined);
+  assessments.foldUpTo(count, Infinity);
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),
