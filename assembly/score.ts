@@ -153,8 +153,7 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
   writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
-  const found = assessedPart(config, model, out);
-  writeDecision(config, model, stakes, novelty, eta - added - found, out);
+  writeDecision(config, model, stakes, novelty, eta - added, out);
   writeTier(config, eta - added - viewerPart(config, model, out), out);
   rankReasons(config, model, out);
 }
@@ -258,10 +257,16 @@ function writeDecision(
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
   const isJudged = get(out, LEG_THIN) == 0.0;
-  const optimistic = sigmoid(own - word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD));
+  const found = assessedPart(config, model, out);
+  // Few legs have failed texts: for all others the exponential of the scores serves again.
+  let optimistic = get(out, LEG_OPTIMISTIC);
+  if (found > 0.0) {
+    const caution = word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD);
+    optimistic = sigmoid(own - found - caution);
+  }
   let isRefused = isJudged && optimistic >= border;
   if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
-  const isDenied = isRefused || (isJudged && sigmoid(own) >= border);
+  const isDenied = isRefused || (isJudged && sigmoid(own - found) >= border);
   const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
   put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);
