@@ -9,12 +9,10 @@ import {
   ROW_ASSESSED_AT,
   ROW_HALLUCINATED,
   ROW_UNVERIFIED,
-  STATUS_FULL,
-  STATUS_INVALID,
-  STATUS_OK,
   WORD_ASKER_CAP,
   WORD_LONG_HALF_LIFE,
 } from "./layout.ts";
+import { STATUS_FULL, STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import { halving } from "./numeric.ts";
 import { findOrAddPair, pairEcho, setPairMass } from "./pairs.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";

@@ -1,7 +1,8 @@
 // Base rate g: log-odds of failure of the whole population, and the level every agent starts from.
-// By default it moves once per period (a day of event time) from the residuals of at most one
-// outcome per reporter, and by no more than a bounded step: a flood cannot drag it. With a period
-// of zero it is one more state of the filter (scoring 2.2, the golden vectors).
+// By default it moves once per period (an hour of event time) from the residuals of at most one
+// outcome per reporter and one per subject, and by no more than a bounded step; reporters that first
+// spoke lately have a small step of their own, together, however many they are. With a period of
+// zero it is one more state of the filter (scoring 2.2, the golden vectors).
 import { word } from "./config.ts";
 import {
   HEADER_BASE,
@@ -12,7 +13,13 @@ import {
   HEADER_BASE_RESIDUAL,
   HEADER_BASE_TIME,
   HEADER_BASE_VARIANCE,
+  HEADER_NEWCOMER_INFORMATION,
+  HEADER_NEWCOMER_RESIDUAL,
   ROW_BASE_DAY,
+  ROW_BASE_SUBJECT_DAY,
+  ROW_SEEN_DAY,
+  WORD_BASE_NEWCOMER_DAYS,
+  WORD_BASE_NEWCOMER_STEP,
   WORD_BASE_PERIOD,
   WORD_BASE_RATE,
   WORD_BASE_STEP,
@@ -79,31 +86,55 @@ function revertBase(config: u32, prior: f64, last: f64, timeMs: f64): void {
   store<f64>(HEADER_BASE, revertVariance(variance, prior, a), HEADER_BASE_VARIANCE);
 }
 
-/** One Newton step from the residuals of the closed period, bounded, then reversion to now. */
+/**
+ * One Newton step from the residuals of the closed period, bounded, then reversion to now. Those of
+ * newcomers are scaled down until they alone would move it by no more than their own step.
+ */
 function closePeriod(config: u32, prior: f64, last: f64, timeMs: f64): void {
   const variance = load<f64>(HEADER_BASE, HEADER_BASE_VARIANCE);
-  const information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);
+  let information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);
+  let residual = load<f64>(HEADER_BASE, HEADER_BASE_RESIDUAL);
+  const newResidual = load<f64>(HEADER_BASE, HEADER_NEWCOMER_RESIDUAL);
+  const alone = (variance / (1.0 + variance * information)) * Math.abs(newResidual);
+  const mostNew = word(config, WORD_BASE_NEWCOMER_STEP);
+  const share = alone > mostNew ? mostNew / alone : 1.0;
+  residual += share * newResidual;
+  information += share * load<f64>(HEADER_BASE, HEADER_NEWCOMER_INFORMATION);
   const left = variance / (1.0 + variance * information);
-  const step = left * load<f64>(HEADER_BASE, HEADER_BASE_RESIDUAL);
   const most = word(config, WORD_BASE_STEP);
-  setBaseRate(baseRate() + min(most, max(-most, step)));
+  setBaseRate(baseRate() + min(most, max(-most, left * residual)));
   store<f64>(HEADER_BASE, left, HEADER_BASE_VARIANCE);
   store<f64>(HEADER_BASE, 0.0, HEADER_BASE_RESIDUAL);
   store<f64>(HEADER_BASE, 0.0, HEADER_BASE_INFORMATION);
+  store<f64>(HEADER_BASE, 0.0, HEADER_NEWCOMER_RESIDUAL);
+  store<f64>(HEADER_BASE, 0.0, HEADER_NEWCOMER_INFORMATION);
   revertBase(config, prior, last, timeMs);
   store<f64>(HEADER_BASE, timeMs, HEADER_BASE_TIME);
 }
 
-/** Books one reporter's first residual of the period. */
-export function collectBase(config: u32, reporter: u32, r: f64, h: f64): void {
+/** Books the first residual of the period that this reporter gives and this subject draws. */
+export function collectBase(config: u32, subject: u32, reporter: u32, r: f64, h: f64): void {
   if (word(config, WORD_BASE_VARIANCE) <= 0.0) return;
-  const day = <u16>load<u32>(HEADER_BASE, HEADER_BASE_DAY);
-  if (load<u16>(reporter, ROW_BASE_DAY) == day) return;
-  store<u16>(reporter, day, ROW_BASE_DAY);
-  const residual = load<f64>(HEADER_BASE, HEADER_BASE_RESIDUAL);
-  const information = load<f64>(HEADER_BASE, HEADER_BASE_INFORMATION);
-  store<f64>(HEADER_BASE, residual + r, HEADER_BASE_RESIDUAL);
-  store<f64>(HEADER_BASE, information + h, HEADER_BASE_INFORMATION);
+  const today = <u16>(load<f64>(HEADER_BASE, HEADER_BASE_TIME) / DAY_MS);
+  const isNew = isNewcomer(config, reporter, today);
+  const period = <u16>load<u32>(HEADER_BASE, HEADER_BASE_DAY);
+  if (load<u16>(reporter, ROW_BASE_DAY) == period) return;
+  if (load<u16>(subject, ROW_BASE_SUBJECT_DAY) == period) return;
+  store<u16>(reporter, period, ROW_BASE_DAY);
+  store<u16>(subject, period, ROW_BASE_SUBJECT_DAY);
+  const sums: u32 = HEADER_BASE + (isNew ? HEADER_NEWCOMER_RESIDUAL : HEADER_BASE_RESIDUAL);
+  store<f64>(sums, load<f64>(sums) + r);
+  store<f64>(sums, load<f64>(sums, 8) + h, 8);
+}
+
+/**
+ * Whether a reporter's first outcome came in less than `base_newcomer_days` ago, by the newest time
+ * that the rate had come to: the time that an outcome claims for itself would make anybody old.
+ */
+function isNewcomer(config: u32, reporter: u32, today: u16): bool {
+  const seen = load<u16>(reporter, ROW_SEEN_DAY);
+  if (seen == 0) store<u16>(reporter, today, ROW_SEEN_DAY);
+  return seen == 0 || <f64>(today - seen) < word(config, WORD_BASE_NEWCOMER_DAYS);
 }
 
 /** The per-outcome step of the filtered rate. */

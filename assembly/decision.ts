@@ -1,11 +1,8 @@
 // Connect decision from a probability of failure and the stakes, by least expected cost (scoring
 // 4). The two rising borders fall with the stakes, so more stakes are never less strict.
 import { word } from "./config.ts";
+import { DECISION_CONNECT, DECISION_ESCALATE, DECISION_REFUSE, DECISION_VERIFY } from "./codes.ts";
 import {
-  DECISION_CONNECT,
-  DECISION_ESCALATE,
-  DECISION_REFUSE,
-  DECISION_VERIFY,
   MODEL_DENY_AT,
   WORD_HUMAN_CATCH,
   WORD_HUMAN_COST,

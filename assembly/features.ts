@@ -6,24 +6,36 @@ import { word } from "./config.ts";
 import {
   FEATURE_AGE,
   FEATURE_BETA,
+  FEATURE_BROKEN_RECORD,
   FEATURE_COUNT,
   FEATURE_EVIDENCE,
+  FEATURE_LATEST_FAILURES,
   FEATURE_MOMENTUM,
+  FEATURE_PRAISE_STRENGTH,
   FEATURE_RECENT_FAILURE,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
   FEATURE_STAKES_NOVELTY,
+  FEATURE_STAKES_UNTESTED,
+  FEATURE_VIEWER_LATEST,
+  FEATURE_VIEWER_RECORD,
   FEATURE_VIEWER_SHORT,
   LEG_EVIDENCE,
   LEG_FEATURES,
+  LEG_MEAN,
   LEG_PROVEN,
   PAIR_FAILURE,
   PAIR_SUCCESS,
+  ROW_BROKEN,
   ROW_FAILED_AT,
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
+  ROW_LATEST,
+  ROW_MEAN_A,
+  ROW_PRAISE,
   ROW_REPORTED_FAILURE,
+  ROW_REPORTED_LATEST,
   ROW_REPORTED_SUCCESS,
   ROW_REPORTER_TIME,
   ROW_STAKES_PROVEN,
@@ -35,10 +47,12 @@ import {
   WORD_RECENT_TAU,
   WORD_SHORT_HALF_LIFE,
   WORD_STAKES_HALF_LIFE,
+  WORD_SUBJECT_TAU,
   WORD_MODEL_HANDSHAKE,
 } from "./layout.ts";
 import { daysBetween, halving, reversion } from "./numeric.ts";
 import { pairEcho } from "./pairs.ts";
+import { stakesReach } from "./stakes.ts";
 
 function put(out: u32, feature: u32, value: f64): void {
   store<f64>(out + ((LEG_FEATURES + feature) << 3), value);
@@ -48,7 +62,7 @@ function note(out: u32, index: u32, value: f64): void {
   store<f64>(out + (index << 3), value);
 }
 
-/** Fills all FEATURE_COUNT words of the leg, LEG_EVIDENCE and LEG_PROVEN. */
+/** Fills all FEATURE_COUNT words of the leg, LEG_EVIDENCE and LEG_PROVEN. LEG_MEAN is there. */
 export function readFeatures(
   config: u32,
   model: u32,
@@ -72,6 +86,9 @@ export function readFeatures(
   if (row != 0) readAssessments(config, row, nowMs, out);
   if (stakes > proven) {
     put(out, FEATURE_STAKES_NOVELTY, Math.log((1.0 + stakes) / (1.0 + proven)));
+    // Far above what was proven the good mean is that of other dealings.
+    const good = max(0.0, -load<f64>(out + (LEG_MEAN << 3)));
+    if (stakes > stakesReach(config, proven)) put(out, FEATURE_STAKES_UNTESTED, good);
   }
   if (model == WORD_MODEL_HANDSHAKE) {
     if (viewer != 0) readViewerRate(config, viewer, k * p0, k * (1.0 - p0), g, nowMs, out);
@@ -114,6 +131,10 @@ function readHistory(
     const since = daysBetween(failed, nowMs);
     put(out, FEATURE_RECENT_FAILURE, reversion(since, word(config, WORD_RECENT_TAU)));
   }
+  put(out, FEATURE_LATEST_FAILURES, <f64>load<f32>(row, ROW_LATEST));
+  put(out, FEATURE_BROKEN_RECORD, <f64>load<f32>(row, ROW_BROKEN));
+  const praise = <f64>load<f32>(row, ROW_PRAISE) * long;
+  put(out, FEATURE_PRAISE_STRENGTH, praise / (1.0 + praise));
   const first = <f64>load<u32>(row, ROW_FIRST_AT) * 1000.0;
   put(out, FEATURE_AGE, Math.log(1.0 + daysBetween(first, nowMs)));
   const proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
@@ -129,8 +150,14 @@ function readViewerRate(
   nowMs: f64,
   out: u32,
 ): void {
+  const known = load<f64>(viewer, ROW_SUBJECT_TIME);
+  if (known != 0.0) {
+    const a = reversion(daysBetween(known, nowMs), word(config, WORD_SUBJECT_TAU));
+    put(out, FEATURE_VIEWER_RECORD, load<f64>(viewer, ROW_MEAN_A) * a);
+  }
   const last = load<f64>(viewer, ROW_REPORTER_TIME);
   if (last == 0.0) return;
+  put(out, FEATURE_VIEWER_LATEST, <f64>load<f32>(viewer, ROW_REPORTED_LATEST));
   const keep = halving(daysBetween(last, nowMs), word(config, WORD_SHORT_HALF_LIFE));
   const failed = <f64>load<f32>(viewer, ROW_REPORTED_FAILURE) * keep + priorFailure;
   const succeeded = <f64>load<f32>(viewer, ROW_REPORTED_SUCCESS) * keep + priorSuccess;

@@ -2,6 +2,7 @@
 // function of the log: only event time enters, never the clock (scoring 2.2).
 import { advanceBase, baseRate, collectBase, stepBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, word } from "./config.ts";
+import { STATUS_FULL, STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import {
   PAIR_FAILURE,
   PAIR_SUCCESS,
@@ -12,6 +13,7 @@ import {
   ROW_MEAN_A,
   ROW_MEAN_B,
   ROW_MEAN_R,
+  ROW_PRAISE,
   ROW_OUTCOMES,
   ROW_REPORTED,
   ROW_REPORTED_FAILURE,
@@ -25,9 +27,6 @@ import {
   ROW_VARIANCE_A,
   ROW_VARIANCE_B,
   ROW_VARIANCE_R,
-  STATUS_FULL,
-  STATUS_INVALID,
-  STATUS_OK,
   WORD_FAILURE_WEIGHT_MIN,
   WORD_GRADE_WEIGHTS,
   WORD_LONG_HALF_LIFE,
@@ -43,6 +42,7 @@ import {
 import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "./voices.ts";
+import { countStreaks, praiseOf } from "./streaks.ts";
 import { bookVoice, noteStranger } from "./reporter-concentration.ts";
 import {
   capWeight,
@@ -180,7 +180,7 @@ function foldRows(
     store<f64>(reporter, s + (vR * rB) / dB, ROW_MEAN_R);
     store<f64>(reporter, vR - (vR * vR * hB) / dB, ROW_VARIANCE_R);
     if (gVariance > 0.0) stepBase(gVariance, rB, hB, dB);
-    else collectBase(config, reporter, rB, hB);
+    else collectBase(config, subject, reporter, rB, hB);
   }
   const mA = load<f64>(subject, ROW_MEAN_A);
   const vA = load<f64>(subject, ROW_VARIANCE_A);
@@ -189,7 +189,12 @@ function foldRows(
   const dA = 1.0 + hA * vA;
   store<f64>(subject, mA + (vA * weight * (y - pA)) / dA, ROW_MEAN_A);
   store<f64>(subject, vA - (vA * vA * hA) / dA, ROW_VARIANCE_A);
-  countSubject(config, subject, y, weight, fresh, stakes, timeMs, pA, counted);
+  let praise = 0.0;
+  if (reporter != 0) {
+    countStreaks(config, subject, reporter, y, g + mA);
+    praise = praiseOf(reporter, y, weight);
+  }
+  countSubject(config, subject, y, weight, fresh, stakes, timeMs, pA, counted, praise);
   if (reporter != 0) countReporter(config, reporter, y, weight, timeMs);
 }
 
@@ -243,6 +248,7 @@ function countSubject(
   timeMs: f64,
   expected: f64,
   counted: u32,
+  praise: f64,
 ): void {
   const last = load<f64>(row, ROW_SUBJECT_TIME);
   const elapsed = last == 0.0 ? 0.0 : daysBetween(last, timeMs);
@@ -250,7 +256,11 @@ function countSubject(
   const late = last == 0.0 ? 0.0 : daysBetween(timeMs, last);
   const long = word(config, WORD_LONG_HALF_LIFE);
   const short = word(config, WORD_SHORT_HALF_LIFE);
-  addCounter(row, ROW_SUCCESS_LONG, y, weight, halving(elapsed, long), halving(late, long));
+  const keep = halving(elapsed, long);
+  const fade = halving(late, long);
+  addCounter(row, ROW_SUCCESS_LONG, y, weight, keep, fade);
+  const praised = <f64>load<f32>(row, ROW_PRAISE) * keep;
+  store<f32>(row, <f32>(praised + praise * fade), ROW_PRAISE);
   addCounter(row, ROW_SUCCESS_SHORT, y, weight, halving(elapsed, short), halving(late, short));
   const seconds = <u32>(timeMs / 1000.0);
   const first = load<u32>(row, ROW_FIRST_AT);

@@ -4,6 +4,7 @@ import { foldAssessment } from "./assessments.ts";
 import { anchorBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, isConfigIntact } from "./config.ts";
 import { foldOutcome } from "./fold.ts";
+import { STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import {
   CONFIG_FLAGS,
   CONFIG_NUMBER,
@@ -36,8 +37,6 @@ import {
   SCRATCH_ROW_B,
   SCRATCH_STRIDE,
   STANDING_FLAGS,
-  STATUS_INVALID,
-  STATUS_OK,
   WORD_MODEL_CHECK,
   WORD_MODEL_HANDSHAKE,
 } from "./layout.ts";

@@ -45,9 +45,12 @@ export const HEADER_BASE_PROBABILITY = 120; // f64 sigmoid(g)
 export const HEADER_FREE_RANGES = 128; // u32 address, u32 bytes; FREE_RANGES_MAX of them
 export const FREE_RANGES_MAX = 64;
 export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
+// Like HEADER_BASE_RESIDUAL and _INFORMATION, of reporters that first spoke lately.
+export const HEADER_NEWCOMER_RESIDUAL = 648; // f64
+export const HEADER_NEWCOMER_INFORMATION = 656; // f64
 
-// Agent row: 152 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
-// `seq` (odd while writing); read as 19 atomic words and re-checked against `seq`.
+// Agent row: 176 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
+// `seq` (odd while writing); read as 22 atomic words and re-checked against `seq`.
 //   0 | seq u32      | flags u32    |    80 | S90 f32      | F90 f32      |
 //   8 | idPtr u32    | idLen, rDay  |    88 | S14 f32      | F14 f32      |
 //  16 | mA f64                      |    96 | rS14 f32     | rF14 f32     |
@@ -57,8 +60,10 @@ export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
 //  48 | tS f64 ms                   |   128 | voices f32   | tAsked u32 s |
 //  56 | s f64                       |   136 | hallucin f32 | unverif f32  |
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
-//  72 | tR f64 ms                   |
-export const ROW_STRIDE = 152;
+//  72 | tR f64 ms                   |   152 | latest f32   | broken f32   |
+//     |                             |   160 | praise f32   | rLatest f32  |
+//     |                             |   168 | seen, gDay   | free         |
+export const ROW_STRIDE = 176;
 export const ROW_SEQ = 0;
 export const ROW_FLAGS = 4;
 export const ROW_ID_PTR = 8;
@@ -90,6 +95,12 @@ export const ROW_HALLUCINATED = 136;
 export const ROW_UNVERIFIED = 140;
 export const ROW_OUTCOMES = 144;
 export const ROW_REPORTED = 148;
+export const ROW_LATEST = 152; //            failing share of the last few outcomes, 0 to 1
+export const ROW_BROKEN = 156; //            failures in a row, each as heavy as it was unexpected
+export const ROW_PRAISE = 160; //            S90, each by how good its reporter's own record was
+export const ROW_REPORTED_LATEST = 164; //   ROW_LATEST of what it reported
+export const ROW_SEEN_DAY = 168; //     u16  day at which it first reported
+export const ROW_BASE_SUBJECT_DAY = 170; // u16 last period it drew a residual of the base rate
 
 export const CHUNK_ROWS_LOG2 = 12;
 export const CHUNKS_MAX = 4096;
@@ -155,6 +166,7 @@ export const LEG_REFUSED = 9;
 export const LEG_STAKES_MAX = 10;
 export const LEG_REASON_COUNT = 11;
 export const LEG_REASONS = 12; // 4 words
+export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to LEG_INPUTS_END
 export const LEG_CONFIG = 16;
 export const LEG_ETA = 17;
 export const LEG_SD = 18;
@@ -163,19 +175,18 @@ export const LEG_VIEWER = 20;
 export const LEG_EVIDENCE = 21; //  n_eff: decayed weight of all outcomes
 export const LEG_PROVEN = 22; //    decayed largest stakes that succeeded
 export const LEG_SUBJECT_VARIANCE = 23; // before the model weighs it
-export const LEG_FEATURES = 24; // FEATURE_COUNT words
-export const LEG_BASE = 35; //             g the leg was scored at
-export const LEG_VIEWER_VARIANCE = 36; //  0 without a viewer
-export const LEG_OUTCOMES = 37; //         outcomes ever counted about the subject
-export const LEG_FLAGS = 38; //            ROW_FLAGS
-export const LEG_FAILURES = 39; //         long failing mass as stored, not decayed to now
-/** Words 40 to 43 hold the points of the reasons while they are ranked. */
-export const LEG_SHOCK_DAYS = 44; //       days since the last shock, -1 without one
-export const LEG_THIN = 45; //         output: 1 where outcomes have resolved too little
-export const LEG_DENIED = 46; //       output: 1 where the probability is above the border of denial
-export const LEG_STAKES_CLEAR = 47; // output: largest stakes that connect; 0 none, Infinity any
-export const LEG_INPUTS = 16; // inputs of a leg result: the words from here to the end
-export const LEG_INPUTS_END = 45;
+export const LEG_BASE = 24; //             g the leg was scored at
+export const LEG_VIEWER_VARIANCE = 25; //  0 without a viewer
+export const LEG_OUTCOMES = 26; //         outcomes ever counted about the subject
+export const LEG_FLAGS = 27; //            ROW_FLAGS
+export const LEG_FAILURES = 28; //         long failing mass as stored, not decayed to now
+export const LEG_SHOCK_DAYS = 29; //       days since the last shock, -1 without one
+export const LEG_FEATURES = 30; //         FEATURE_COUNT words, up to LEG_INPUTS_END
+export const LEG_INPUTS_END = 47;
+export const LEG_THIN = 56; //         output: 1 where outcomes have resolved too little
+export const LEG_DENIED = 57; //       output: 1 where the probability is above the border of denial
+export const LEG_STAKES_CLEAR = 58; // output: largest stakes that connect; 0 none, Infinity any
+export const LEG_DEFICITS = 60; //     points of the four reasons while they are ranked
 export const LEG_WORDS = 64;
 
 // Scorecard features, in order. Sign on the log-odds of failure in brackets.
@@ -190,7 +201,13 @@ export const FEATURE_AGE = 7; //               (-) ln(1 + days since first outco
 export const FEATURE_HALLUCINATION = 8; //     (+)
 export const FEATURE_UNVERIFIED = 9; //        (+)
 export const FEATURE_BETA = 10; //             (+) decayed Beta logit minus base rate
-export const FEATURE_COUNT = 11;
+export const FEATURE_LATEST_FAILURES = 11; //  (+) failing share of the last few outcomes
+export const FEATURE_BROKEN_RECORD = 12; //    (+) failures in a row after a good record
+export const FEATURE_PRAISE_STRENGTH = 13; //  (-) praise by agents with good records of their own
+export const FEATURE_VIEWER_LATEST = 14; //    (+) failing share of the viewer's last few reports
+export const FEATURE_VIEWER_RECORD = 15; //    (+) the viewer's own mean as a subject
+export const FEATURE_STAKES_UNTESTED = 16; //  (+) the good mean, far above the stakes proven
+export const FEATURE_COUNT = 17;
 
 // Config slot: 2048 bytes; words are f64 from byte 64. Two models of MODEL_WORDS each.
 export const CONFIG_STRIDE = 2048;
@@ -199,7 +216,7 @@ export const CONFIG_NUMBER = 0; //   u32
 export const CONFIG_FLAGS = 4; //    u32, none in use
 export const CONFIG_DIGEST = 8; //   32 bytes, sha256 of the canonical config
 export const CONFIG_WORDS = 64;
-export const CONFIG_WORD_COUNT = 128;
+export const CONFIG_WORD_COUNT = 176;
 
 export const WORD_BASE_RATE = 0;
 export const WORD_BASE_VARIANCE = 1;
@@ -250,9 +267,15 @@ export const WORD_BASE_PERIOD = 51; //       days; 0 moves the base rate with ev
 export const WORD_BASE_STEP = 52; //         most that one period may move it
 export const WORD_STRANGER_CAP = 53; //      most that one stranger's voice weighs on a subject
 export const WORD_FIRST_PARTY_PAIR_CAP = 54;
-export const WORD_ASKER_CAP = 55; //         failed texts that one tenant's word counts for
-export const WORD_MODEL_CHECK = 56;
-export const WORD_MODEL_HANDSHAKE = 88;
+export const WORD_BASE_NEWCOMER_STEP = 55; // most that all newcomers of a period may move it
+export const WORD_BASE_NEWCOMER_DAYS = 56; // how long a reporter is one
+export const WORD_LATEST_GAIN = 57; //       of one full outcome in ROW_LATEST
+export const WORD_VIEWER_GAIN = 58; //       the same in ROW_REPORTED_LATEST
+export const WORD_STAKES_REACH = 59; //      times the proven stakes that a record vouches for
+export const WORD_STAKES_FREE = 60; //       and the least of it
+export const WORD_ASKER_CAP = 61; //         failed texts that one tenant's word counts for
+export const WORD_MODEL_CHECK = 64;
+export const WORD_MODEL_HANDSHAKE = 120;
 
 // One model: words from its base.
 export const MODEL_INTERCEPT = 0;
@@ -263,38 +286,5 @@ export const MODEL_DENY_AT = 4; //        probability of failure from which a re
 export const MODEL_MEAN_REFERENCE = 5;
 export const MODEL_SD_REFERENCE = 6;
 export const MODEL_WEIGHTS = 8; //        FEATURE_COUNT words
-export const MODEL_REFERENCES = 20; //    FEATURE_COUNT words
-export const MODEL_WORDS = 32;
-
-// Reason codes, order of REASON_CODES in src/contract/vocabulary.ts.
-export const REASON_THIN_FILE = 0;
-export const REASON_FAILURE_HISTORY = 1;
-export const REASON_RECENT_FAILURE = 2;
-export const REASON_NEGATIVE_TREND = 3;
-export const REASON_STAKE_ABOVE_PROVEN = 4;
-export const REASON_LOW_CREDIBILITY_EVIDENCE = 5;
-export const REASON_CONCENTRATED_REPORTERS = 6;
-export const REASON_RING_PATTERN = 7;
-export const REASON_UNVERIFIED_SOURCES = 8;
-export const REASON_HALLUCINATION_SIGNAL = 9;
-export const REASON_VIEWER_CAUTIOUS = 10;
-export const REASON_FRAUD_FLAG = 11;
-export const REASON_KEY_REVOKED = 12;
-export const REASON_BASE_RATE = 13;
-export const REASON_COUNT = 14;
-export const DECISION_CONNECT = 0;
-export const DECISION_VERIFY = 1;
-export const DECISION_ESCALATE = 2;
-export const DECISION_REFUSE = 3;
-export const TIER_A = 0;
-export const TIER_B = 1;
-export const TIER_C = 2;
-export const TIER_D = 3;
-export const TIER_REVIEW = 4;
-export const REGIME_NONE = -1;
-export const REGIME_STABLE = 0;
-export const REGIME_DRIFTING = 1;
-export const REGIME_SHOCK = 2;
-export const STATUS_OK = 0;
-export const STATUS_FULL = 1;
-export const STATUS_INVALID = 2;
+export const MODEL_REFERENCES = 32; //    FEATURE_COUNT words
+export const MODEL_WORDS = 56;

@@ -3,21 +3,44 @@
 import { word } from "./config.ts";
 import {
   DECISION_CONNECT,
+  REASON_BASE_RATE,
+  REASON_CONCENTRATED_REPORTERS,
+  REASON_FAILURE_HISTORY,
+  REASON_FRAUD_FLAG,
+  REASON_HALLUCINATION_SIGNAL,
+  REASON_KEY_REVOKED,
+  REASON_LOW_CREDIBILITY_EVIDENCE,
+  REASON_NEGATIVE_TREND,
+  REASON_RECENT_FAILURE,
+  REASON_RING_PATTERN,
+  REASON_STAKE_ABOVE_PROVEN,
+  REASON_THIN_FILE,
+  REASON_UNVERIFIED_SOURCES,
+  REASON_VIEWER_CAUTIOUS,
+} from "./codes.ts";
+import {
   FEATURE_AGE,
   FEATURE_BETA,
+  FEATURE_BROKEN_RECORD,
   FEATURE_EVIDENCE,
   FEATURE_HALLUCINATION,
+  FEATURE_LATEST_FAILURES,
   FEATURE_MOMENTUM,
+  FEATURE_PRAISE_STRENGTH,
   FEATURE_RECENT_FAILURE,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
   FEATURE_STAKES_NOVELTY,
+  FEATURE_STAKES_UNTESTED,
   FEATURE_UNVERIFIED,
+  FEATURE_VIEWER_LATEST,
+  FEATURE_VIEWER_RECORD,
   FEATURE_VIEWER_SHORT,
   FLAG_DISCOUNTED,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
   LEG_DECISION,
+  LEG_DEFICITS,
   LEG_EVIDENCE,
   LEG_FAILURES,
   LEG_FEATURES,
@@ -35,20 +58,6 @@ import {
   MODEL_SD_REFERENCE,
   MODEL_VIEWER,
   MODEL_WEIGHTS,
-  REASON_BASE_RATE,
-  REASON_CONCENTRATED_REPORTERS,
-  REASON_FAILURE_HISTORY,
-  REASON_FRAUD_FLAG,
-  REASON_HALLUCINATION_SIGNAL,
-  REASON_KEY_REVOKED,
-  REASON_LOW_CREDIBILITY_EVIDENCE,
-  REASON_NEGATIVE_TREND,
-  REASON_RECENT_FAILURE,
-  REASON_RING_PATTERN,
-  REASON_STAKE_ABOVE_PROVEN,
-  REASON_THIN_FILE,
-  REASON_UNVERIFIED_SOURCES,
-  REASON_VIEWER_CAUTIOUS,
   WORD_CAUTION,
   WORD_FACTOR,
   WORD_MODEL_HANDSHAKE,
@@ -58,8 +67,6 @@ import {
 import { breadthMissing, isCircle, isNarrow } from "./reporter-concentration.ts";
 
 const REASONS_MAX: u32 = 4;
-/** Points of the reasons already chosen, beside LEG_REASONS: the unused end of the leg result. */
-const LEG_DEFICITS: u32 = 40;
 
 function get(out: u32, index: u32): f64 {
   return load<f64>(out + (index << 3));
@@ -122,7 +129,8 @@ export function rankReasons(config: u32, model: u32, out: u32): void {
     const trend = observed(config, model, out, FEATURE_MOMENTUM);
     if (trend >= least) offer(out, REASON_NEGATIVE_TREND, trend);
   }
-  const novel = observed(config, model, out, FEATURE_STAKES_NOVELTY);
+  let novel = observed(config, model, out, FEATURE_STAKES_NOVELTY);
+  novel += observed(config, model, out, FEATURE_STAKES_UNTESTED);
   if (novel >= least) offer(out, REASON_STAKE_ABOVE_PROVEN, novel);
   const hallucinated = observed(config, model, out, FEATURE_HALLUCINATION);
   if (hallucinated >= least) offer(out, REASON_HALLUCINATION_SIGNAL, hallucinated);
@@ -148,10 +156,13 @@ function rankRecord(config: u32, model: u32, least: f64, out: u32): void {
   const factor = word(config, WORD_FACTOR);
   const shift = get(out, LEG_MEAN) - word(config, model + MODEL_MEAN_REFERENCE);
   const meanCost = word(config, model + MODEL_MEAN) * factor;
-  const history = meanCost * shift + cost(config, model, out, FEATURE_BETA);
+  let history = meanCost * shift + cost(config, model, out, FEATURE_BETA);
+  history += cost(config, model, out, FEATURE_LATEST_FAILURES);
+  history += cost(config, model, out, FEATURE_BROKEN_RECORD);
   const wide = get(out, LEG_SD) - word(config, model + MODEL_SD_REFERENCE);
   let thin = factor * word(config, WORD_CAUTION) * wide;
   thin += cost(config, model, out, FEATURE_EVIDENCE) + cost(config, model, out, FEATURE_AGE);
+  thin += cost(config, model, out, FEATURE_PRAISE_STRENGTH);
   // Without a failure on file a worse mean is only missing evidence.
   if (get(out, LEG_FAILURES) <= 0.0) thin += history;
   else if (history >= least) offer(out, REASON_FAILURE_HISTORY, history);
@@ -194,6 +205,8 @@ function viewerCost(config: u32, model: u32, out: u32): f64 {
   const short = max(0.0, get(out, LEG_FEATURES + FEATURE_VIEWER_SHORT));
   let viewer = factor * word(config, model + MODEL_VIEWER) * severity;
   viewer += factor * word(config, model + MODEL_WEIGHTS + FEATURE_VIEWER_SHORT) * short;
+  viewer += observed(config, model, out, FEATURE_VIEWER_LATEST);
+  viewer += observed(config, model, out, FEATURE_VIEWER_RECORD);
   viewer += observed(config, model, out, FEATURE_RECIPROCAL_FAILURE);
   return viewer + observed(config, model, out, FEATURE_RECIPROCAL_SUCCESS);
 }

@@ -5,13 +5,25 @@ import { word } from "./config.ts";
 import { decide, denyBorder } from "./decision.ts";
 import { readFeatures } from "./features.ts";
 import {
+  REGIME_DRIFTING,
+  REGIME_NONE,
+  REGIME_SHOCK,
+  REGIME_STABLE,
+  TIER_A,
+  TIER_B,
+  TIER_C,
+  TIER_D,
+  TIER_REVIEW,
+} from "./codes.ts";
+import {
   FEATURE_COUNT,
   FEATURE_HALLUCINATION,
   FEATURE_MOMENTUM,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
-  FEATURE_STAKES_NOVELTY,
   FEATURE_UNVERIFIED,
+  FEATURE_VIEWER_LATEST,
+  FEATURE_VIEWER_RECORD,
   FEATURE_VIEWER_SHORT,
   FLAG_FRAUD,
   FLAG_KEY_REVOKED,
@@ -45,10 +57,6 @@ import {
   MODEL_MEAN,
   MODEL_VIEWER,
   MODEL_WEIGHTS,
-  REGIME_DRIFTING,
-  REGIME_NONE,
-  REGIME_SHOCK,
-  REGIME_STABLE,
   ROW_FAILURE_LONG,
   ROW_FLAGS,
   ROW_MEAN_A,
@@ -61,11 +69,6 @@ import {
   ROW_VARIANCE_A,
   ROW_VARIANCE_B,
   ROW_VARIANCE_R,
-  TIER_A,
-  TIER_B,
-  TIER_C,
-  TIER_D,
-  TIER_REVIEW,
   WORD_CAUTION,
   WORD_FACTOR,
   WORD_MODEL_HANDSHAKE,
@@ -85,7 +88,7 @@ import {
 } from "./layout.ts";
 import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
-import { writeStakes } from "./stakes.ts";
+import { stakesPart, writeStakes } from "./stakes.ts";
 
 const SCORE_MIN: f64 = 300.0;
 const SCORE_MAX: f64 = 850.0;
@@ -149,11 +152,10 @@ export function judgeLeg(config: u32, model: u32, stakes: f64, out: u32): void {
   const sd = Math.sqrt(sd2);
   put(out, LEG_ETA, eta);
   put(out, LEG_SD, sd);
-  const novelty = word(config, model + MODEL_WEIGHTS + FEATURE_STAKES_NOVELTY);
-  const added = novelty * get(out, LEG_FEATURES + FEATURE_STAKES_NOVELTY);
+  const added = stakesPart(config, model, out);
   writeDoubt(config, out);
   writeScores(config, eta, sd, added, out);
-  writeDecision(config, model, stakes, novelty, eta - added, out);
+  writeDecision(config, model, stakes, added, eta, out);
   writeTier(config, eta - added - viewerPart(config, model, out), out);
   rankReasons(config, model, out);
 }
@@ -175,6 +177,8 @@ function viewerPart(config: u32, model: u32, out: u32): f64 {
   if (model != WORD_MODEL_HANDSHAKE) return 0.0;
   let part = word(config, model + MODEL_VIEWER) * get(out, LEG_VIEWER);
   part += weighed(config, model, FEATURE_VIEWER_SHORT, out);
+  part += weighed(config, model, FEATURE_VIEWER_LATEST, out);
+  part += weighed(config, model, FEATURE_VIEWER_RECORD, out);
   part += weighed(config, model, FEATURE_RECIPROCAL_FAILURE, out);
   return part + weighed(config, model, FEATURE_RECIPROCAL_SUCCESS, out);
 }
@@ -246,32 +250,27 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
   put(out, LEG_EFFECTIVE, min(SCORE_MAX, max(SCORE_MIN, offset - factor * cautious)));
 }
 
-function writeDecision(
-  config: u32,
-  model: u32,
-  stakes: f64,
-  novelty: f64,
-  own: f64,
-  out: u32,
-): void {
+function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f64, out: u32): void {
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
   const isJudged = get(out, LEG_THIN) == 0.0;
   const found = assessedPart(config, model, out);
-  // Few legs have failed texts: for all others the exponential of the scores serves again.
+  const own = eta - added - found;
+  // Few legs have failed texts: for all others the exponentials of the scores serve again.
   let optimistic = get(out, LEG_OPTIMISTIC);
   if (found > 0.0) {
-    const caution = word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD);
-    optimistic = sigmoid(own - found - caution);
+    optimistic = sigmoid(own - word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD));
   }
   let isRefused = isJudged && optimistic >= border;
   if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
-  const isDenied = isRefused || (isJudged && sigmoid(own - found) >= border);
+  const isPlain = added == 0.0 && found == 0.0;
+  const expected = isPlain ? get(out, LEG_PROBABILITY) : sigmoid(own);
+  const isDenied = isRefused || (isJudged && expected >= border);
   const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
   put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);
   put(out, LEG_DECISION, <f64>decision);
-  writeStakes(config, decision, stakes, novelty, out);
+  writeStakes(config, model, decision, stakes, added, out);
 }
 
 /** Tier from the subject's own log-odds, REVIEW while its record is thin; regime from its history. */

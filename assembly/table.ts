@@ -19,8 +19,10 @@ import {
   ROW_HALLUCINATED,
   ROW_ID_LENGTH,
   ROW_ID_PTR,
+  ROW_LATEST,
   ROW_MEAN_A,
   ROW_OUTCOMES,
+  ROW_PRAISE,
   ROW_SEQ,
   ROW_SHOCK_AT,
   ROW_STRIDE,
@@ -74,6 +76,7 @@ function probe(index: u64, hash: u64, id: u32, length: u32): u32 {
         // lies elsewhere, is fetched and compared. Atomic, so that no optimiser drops the loads.
         atomic.load<u64>(record, CACHE_LINE);
         atomic.load<u64>(record, 2 * CACHE_LINE);
+        atomic.load<u64>(record, ROW_PRAISE);
         if (<u32>load<u16>(record, ROW_ID_LENGTH) == length) {
           if (equalBytes(load<u32>(record, ROW_ID_PTR), id, length)) return row;
         }
@@ -193,6 +196,8 @@ export function copySubject(row: u32, target: u32): void {
     copyWord(record, target, ROW_VOICES); // and ROW_ASSESSED_AT
     copyWord(record, target, ROW_HALLUCINATED); // and ROW_UNVERIFIED
     copyWord(record, target, ROW_OUTCOMES); // and ROW_REPORTED
+    copyWord(record, target, ROW_LATEST); // and ROW_BROKEN
+    copyWord(record, target, ROW_PRAISE); // and ROW_REPORTED_LATEST
     if (atomic.load<u32>(record, ROW_SEQ) == before || spins >= SPINS_MAX) return;
   }
 }

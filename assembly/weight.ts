@@ -78,8 +78,11 @@ export function capWeight(
 ): f64 {
   const isOn = rho >= 0.0;
   thinned = 1.0;
-  let weight = isOn ? base * rho : base;
-  weight = takePair(config, subject, reporter, cell, seconds, weight, isFirstParty);
+  const said = isOn ? base * rho : base;
+  let weight = takePair(config, subject, reporter, cell, seconds, said, isFirstParty);
+  // What repetition leaves of it, for a streak: the operator's word is not thinned there.
+  spoken = isFirstParty ? said : weight;
+  if (isOn && rho < word(config, WORD_UNTRUSTED_BELOW)) spoken = 0.0;
   if (isOn && weight > 0.0) {
     if (rho < word(config, WORD_UNTRUSTED_BELOW)) {
       weight = takePool(config, subject, POOL_UNTRUSTED, cell, seconds, weight, WORD_POOL_CAP);
@@ -104,6 +107,17 @@ export function freshWeight(weight: f64): f64 {
   return weight / thinned;
 }
 
+// Weight of the last outcome as one of a row.
+let spoken: f64 = 0.0;
+
+/**
+ * Weight of the outcome weighed last among the latest ones and in a run of failures. A gateway's
+ * words count fully however often it has spoken, those of the unbelieved not at all.
+ */
+export function streakWeight(): f64 {
+  return spoken;
+}
+
 // Whether the stranger weighed last had said nothing of its subject before.
 let isFirstWord: bool = false;
 
@@ -126,6 +140,7 @@ export function strangerWeight(
   seconds: u32,
 ): f64 {
   const isOn = load<u32>(HEADER_BASE, HEADER_STANDINGS) != 0;
+  spoken = 0.0;
   const weight = isOn ? base * word(config, WORD_CREDIBILITY_MIN) : base;
   const entry = findOrAddPair(subject, SOURCE_STRANGER_BIT | voice);
   if (entry == 0) return -1.0;

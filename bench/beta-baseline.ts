@@ -14,22 +14,40 @@ interface Counter {
   atMs: number;
 }
 
-/** Beta(k p, k (1-p)) with 90-day half-life; p is the failing rate of the past. */
-function betaForecasts(outcomes: readonly RatedOutcome[]): Float64Array {
+/**
+ * Beta(k p, k (1-p)) with 90-day half-life; p is the failing rate of the past. The past is what
+ * settled `lagDays` earlier and more: not what has the same time.
+ */
+export function betaForecasts(outcomes: readonly RatedOutcome[], lagDays: number): Float64Array {
   const counters = new Map<string, Counter>();
   const forecasts = new Float64Array(outcomes.length);
   let failures = 1;
   let total = 10;
-  outcomes.forEach(({ subject, failure, timeMs }, i) => {
+  let folded = 0;
+  const decayed = (counter: Counter, timeMs: number): Counter => {
+    const keep = 2 ** (-Math.max(0, timeMs - counter.atMs) / DAY_MS / HALF_LIFE_DAYS);
+    return {
+      successes: counter.successes * keep,
+      failures: counter.failures * keep,
+      atMs: timeMs,
+    };
+  };
+  const counterOf = (subject: string, timeMs: number): Counter =>
+    decayed(counters.get(subject) ?? { successes: 0, failures: 0, atMs: timeMs }, timeMs);
+  outcomes.forEach(({ subject, timeMs }, i) => {
+    for (; outcomes[folded]!.timeMs + lagDays * DAY_MS < timeMs; folded++) {
+      const past = outcomes[folded]!;
+      const counter = counterOf(past.subject, past.timeMs);
+      counter.successes += 1 - past.failure;
+      counter.failures += past.failure;
+      counters.set(past.subject, counter);
+      failures += past.failure;
+      total += 1;
+    }
     const rate = failures / total;
-    const counter = counters.get(subject) ?? { successes: 0, failures: 0, atMs: timeMs };
-    const keep = 2 ** (-(timeMs - counter.atMs) / DAY_MS / HALF_LIFE_DAYS);
-    const f = counter.failures * keep;
-    const s = counter.successes * keep;
-    forecasts[i] = (f + PRIOR_WEIGHT * rate) / (f + s + PRIOR_WEIGHT);
-    counters.set(subject, { successes: s + 1 - failure, failures: f + failure, atMs: timeMs });
-    failures += failure;
-    total += 1;
+    const counter = counterOf(subject, timeMs);
+    const evidence = counter.failures + counter.successes;
+    forecasts[i] = (counter.failures + PRIOR_WEIGHT * rate) / (evidence + PRIOR_WEIGHT);
   });
   return forecasts;
 }
@@ -38,12 +56,13 @@ function betaForecasts(outcomes: readonly RatedOutcome[]): Float64Array {
 export function betaBaselines(
   outcomes: readonly RatedOutcome[],
   split: { from: number; to: number; end: number },
+  lagDays = 0,
 ) {
   const labels = Uint8Array.from(outcomes, (o) => o.failure);
   const train = labels.subarray(split.from, split.to);
   const test = labels.subarray(split.to, split.end);
   const rate = train.reduce((sum, y) => sum + y, 0) / train.length;
-  const beta = betaForecasts(outcomes);
+  const beta = betaForecasts(outcomes, lagDays);
   const raw = beta.subarray(split.to, split.end);
   const logit = beta.map((p) => Math.log(p / (1 - p)));
   const design = (from: number, to: number) => {

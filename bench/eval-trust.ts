@@ -4,7 +4,8 @@
 // on the last line of stdout.
 //
 // The stakes of the event itself are not shown to the score: in the public rating files they are
-// the magnitude of the very rating to be predicted.
+// the magnitude of the very rating to be predicted. With --streams, all files of a folder in one table
+// (bench/eval-streams.ts).
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -30,6 +31,8 @@ import {
 } from "../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
+import { evaluateStreams, PARTS, printStreams } from "./eval-streams.ts";
+import type { Part } from "./eval-streams.ts";
 import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns } from "./replay.ts";
@@ -164,10 +167,21 @@ function main(): void {
       "lag-days": { type: "string", default: "0" },
       "write-references": { type: "boolean", default: false },
       robust: { type: "boolean", default: false },
+      streams: { type: "string" },
+      part: { type: "string", default: "test" },
     },
   });
+  if (values.streams !== undefined && values.part in PARTS) {
+    const rows = evaluateStreams(values.streams, values.part as Part);
+    printStreams(rows);
+    process.stdout.write(`${JSON.stringify({ part: values.part, rows })}\n`);
+    return;
+  }
   if (values.file === undefined || values.format !== "snap-ratings") {
-    process.stderr.write("usage: eval:trust -- --file F [--format snap-ratings]\n");
+    process.stderr.write(
+      "usage: eval:trust -- --file F [--format snap-ratings]\n" +
+        "       eval:trust -- --streams DIR [--part test|validation]\n",
+    );
     process.exit(2);
   }
   const outcomes = readRatings(values.file, "eval");
@@ -201,7 +215,7 @@ function main(): void {
     bad_rate: test.reduce((sum, y) => sum + y, 0) / test.length,
     check: evaluate("check", check, failures, split, config),
     handshake: evaluate("handshake", handshake, failures, split, config),
-    baselines: betaBaselines(outcomes, split),
+    baselines: betaBaselines(outcomes, split, Number(values["lag-days"])),
     sybil: sybilFigures(outcomes, config, values.robust),
     rows_per_second: Math.round(rowsPerSecond),
   };

@@ -8,7 +8,7 @@ import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
 import type { TableWriter } from "../src/engine/writer.ts";
-import { appendRow, createRows } from "../src/kaizen/model/scorecard.ts";
+import { appendRow, createRows, scorecardColumns } from "../src/kaizen/model/scorecard.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
 import { BUREAU, COUNTERPARTY } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
@@ -68,9 +68,7 @@ export function replay(
  * the magnitude of the very rating to be predicted.
  */
 export function usableColumns(isHandshake: boolean): boolean[] {
-  const handshakeOnly = new Set(["viewer_short", "reciprocal_failure", "reciprocal_success"]);
-  const features = FEATURES.map(
-    (name) => name !== "stakes_novelty" && (isHandshake || !handshakeOnly.has(name)),
-  );
-  return [true, true, true, isHandshake, ...features];
+  const stakes = new Set(["stakes_novelty", "stakes_untested"]);
+  const columns = scorecardColumns(isHandshake ? "handshake" : "check");
+  return columns.map((isUsed, j) => isUsed && !stakes.has(FEATURES[j - 4] ?? ""));
 }

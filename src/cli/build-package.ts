@@ -23,8 +23,8 @@ const SHEBANG = "#!/usr/bin/env node\n";
 
 /** The client is a build of its own; this script is of no use there. */
 const IS_LEFT_OUT = /^src\/(client\/|cli\/build-package\.ts$)/;
-/** Of the data plane's sources the command reads only how memory is laid out. */
-const IS_SHARED = /(^|\/)layout\.ts$/;
+/** Of the data plane's sources the command reads only how memory is laid out, and its numbers. */
+const IS_SHARED = /(^|\/)(layout|codes)\.ts$/;
 const DATA = ["data/config", "data/grounding", "data/sample/outcomes.ndjson"];
 /** Imports, and the files of threads: every string that names a TypeScript file. */
 const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;

@@ -101,7 +101,15 @@ export const FEATURES = [
   "hallucination",
   "unverified",
   "beta",
+  "latest_failures",
+  "broken_record",
+  "praise_strength",
+  "viewer_latest",
+  "viewer_record",
+  "stakes_untested",
 ] as const;
 
 /** Sign every weight must have: 1 raises, -1 lowers the log-odds of failure. */
-export const FEATURE_SIGNS: readonly number[] = [1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1];
+export const FEATURE_SIGNS: readonly number[] = [
+  1, 1, 1, 1, -1, 1, -1, -1, 1, 1, 1, 1, 1, -1, 1, 1, 1,
+];

@@ -82,6 +82,15 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
 const STRANGER_CAP = 0.04;
 const FIRST_PARTY_PAIR_CAP = 25;
 const ASKER_CAP = 12;
+/** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 4.8 points. */
+const BASE_NEWCOMER_STEP = 0.007;
+const BASE_NEWCOMER_DAYS = 8;
+/** Weight of one full outcome among the latest ones of a subject, and of a viewer's reports. */
+const LATEST_GAIN = 1;
+const VIEWER_GAIN = 0.3;
+/** Times the proven stakes that a record vouches for, and the stakes that any one does. */
+const STAKES_REACH = 10;
+const STAKES_FREE = 1;
 
 /** A border that no probability reaches: configs from before it deny by rule alone. */
 const NEVER = 2;
@@ -144,6 +153,10 @@ function assertModel(model: ScoringModel): void {
     throw new RangeError("deny_at is a probability, or above 1 for a closed border");
   }
   if (model.mean < 0 || model.viewer < 0) throw new RangeError("mean and viewer weights are >= 0");
+  if ((model.weights.stakes_untested ?? 0) > model.mean) {
+    // A good record would otherwise be worse than none, and a success would cost points.
+    throw new RangeError("stakes_untested must not exceed the weight of the mean");
+  }
   for (let j = 0; j < FEATURES.length; j++) {
     const weight = model.weights[FEATURES[j]!] ?? 0;
     if (!Number.isFinite(weight) || weight * FEATURE_SIGNS[j]! < 0) {
@@ -186,6 +199,12 @@ export function packConfig(
   words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
   words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
   words[layout.WORD_ASKER_CAP] = fold.asker_cap ?? ASKER_CAP;
+  words[layout.WORD_BASE_NEWCOMER_STEP] = fold.base_newcomer_step ?? BASE_NEWCOMER_STEP;
+  words[layout.WORD_BASE_NEWCOMER_DAYS] = fold.base_newcomer_days ?? BASE_NEWCOMER_DAYS;
+  words[layout.WORD_LATEST_GAIN] = fold.latest_gain ?? LATEST_GAIN;
+  words[layout.WORD_VIEWER_GAIN] = fold.viewer_gain ?? VIEWER_GAIN;
+  words[layout.WORD_STAKES_REACH] = config.stakes_reach ?? STAKES_REACH;
+  words[layout.WORD_STAKES_FREE] = config.stakes_free ?? STAKES_FREE;
   words[layout.WORD_THIN_OUTCOMES] = config.thin_outcomes ?? THIN_OUTCOMES_DEFAULT;
   fold.grade_weights.forEach((weight, i) => (words[WORD_GRADE_WEIGHTS + i] = weight));
   fold.signature_weights.forEach((weight, i) => (words[WORD_SIGNATURE_WEIGHTS + i] = weight));

@@ -42,6 +42,9 @@ export interface ScoringConfig {
   base_period_days: number;
   /** Most log-odds that one period may move the base rate. */
   base_step: number;
+  /** The same of all reporters together that first spoke fewer than `base_newcomer_days` ago. */
+  base_newcomer_step?: number;
+  base_newcomer_days?: number;
   subject_variance: number;
   subject_tau_days: number;
   reporter_variance: number;
@@ -56,6 +59,14 @@ export interface ScoringConfig {
   stakes_unit: number;
   stakes_high: number;
   stakes_floor: number;
+  /** Times the proven stakes that a record vouches for; beyond, it is untested. */
+  stakes_reach?: number;
+  /** Stakes that any record vouches for. */
+  stakes_free?: number;
+  /** Weight, 0 to 1, of one full outcome among the latest ones about an agent. */
+  latest_gain?: number;
+  /** The same among the latest ones that it reported. */
+  viewer_gain?: number;
   credibility_min: number;
   untrusted_below: number;
   pair_cap: number;

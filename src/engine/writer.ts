@@ -1,6 +1,7 @@
 // Single writer of the agent table. Lives in the ledger thread (or in-process for imports and
 // tests); two writers over one memory would corrupt it.
 import assert from "node:assert/strict";
+import { STATUS_FULL, STATUS_OK } from "../../assembly/codes.ts";
 import {
   FLAG_KEY_REVOKED,
   HEADER_BASE,
@@ -17,8 +18,6 @@ import {
   SCRATCH_ID_A,
   SCRATCH_ID_B,
   SCRATCH_STRIDE,
-  STATUS_FULL,
-  STATUS_OK,
 } from "../../assembly/layout.ts";
 import { VOICE_REPORTER } from "../contract/voices.ts";
 import type { ScoringConfig } from "./config.ts";

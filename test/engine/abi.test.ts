@@ -1,11 +1,13 @@
 // The seam: what the module imports and exports, and that the layout's regions do not overlap.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import * as codes from "../../assembly/codes.ts";
 import * as layout from "../../assembly/layout.ts";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import * as engineVoices from "../../assembly/voices.ts";
 import * as voices from "../../src/contract/voices.ts";
 import { FEATURES, GRADES, REASON_CODES, TIERS } from "../../src/contract/vocabulary.ts";
+import { INPUT_COUNT } from "../../src/store/decisions/ring-layout.ts";
 import { createEngineMemory, instantiateEngine } from "../../src/engine/memory.ts";
 
 const MODULE = new URL("../../build/trustrank.wasm", import.meta.url);
@@ -71,20 +73,25 @@ test("the contract's voices are the engine's", () => {
 });
 
 test("records fit their strides and the vocabularies match", () => {
-  expect(layout.ROW_REPORTED + 4).toBe(layout.ROW_STRIDE);
+  expect(layout.ROW_BASE_SUBJECT_DAY + 2).toBeLessThanOrEqual(layout.ROW_STRIDE);
   expect(layout.ROW_STRIDE % 8).toBe(0);
   expect(layout.FEATURE_COUNT).toBe(FEATURES.length);
-  expect(layout.REASON_COUNT).toBe(REASON_CODES.length);
-  expect(layout.TIER_REVIEW).toBe(TIERS.indexOf("REVIEW"));
+  expect(codes.REASON_COUNT).toBe(REASON_CODES.length);
+  expect(codes.TIER_REVIEW).toBe(TIERS.indexOf("REVIEW"));
   expect(layout.WORD_SIGNATURE_WEIGHTS - layout.WORD_GRADE_WEIGHTS).toBe(GRADES.length);
-  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBeLessThanOrEqual(
-    layout.LEG_VIEWER_VARIANCE,
-  );
-  expect(layout.LEG_FAILURES).toBeLessThan(40);
-  expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_WORDS);
-  expect(40 + layout.REASON_COUNT).toBeLessThanOrEqual(layout.LEG_WORDS);
+  expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBe(layout.LEG_INPUTS_END);
+  expect(layout.LEG_INPUTS_END - layout.LEG_INPUTS).toBe(INPUT_COUNT);
+  expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_THIN);
+  expect(layout.LEG_STAKES_CLEAR).toBeLessThan(layout.LEG_DEFICITS);
+  expect(layout.LEG_DEFICITS + 4).toBeLessThanOrEqual(layout.LEG_WORDS);
+  const leg = layout.SCRATCH_LEG_A + 8 * layout.LEG_WORDS;
+  expect(leg).toBeLessThanOrEqual(layout.SCRATCH_LEG_B);
+  expect(layout.ROW_STRIDE).toBeLessThanOrEqual(layout.SCRATCH_ROW_B - layout.SCRATCH_ROW_A);
   expect(layout.WORD_MODEL_HANDSHAKE + layout.MODEL_WORDS).toBeLessThanOrEqual(
     layout.CONFIG_WORD_COUNT,
   );
   expect(layout.MODEL_WEIGHTS + layout.FEATURE_COUNT).toBeLessThanOrEqual(layout.MODEL_REFERENCES);
+  expect(layout.MODEL_REFERENCES + layout.FEATURE_COUNT).toBeLessThanOrEqual(layout.MODEL_WORDS);
+  const words = layout.CONFIG_WORDS + 8 * layout.CONFIG_WORD_COUNT;
+  expect(words).toBeLessThanOrEqual(layout.CONFIG_STRIDE);
 });

@@ -13,8 +13,6 @@ import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.t
 
 /** Points: the shares behind two of the codes are kept in 7 to 11 bits. */
 const TOLERANCE = 0.75;
-/** Where the engine keeps the points of the reasons while it ranks them. */
-const LEG_POINTS = 40;
 const MOST = 4;
 
 const standings = fc.array(
@@ -54,10 +52,13 @@ function expectSame(
   named.forEach((code, i) => {
     const expected = points.get(code);
     expect(expected, code).toBeDefined();
-    expect(Math.abs(words[LEG_POINTS + i]! - expected!), code).toBeLessThan(TOLERANCE);
-    if (i > 0) expect(words[LEG_POINTS + i]).toBeLessThanOrEqual(words[LEG_POINTS + i - 1]!);
+    expect(Math.abs(words[layout.LEG_DEFICITS + i]! - expected!), code).toBeLessThan(TOLERANCE);
+    if (i > 0)
+      expect(words[layout.LEG_DEFICITS + i]).toBeLessThanOrEqual(
+        words[layout.LEG_DEFICITS + i - 1]!,
+      );
   });
-  const weakest = named.length < MOST ? least : words[LEG_POINTS + MOST - 1]!;
+  const weakest = named.length < MOST ? least : words[layout.LEG_DEFICITS + MOST - 1]!;
   for (const [code, value] of due) {
     if (value > weakest + TOLERANCE) expect(named, `${code} ${value}`).toContain(code);
   }

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import { REASON_CODES } from "../../src/contract/vocabulary.ts";
+import { VOICE_STRANGER } from "../../src/contract/voices.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import type { FoldAssessment, FoldOutcome } from "../../src/engine/reading.ts";
@@ -41,6 +42,8 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
   STAKE_ABOVE_PROVEN: ({ outcomes, config }, { subject, stakes, nowMs }) =>
     !outcomes.some((each) => {
       if (each.subject !== subject || each.outcome === 0 || !isHeavy(each)) return false;
+      // A stranger's word proves no stakes.
+      if ((each.voice ?? 0) >= VOICE_STRANGER) return false;
       const said = outcomes.filter((o) => o.subject === subject && o.reporter === each.reporter);
       const days = (nowMs - each.settledAtMs) / DAY_MS;
       // A reporter's only word of a subject meets no cap: it proves its stakes, less their decay.
@@ -64,11 +67,12 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
   // One failed text alone is no reason: it takes three for their sources, two for their content.
   UNVERIFIED_SOURCES: ({ texts }, { subject }) => countOf(texts, subject, 1) > 2,
   HALLUCINATION_SIGNAL: ({ texts }, { subject }) => countOf(texts, subject, 0) > 1,
-  VIEWER_CAUTIOUS: ({ outcomes }, { viewer, subject }) =>
+  VIEWER_CAUTIOUS: ({ outcomes }, { viewer }) =>
     outcomes.some(
       (each) =>
         each.outcome === 0 &&
-        (each.reporter === viewer || (each.reporter === subject && each.subject === viewer)),
+        // What it reported, and what it is itself: its own record is on the other side of the deal.
+        (each.reporter === viewer || each.subject === viewer),
     ),
   FRAUD_FLAG: () => false,
   KEY_REVOKED: ({ revoked }, { subject }) => revoked.has(subject),

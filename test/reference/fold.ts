@@ -2,7 +2,10 @@
 // maps and plain objects, no sharing, no tricks. The differential test compares the two.
 import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
+import { BaseRate } from "./base-rate.ts";
 import { Masses } from "./masses.ts";
+import { noStreak, takeStreaks } from "./streaks.ts";
+import type { Streak } from "./streaks.ts";
 import type { AgentStanding, Standings } from "../../src/engine/reading.ts";
 
 const DAY = 86_400_000;
@@ -38,6 +41,8 @@ export interface Agent {
   proven: number;
   outcomes: number;
   baseDay: number;
+  reported: number;
+  streak: Streak;
 }
 
 export interface ReferenceOutcome {
@@ -69,17 +74,18 @@ export class ReferenceFold {
   isInForce = false;
   stakesHigh = 0;
   readonly config: ScoringConfig;
-  g: number;
-  gVariance = 0;
-  gAt = 0;
-  #day = 0;
-  #residual = 0;
-  #information = 0;
+  readonly base: BaseRate;
+  /** Praise in the outcome being folded. */
+  #praise = 0;
 
   constructor(config: ScoringConfig) {
     this.config = config;
     this.masses = new Masses(config);
-    this.g = config.base_rate;
+    this.base = new BaseRate(config);
+  }
+
+  get g(): number {
+    return this.base.g;
   }
 
   #agent(id: string): Agent {
@@ -88,7 +94,7 @@ export class ReferenceFold {
       const zero = { mA: 0, vA: 0, mB: 0, vB: 0, subjectAt: 0, s: 0, vR: 0, reporterAt: 0 };
       const counters = { s90: 0, f90: 0, s14: 0, f14: 0, rs14: 0, rf14: 0, proven: 0 };
       const times = { failedAt: 0, firstAt: 0, shockAt: 0, outcomes: 0, baseDay: 0 };
-      agent = { ...zero, ...counters, ...times };
+      agent = { ...zero, ...counters, ...times, reported: 0, streak: noStreak() };
       this.agents.set(id, agent);
     }
     return agent;
@@ -135,11 +141,13 @@ export class ReferenceFold {
     const take = (source: string, weight: number, cap: number) =>
       this.masses.take(`${e.subject}\n${source}\n${1 - e.outcome}`, seconds, weight, cap);
     const takePair = (weight: number): number => {
+      this.masses.spoken = weight;
       const { subject, reporter } = e;
       const room =
         e.voice === 1
           ? this.masses.takeVouched(`${subject}\n${reporter}`, 1 - e.outcome, seconds, weight)
           : take(reporter, weight, c.pair_cap);
+      if (e.voice !== 1) this.masses.spoken = room;
       const { at } = this.masses.pairs.get(`${subject}\n${reporter}\n${1 - e.outcome}`)!;
       this.words.push({ subject, reporter, failure: 1 - e.outcome, room, at });
       return room;
@@ -151,6 +159,7 @@ export class ReferenceFold {
     const isStranger = isForged || (flags & STANDING_BITS.believed) === 0;
     const rho = clip(isStranger ? 0 : Math.fround(standing!.credibility), c.credibility_min, 1);
     let weight = takePair(w * rho);
+    if (rho < c.untrusted_below) this.masses.spoken = 0;
     if (rho < c.untrusted_below && weight > 0) weight = take("strangers", weight, c.pool_cap);
     const cluster = standing?.cluster ?? 0;
     return cluster > 0 && weight > 0 ? take(`cluster ${cluster}`, weight, c.cluster_cap) : weight;
@@ -177,45 +186,15 @@ export class ReferenceFold {
     const v = this.#agent(e.subject);
     const u = this.#agent(e.reporter);
     w = this.#weigh(e, w);
-    this.#advanceBase(t);
+    this.base.advance(t);
     this.#filter(v, u, y, w, t);
     this.#count(v, u, y, w, t, e.stakes);
-  }
-
-  #advanceBase(t: number): void {
-    const c = this.config;
-    if (c.base_variance <= 0) return;
-    const revert = () => {
-      const a = Math.exp(-days(this.gAt, t) / c.base_tau_days);
-      this.g = c.base_rate + (this.g - c.base_rate) * a;
-      this.gVariance = this.gVariance * a * a + c.base_variance * (1 - a * a);
-    };
-    if (c.base_period_days === 0) {
-      if (this.gAt === 0) this.gVariance = c.base_variance;
-      else revert();
-      this.gAt = Math.max(this.gAt, t);
-      return;
-    }
-    const day = Math.floor(t / (c.base_period_days * DAY));
-    if (this.gAt === 0) {
-      this.gVariance = c.base_variance;
-      this.gAt = t;
-      this.#day = day;
-    } else if (day > this.#day) {
-      this.gVariance /= 1 + this.gVariance * this.#information;
-      this.g += clip(this.gVariance * this.#residual, -c.base_step, c.base_step);
-      this.#residual = 0;
-      this.#information = 0;
-      revert();
-      this.gAt = t;
-      this.#day = day;
-    }
   }
 
   /** `reporter` is undefined for a stranger: an average one about whom nothing is learnt. */
   #filter(v: Agent, reporter: Agent | undefined, y: number, w: number, t: number): void {
     const c = this.config;
-    const u = reporter ?? { s: 0, vR: 0, reporterAt: 0, baseDay: 0 };
+    const u = reporter ?? { s: 0, vR: 0, reporterAt: 0 };
     if (u.reporterAt === 0) u.vR = c.reporter_variance;
     else {
       const r = ou(u.s, u.vR, c.reporter_variance, c.reporter_tau_days, days(u.reporterAt, t));
@@ -230,7 +209,8 @@ export class ReferenceFold {
       [v.mA, v.vA, v.mB, v.vB] = [a.m, a.v, b.m, b.v];
     }
     const everyOutcome = c.base_variance > 0 && c.base_period_days === 0;
-    const vG = everyOutcome && reporter !== undefined ? this.gVariance : 0;
+    const vG = everyOutcome && reporter !== undefined ? this.base.variance : 0;
+    const [gBefore, mBefore] = [this.g, v.mA];
     const p = sig(this.g + v.mB + u.s);
     const h = w * p * (1 - p);
     const d = 1 + h * (v.vB + u.vR + vG);
@@ -244,15 +224,13 @@ export class ReferenceFold {
     u.vR -= (u.vR * u.vR * h) / d;
     v.mA += (v.vA * w * (y - pA)) / dA;
     v.vA -= (v.vA * v.vA * hA) / dA;
-    if (reporter === undefined) {
-      // The base rate is not a stranger's to move.
-    } else if (everyOutcome) {
-      this.g += (vG * r) / d;
-      this.gVariance -= (vG * vG * h) / d;
-    } else if (c.base_variance > 0 && u.baseDay !== this.#day % 65_536) {
-      u.baseDay = this.#day % 65_536;
-      this.#residual += r;
-      this.#information += h;
+    this.#praise = 0;
+    // Neither the base rate nor a streak is a stranger's to move.
+    if (reporter !== undefined) {
+      if (everyOutcome) this.base.step(r, h, d);
+      else this.base.collect(v, reporter, r, h);
+      const { spoken } = this.masses;
+      this.#praise = takeStreaks(c, v, reporter, y, w, spoken, gBefore + mBefore);
     }
     const isShock = y === 1 && w / this.masses.thinned >= c.failure_weight_min;
     if (isShock && Math.sqrt((1 - pA) / pA) > c.shock_residual) {
@@ -271,6 +249,7 @@ export class ReferenceFold {
     const short = c.half_life_short_days;
     v.s90 = step(v.s90, v.subjectAt, long, w * (1 - y));
     v.f90 = step(v.f90, v.subjectAt, long, w * y);
+    v.streak.praise = step(v.streak.praise, v.subjectAt, long, this.#praise);
     v.s14 = step(v.s14, v.subjectAt, short, w * (1 - y));
     v.f14 = step(v.f14, v.subjectAt, short, w * y);
     if (u !== undefined) {

@@ -6,6 +6,8 @@ export class Masses {
   readonly pairs = new Map<string, { mass: number; at: number }>();
   /** Share of the last weight that the mass of its own sign has left, under a vouched voice. */
   thinned = 1;
+  /** Weight of the last outcome as one of a row: what a vouched voice said, else what caps left. */
+  spoken = 0;
   readonly #config: ScoringConfig;
 
   constructor(config: ScoringConfig) {

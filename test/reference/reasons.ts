@@ -76,9 +76,10 @@ export function reasonPoints(
     (leg.features.get(feature) ?? 0) > 0 ? cost(feature) : 0;
   const points = new Map<ReasonCode, number>();
   const shift = leg.mean - model.mean_reference;
-  const history = c.score_factor * model.mean * shift + cost("beta");
+  const runs = cost("latest_failures") + cost("broken_record");
+  const history = c.score_factor * model.mean * shift + cost("beta") + runs;
   let thin = c.score_factor * c.caution * (leg.sd - model.sd_reference);
-  thin += cost("evidence") + cost("age");
+  thin += cost("evidence") + cost("age") + cost("praise_strength");
   if (leg.failures > 0) points.set("FAILURE_HISTORY", history);
   else thin += history;
   const voices = voicesOf(bureau, subject);
@@ -102,13 +103,14 @@ export function reasonPoints(
   }
   points.set("HALLUCINATION_SIGNAL", observed("hallucination"));
   points.set("UNVERIFIED_SOURCES", observed("unverified"));
-  points.set("STAKE_ABOVE_PROVEN", observed("stakes_novelty"));
+  points.set("STAKE_ABOVE_PROVEN", observed("stakes_novelty") + observed("stakes_untested"));
   if (viewer !== null) {
     const severity = c.score_factor * model.viewer * Math.max(0, leg.viewerMean);
     const short = Math.max(0, leg.features.get("viewer_short") ?? 0);
     const told = observed("reciprocal_failure") + observed("reciprocal_success");
     const lately = c.score_factor * (model.weights["viewer_short"] ?? 0) * short;
-    points.set("VIEWER_CAUTIOUS", severity + lately + told);
+    const own = observed("viewer_latest") + observed("viewer_record");
+    points.set("VIEWER_CAUTIOUS", severity + lately + told + own);
   }
   return points;
 }

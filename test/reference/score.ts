@@ -60,7 +60,7 @@ export class ReferenceBureau extends ReferenceFold {
       eta += model.viewer * severity.m;
       variance += model.viewer ** 2 * severity.v;
     }
-    const features = this.#features(row, subject, viewer, stakes, now);
+    const features = this.#features(row, subject, viewer, stakes, now, mean);
     const texts = this.texts.featuresOf(subject, now);
     if (texts !== undefined) {
       features.set("hallucination", texts[0]);
@@ -70,7 +70,7 @@ export class ReferenceBureau extends ReferenceFold {
     return {
       ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
         subjectVariance: track?.v ?? c.subject_variance,
-        viewerPart: viewer === null ? 0 : model.viewer * severity.m,
+        viewerPart: viewer === null ? undefined : model.viewer * severity.m,
       }),
       mean,
       subjectVariance: track?.v ?? c.subject_variance,
@@ -85,6 +85,7 @@ export class ReferenceBureau extends ReferenceFold {
     viewer: string | null,
     stakes: number,
     now: number,
+    mean: number,
   ): Map<string, number> {
     const c = this.config;
     const x = new Map<string, number>();
@@ -105,10 +106,22 @@ export class ReferenceBureau extends ReferenceFold {
       }
       x.set("age", Math.log(1 + days(row.firstAt, now)));
       proven = row.proven * 2 ** (-dt / c.half_life_stakes_days);
+      x.set("latest_failures", row.streak.latest);
+      x.set("broken_record", row.streak.broken);
+      const praise = row.streak.praise * long;
+      x.set("praise_strength", praise / (1 + praise));
     }
     x.set("stakes_novelty", Math.max(0, Math.log((1 + stakes) / (1 + proven))));
+    const reach = Math.max(c.stakes_free!, c.stakes_reach! * proven);
+    if (stakes > proven && stakes > reach) x.set("stakes_untested", Math.max(0, -mean));
     const view = viewer === null ? undefined : this.agents.get(viewer);
+    if (view !== undefined && view.subjectAt > 0) {
+      const dt = days(view.subjectAt, now);
+      const { m } = ou(view.mA, view.vA, c.subject_variance, c.subject_tau_days, dt);
+      x.set("viewer_record", m);
+    }
     if (view !== undefined && view.reporterAt > 0) {
+      x.set("viewer_latest", view.streak.reportedLatest);
       const keep = 2 ** (-days(view.reporterAt, now) / c.half_life_short_days);
       x.set("viewer_short", odds(view.rf14 * keep, view.rs14 * keep) - this.g);
     }
@@ -134,17 +147,23 @@ export class ReferenceBureau extends ReferenceFold {
     features: Map<string, number>,
     stakes: number,
     now: number,
-    { subjectVariance, viewerPart }: { subjectVariance: number; viewerPart: number },
+    { subjectVariance, viewerPart }: { subjectVariance: number; viewerPart: number | undefined },
   ): Omit<ReferenceLeg, "mean" | "subjectVariance" | "viewerMean" | "features"> {
     const c = this.config;
     const isFew = (row?.outcomes ?? 0) < (c.thin_outcomes ?? 5);
     const isThin = isFew || 1 - subjectVariance / c.subject_variance < (c.thin_below ?? 0.15);
     const pessimistic = sig(eta + c.caution * sd);
-    const added = (model.weights.stakes_novelty ?? 0) * (features.get("stakes_novelty") ?? 0);
-    const looks = ["viewer_short", "reciprocal_failure", "reciprocal_success"].map(
-      (name) => (model.weights[name] ?? 0) * (features.get(name) ?? 0),
-    );
-    const own = eta - added - viewerPart - looks.reduce((sum, x) => sum + x, 0);
+    const partOf = (names: string[]) =>
+      names
+        .map((name) => (model.weights[name] ?? 0) * (features.get(name) ?? 0))
+        .reduce((sum, x) => sum + x, 0);
+    const added = partOf(["stakes_novelty", "stakes_untested"]);
+    const told = ["reciprocal_failure", "reciprocal_success"];
+    const looks =
+      viewerPart === undefined
+        ? 0
+        : viewerPart + partOf(["viewer_short", "viewer_latest", "viewer_record", ...told]);
+    const own = eta - added - looks;
     const optimistic = sig(eta - added - c.refuse_caution * sd);
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
     const missed = (1 - c.human_catch) * c.loss;

@@ -24,6 +24,8 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   "viewer_short",
   "reciprocal_failure",
   "reciprocal_success",
+  "viewer_latest",
+  "viewer_record",
 ]);
 
 /** Columns that a scorecard may use: the check leg has no viewer. */
@@ -80,6 +82,8 @@ export function withCoefficients(model: ScoringModel, beta: Float64Array): Scori
   FEATURES.forEach((name, j) => {
     if (beta[4 + j] !== 0) weights[name] = beta[4 + j]!;
   });
+  // More would make a good record worse than none at stakes far above it: a config refuses it.
+  if ((weights.stakes_untested ?? 0) > beta[2]!) weights.stakes_untested = beta[2]!;
   return {
     ...model,
     intercept: beta[0]!,

@@ -50,6 +50,12 @@ const FEATURE_WORDS: Readonly<Record<(typeof FEATURES)[number], string>> = {
   hallucination: "invented content",
   unverified: "unverified sources",
   beta: "share of failures, plainly counted",
+  latest_failures: "failures among the last few outcomes",
+  broken_record: "failures in a row after a good record",
+  praise_strength: "praise by agents with good records",
+  viewer_latest: "failures among the viewer's last few reports",
+  viewer_record: "the viewer's own record",
+  stakes_untested: "stakes far above those proven",
 };
 
 export interface Ingredient {

@@ -7,7 +7,7 @@ import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 
 /** 4: the policies that tenants have set follow the key events. */
-export const SNAPSHOT_VERSION = 4;
+export const SNAPSHOT_VERSION = 5;
 
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,

@@ -47,7 +47,7 @@ const NUMBERS = [
   "stakes_max",
   "minimum_score",
 ];
-/** LEG_INPUTS of assembly/layout.ts; the empty ones are the engine's own scratch. */
+/** LEG_INPUTS of assembly/layout.ts; the first is the number of the config in its process. */
 const INPUTS = [
   "",
   "log_odds",
@@ -57,17 +57,13 @@ const INPUTS = [
   "evidence_weight",
   "stakes_proven",
   "mean_variance",
-  ...FEATURES.map((name) => `x_${name}`),
   "base_rate",
   "viewer_variance",
   "batch",
   "standing_bits",
   "failure_weight",
-  "",
-  "",
-  "",
-  "",
   "shock_days",
+  ...FEATURES.map((name) => `x_${name}`),
 ];
 const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
 const TEXTS = [
@@ -165,6 +161,7 @@ export function decisionTables(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
     if (name === SESSION) return `${name} ${type}`;
+    if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");
   return [

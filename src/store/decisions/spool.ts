@@ -8,13 +8,11 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { OFFSET_LENGTHS, TEXT_COUNT } from "./ring-layout.ts";
+import { recordsAsNow } from "./spool-upgrade.ts";
 
 const SUFFIX = ".spool";
-/** "TRSQ": records of eleven texts. */
-const MAGIC = 0x51535254;
-/** "TRSP": records of ten texts, of an earlier version; the eleventh length was never written. */
-const MAGIC_OF_TEN = 0x50535254;
+/** "TRSR"; those of earlier versions are in spool-upgrade.ts. */
+const MAGIC = 0x52535254;
 const HEADER_BYTES = 16;
 /** A file of this size takes no more; one transaction turns a whole file into rows. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
@@ -159,23 +157,15 @@ function recordsOf(file: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   while (at + HEADER_BYTES <= file.byteLength) {
-    const magic = file.readUInt32LE(at);
-    if (magic !== MAGIC && magic !== MAGIC_OF_TEN) break;
     const start = at + HEADER_BYTES;
     const end = start + file.readUInt32LE(at + 4);
     const records = file.subarray(start, end);
     if (end > file.byteLength || crc32(records) !== file.readUInt32LE(at + 8)) break;
-    if (magic === MAGIC_OF_TEN) emptyLastText(records);
-    parts.push(records);
+    const magic = file.readUInt32LE(at);
+    const readable = magic === MAGIC ? records : recordsAsNow(records, magic);
+    if (readable === undefined) break;
+    parts.push(readable);
     at = end;
   }
   return Buffer.concat(parts);
-}
-
-/** Gives records of ten texts an empty eleventh: its length stands where nothing was before. */
-function emptyLastText(records: Buffer): void {
-  const lengthAt = OFFSET_LENGTHS + 2 * (TEXT_COUNT - 1);
-  for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
-    records.writeUInt16LE(0, at + lengthAt);
-  }
 }

@@ -3,7 +3,14 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
+import {
+  createDecisionRing,
+  INPUT_COUNT,
+  NUMBER_COUNT,
+  OFFSET_LENGTHS,
+  OFFSET_NUMBERS,
+} from "../../../src/store/decisions/ring-layout.ts";
+import type { DecisionColumns } from "../../../src/store/decisions/ring-reader.ts";
 import {
   DecisionReader,
   emptyColumns,
@@ -67,7 +74,22 @@ test("a torn end is left out, at whatever byte it tore", () => {
   expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
 });
 
-test("records of ten texts, as an earlier version left them, have an empty eleventh", () => {
+/** Bytes before the inputs of a record, and how many inputs earlier versions had. */
+const INPUTS_AT = OFFSET_NUMBERS + 8 * NUMBER_COUNT;
+const INPUTS_BEFORE = 29;
+
+/** A record as an earlier version wrote it: 29 inputs, each the number of its place. */
+function recordBefore(record: Buffer): Buffer {
+  const old = Buffer.alloc(record.byteLength - 8 * (INPUT_COUNT - INPUTS_BEFORE));
+  record.copy(old, 0, 0, INPUTS_AT);
+  old.writeUInt32LE(old.byteLength, 0);
+  for (let i = 0; i < INPUTS_BEFORE; i++) old.writeDoubleLE(i, INPUTS_AT + 8 * i);
+  record.copy(old, INPUTS_AT + 8 * INPUTS_BEFORE, INPUTS_AT + 8 * INPUT_COUNT);
+  return old;
+}
+
+/** Rows of three records that wait in a file of an earlier version, named by its magic. */
+function readBefore(magic: string, change: (record: Buffer) => void): DecisionColumns {
   const directory = join(temporaryDirectory(), "spool");
   const ring = createDecisionRing();
   const writer = new DecisionRing(ring, { waitMs: 0 });
@@ -75,23 +97,39 @@ test("records of ten texts, as an earlier version left them, have an empty eleve
   const parts: Uint8Array[] = [];
   new DecisionReader(ring).copy(parts);
   const records = Buffer.concat(parts);
-  // Bytes of an earlier lap of the ring stand where the eleventh length is now.
+  const old: Buffer[] = [];
   for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
-    records.writeUInt16LE(999, at + 36);
+    old.push(recordBefore(records.subarray(at, at + records.readUInt32LE(at))));
   }
+  old.forEach(change);
   const spool = new DecisionSpool(directory, 1);
-  spool.put([records], NOW_MS);
+  spool.put(old, NOW_MS);
   spool.close();
   const path = join(directory, fs.readdirSync(directory)[0] as string);
   const file = fs.readFileSync(path);
-  file.write("TRSP", 0, "latin1");
+  file.write(magic, 0, "latin1");
   fs.writeFileSync(path, file);
   const columns = emptyColumns();
   readRecords(columns, new DecisionSpool(directory, 2).oldest()!.bytes);
   expect(columns.count).toBe(3);
   expect(columns.texts[0]).toEqual(["request-0", "request-1", "request-2"]);
   expect(columns.texts[9]).toEqual(Array(3).fill("THIN_FILE,BASE_RATE"));
+  return columns;
+}
+
+test("records of ten texts, as an earlier version left them, have an empty eleventh", () => {
+  // Bytes of an earlier lap of the ring stand where the eleventh length is now.
+  const columns = readBefore("TRSP", (record) => record.writeUInt16LE(999, OFFSET_LENGTHS + 20));
   expect(columns.texts[10]).toEqual(["", "", ""]);
+});
+
+test("inputs of an earlier version stand at their places of today, and the new ones are 0", () => {
+  const { numbers } = readBefore("TRSQ", () => undefined);
+  const inputs = numbers.slice(NUMBER_COUNT).map(([first]) => first);
+  const scalars = [0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28];
+  const features = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+  expect(inputs.slice(0, 25)).toEqual([...scalars, ...features]);
+  expect(inputs.slice(25)).toEqual(Array(INPUT_COUNT - 25).fill(0));
 });
 
 test("what the disk refuses is given again, and then there once", () => {

@@ -1,0 +1,46 @@
+// Slow, obvious streaks: the latest outcomes, failures in a row against a good record, and the praise
+// of those who have a good record themselves.
+import type { ScoringConfig } from "../../src/engine/config.ts";
+
+const BROKEN_MAX = 12;
+const STRENGTH_MAX = 3;
+
+export interface Streak {
+  latest: number;
+  broken: number;
+  praise: number;
+  reportedLatest: number;
+}
+
+export const noStreak = (): Streak => ({ latest: 0, broken: 0, praise: 0, reportedLatest: 0 });
+
+interface Party {
+  mA: number;
+  streak: Streak;
+}
+
+/**
+ * Returns the praise in the outcome. `expected`: the log-odds of failure before it; `said`: its weight
+ * as one of a row.
+ */
+export function takeStreaks(
+  c: ScoringConfig,
+  subject: Party,
+  reporter: Party,
+  y: number,
+  weight: number,
+  said: number,
+  expected: number,
+): number {
+  const own = subject.streak;
+  const gain = Math.min(1, said * c.latest_gain!);
+  own.latest = Math.fround(own.latest + gain * (y - own.latest));
+  const broken = y === 1 ? own.broken + said * Math.max(0, -expected) : own.broken * (1 - gain);
+  own.broken = Math.fround(Math.min(BROKEN_MAX, broken));
+  const strength = Math.min(STRENGTH_MAX, Math.max(0, -reporter.mA));
+  const praise = y === 0 && said > 0 ? weight * strength : 0;
+  const told = Math.min(1, said * c.viewer_gain!);
+  const theirs = reporter.streak;
+  theirs.reportedLatest = Math.fround(theirs.reportedLatest + told * (y - theirs.reportedLatest));
+  return praise;
+}
