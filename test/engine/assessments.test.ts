@@ -52,8 +52,7 @@ function read({ reader }: Engine, nowMs: number) {
   const { verdictIndex } = decidePolicy("L2", levels.L2, reading, true, "");
   const codes = [...reading.reasonIndexes.subarray(0, reading.reasonCount)];
   return {
-    score: Math.round(reading.scoreInternal),
-    p: Math.round(reading.failureProbability * 1000) / 1000,
+    score: reading.scoreInternal,
     l2: VERDICTS[verdictIndex]!,
     reasons: codes.map((index) => REASON_CODES[index]!),
   };
@@ -103,41 +102,27 @@ test("failed texts deny nothing, by however many askers", () => {
   expect(saved).toBeGreaterThan(0);
 });
 
-const FAILED = ["RECENT_FAILURE", "FAILURE_HISTORY"];
-const TEXTS = "HALLUCINATION_SIGNAL";
-
-// Decision 0037 shows this table.
+// Whatever the other weights are; decision 0037 shows whole scores.
 test.each([
-  ["a good record", 100, 0, 0, 683, 0.005, "ALLOW", []],
-  ["a good record", 100, 0, 1, 678, 0.006, "ALLOW", []],
-  ["a good record", 100, 0, 3, 672, 0.006, "ALLOW", [TEXTS]],
-  ["a good record", 100, 0, 10, 662, 0.008, "ALLOW", [TEXTS]],
-  ["a good record", 100, 0, 100, 654, 0.009, "ALLOW", [TEXTS]],
-  ["a middling one", 40, 2, 0, 528, 0.072, "ALLOW", FAILED],
-  ["a middling one", 40, 2, 1, 523, 0.077, "ALLOW", FAILED],
-  ["a middling one", 40, 2, 3, 517, 0.086, "ALLOW", [...FAILED, TEXTS]],
-  ["a middling one", 40, 2, 10, 506, 0.101, "CHALLENGE", [...FAILED, TEXTS]],
-  [
-    "a middling one",
-    40,
-    2,
-    100,
-    499,
-    0.113,
-    "CHALLENGE",
-    ["RECENT_FAILURE", TEXTS, "FAILURE_HISTORY"],
-  ],
-  ["a thin one", 2, 0, 0, 537, 0.062, "CHALLENGE", ["THIN_FILE"]],
-  ["a thin one", 2, 0, 1, 532, 0.067, "CHALLENGE", ["THIN_FILE"]],
-  ["a thin one", 2, 0, 3, 526, 0.074, "CHALLENGE", ["THIN_FILE", TEXTS]],
-  ["a thin one", 2, 0, 10, 515, 0.087, "CHALLENGE", ["THIN_FILE", TEXTS]],
-  ["a thin one", 2, 0, 100, 508, 0.098, "CHALLENGE", ["THIN_FILE", TEXTS]],
-])("%s: %i successes, %i failures, %i failed texts", (...row) => {
-  const [, successes, failures, texts, score, p, l2, reasons] = row;
-  const engine = openEngine();
-  const end = report(engine, successes, failures);
-  fail(engine, texts, end - texts * HOUR_MS);
-  expect(read(engine, end)).toEqual({ score, p, l2, reasons });
+  ["a good record", 100, 0],
+  ["a middling one", 40, 2],
+  ["a thin one", 2, 0],
+])("%s loses 4, 11, 21 and 29 points by 1, 3, 10 and 100 failed texts", (...record) => {
+  const [, successes, failures] = record;
+  const readings = [0, 1, 3, 10, 100].map((texts) => {
+    const engine = openEngine();
+    const end = report(engine, successes, failures);
+    fail(engine, texts, end - texts * HOUR_MS);
+    return read(engine, end);
+  });
+  const [before] = readings;
+  const lost = readings.map(({ score }) => Math.round(before!.score - score));
+  expect(lost).toEqual([0, 4, 11, 21, 29]);
+  for (const [at, { l2, reasons }] of readings.entries()) {
+    expect(["ALLOW", "CHALLENGE"]).toContain(l2);
+    expect(reasons.includes("HALLUCINATION_SIGNAL")).toBe(at > 1);
+    if (successes === 100) expect(l2).toBe("ALLOW");
+  }
 });
 
 test("an agent without outcomes is known by its texts, and stays a newcomer", () => {
