@@ -1,5 +1,6 @@
 // Scorecard features of one leg. Every sign on the log-odds of failure is a hard constraint of the
 // fit (scoring 3); a weight of zero costs one compare here.
+import { readAssessments } from "./assessments.ts";
 import { baseProbability } from "./base-rate.ts";
 import { word } from "./config.ts";
 import {
@@ -8,7 +9,6 @@ import {
   FEATURE_BROKEN_RECORD,
   FEATURE_COUNT,
   FEATURE_EVIDENCE,
-  FEATURE_HALLUCINATION,
   FEATURE_LATEST_FAILURES,
   FEATURE_MOMENTUM,
   FEATURE_PRAISE_STRENGTH,
@@ -17,7 +17,6 @@ import {
   FEATURE_RECIPROCAL_SUCCESS,
   FEATURE_STAKES_NOVELTY,
   FEATURE_STAKES_UNTESTED,
-  FEATURE_UNVERIFIED,
   FEATURE_VIEWER_LATEST,
   FEATURE_VIEWER_RECORD,
   FEATURE_VIEWER_SHORT,
@@ -27,13 +26,11 @@ import {
   LEG_PROVEN,
   PAIR_FAILURE,
   PAIR_SUCCESS,
-  ROW_ASSESSED,
   ROW_BROKEN,
   ROW_FAILED_AT,
   ROW_FAILURE_LONG,
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
-  ROW_HALLUCINATED,
   ROW_LATEST,
   ROW_MEAN_A,
   ROW_PRAISE,
@@ -45,7 +42,6 @@ import {
   ROW_SUBJECT_TIME,
   ROW_SUCCESS_LONG,
   ROW_SUCCESS_SHORT,
-  ROW_UNVERIFIED,
   WORD_LONG_HALF_LIFE,
   WORD_PRIOR_WEIGHT,
   WORD_RECENT_TAU,
@@ -87,6 +83,7 @@ export function readFeatures(
   let proven: f64 = 0.0;
   if (hasHistory) proven = readHistory(config, row, k * p0, k * (1.0 - p0), g, nowMs, out);
   note(out, LEG_PROVEN, proven);
+  if (row != 0) readAssessments(config, row, nowMs, out);
   if (stakes > proven) {
     put(out, FEATURE_STAKES_NOVELTY, Math.log((1.0 + stakes) / (1.0 + proven)));
     // Far above what was proven the good mean is that of other dealings.
@@ -140,11 +137,6 @@ function readHistory(
   put(out, FEATURE_PRAISE_STRENGTH, praise / (1.0 + praise));
   const first = <f64>load<u32>(row, ROW_FIRST_AT) * 1000.0;
   put(out, FEATURE_AGE, Math.log(1.0 + daysBetween(first, nowMs)));
-  const assessed = <f64>load<f32>(row, ROW_ASSESSED);
-  if (assessed > 0.0) {
-    put(out, FEATURE_HALLUCINATION, <f64>load<f32>(row, ROW_HALLUCINATED) / (assessed + 1.0));
-    put(out, FEATURE_UNVERIFIED, <f64>load<f32>(row, ROW_UNVERIFIED) / (assessed + 1.0));
-  }
   const proven = <f64>load<f32>(row, ROW_STAKES_PROVEN);
   return proven * halving(days, word(config, WORD_STAKES_HALF_LIFE));
 }

@@ -1,5 +1,6 @@
 // Exports of the data plane. Callers put identifier bytes into their thread's scratch, call once,
 // and read one fixed result region. No strings, no objects, no imports but the memory.
+import { foldAssessment } from "./assessments.ts";
 import { anchorBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, isConfigIntact } from "./config.ts";
 import { foldOutcome } from "./fold.ts";
@@ -113,6 +114,15 @@ export function fold(
     voice,
     timeMs,
   );
+}
+
+/**
+ * Writer: folds one failed text of the agent in SCRATCH_ID_A; `unverified` is 1 where its sources
+ * failed, 0 where its content did.
+ */
+export function assess(slot: u32, length: u32, asker: u32, unverified: u32, timeMs: f64): i32 {
+  if (length > <u32>ID_BYTES_MAX) return STATUS_INVALID;
+  return foldAssessment(scratchOf(slot) + SCRATCH_ID_A, length, asker, unverified, timeMs);
 }
 
 function scoreRow(config: u32, number: u32, row: u32, copy: u32, stakes: f64, now: f64): void {

@@ -15,7 +15,6 @@ export const CHUNK_DIRECTORY_BASE = 69632;
 export const CONFIG_BASE = 131072;
 export const SCRATCH_BASE = 262144;
 export const HEAP_BASE = 1310720;
-
 export const LAYOUT_MAGIC = 0x5452554e;
 export const LAYOUT_VERSION = 4;
 
@@ -58,7 +57,7 @@ export const HEADER_NEWCOMER_INFORMATION = 656; // f64
 //  24 | VA f64                      |   104 | tFail u32 s  | tFirst u32 s |
 //  32 | mB f64                      |   112 | tShock u32 s | vMax f32     |
 //  40 | VB f64                      |   120 | rho f32      | cluster u32  |
-//  48 | tS f64 ms                   |   128 | voices f32   | assessed f32 |
+//  48 | tS f64 ms                   |   128 | voices f32   | tAsked u32 s |
 //  56 | s f64                       |   136 | hallucin f32 | unverif f32  |
 //  64 | Vr f64                      |   144 | outcomes u32 | reported u32 |
 //  72 | tR f64 ms                   |   152 | latest f32   | broken f32   |
@@ -91,7 +90,7 @@ export const ROW_STAKES_PROVEN = 116;
 export const ROW_CREDIBILITY = 120;
 export const ROW_CLUSTER = 124;
 export const ROW_VOICES = 128; // what pair caps left of all words about it, as of tS
-export const ROW_ASSESSED = 132;
+export const ROW_ASSESSED_AT = 132; // time of the two masses below, u32 s; 0 without any
 export const ROW_HALLUCINATED = 136;
 export const ROW_UNVERIFIED = 140;
 export const ROW_OUTCOMES = 144;
@@ -274,6 +273,7 @@ export const WORD_LATEST_GAIN = 57; //       of one full outcome in ROW_LATEST
 export const WORD_VIEWER_GAIN = 58; //       the same in ROW_REPORTED_LATEST
 export const WORD_STAKES_REACH = 59; //      times the proven stakes that a record vouches for
 export const WORD_STAKES_FREE = 60; //       and the least of it
+export const WORD_ASKER_CAP = 61; //         failed texts that one tenant's word counts for
 export const WORD_MODEL_CHECK = 64;
 export const WORD_MODEL_HANDSHAKE = 120;
 

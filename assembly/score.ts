@@ -17,9 +17,11 @@ import {
 } from "./codes.ts";
 import {
   FEATURE_COUNT,
+  FEATURE_HALLUCINATION,
   FEATURE_MOMENTUM,
   FEATURE_RECIPROCAL_FAILURE,
   FEATURE_RECIPROCAL_SUCCESS,
+  FEATURE_UNVERIFIED,
   FEATURE_VIEWER_LATEST,
   FEATURE_VIEWER_RECORD,
   FEATURE_VIEWER_SHORT,
@@ -181,6 +183,12 @@ function viewerPart(config: u32, model: u32, out: u32): f64 {
   return part + weighed(config, model, FEATURE_RECIPROCAL_SUCCESS, out);
 }
 
+/** Log-odds that come from assessments: they ask for a second look and never deny. */
+function assessedPart(config: u32, model: u32, out: u32): f64 {
+  const failed = weighed(config, model, FEATURE_HALLUCINATION, out);
+  return failed + weighed(config, model, FEATURE_UNVERIFIED, out);
+}
+
 function weighed(config: u32, model: u32, feature: u32, out: u32): f64 {
   return word(config, model + MODEL_WEIGHTS + feature) * get(out, LEG_FEATURES + feature);
 }
@@ -246,11 +254,18 @@ function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f6
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
   const isJudged = get(out, LEG_THIN) == 0.0;
-  let isRefused = isJudged && get(out, LEG_OPTIMISTIC) >= border;
+  const found = assessedPart(config, model, out);
+  const own = eta - added - found;
+  // Few legs have failed texts: for all others the exponentials of the scores serve again.
+  let optimistic = get(out, LEG_OPTIMISTIC);
+  if (found > 0.0) {
+    optimistic = sigmoid(own - word(config, WORD_REFUSE_CAUTION) * get(out, LEG_SD));
+  }
+  let isRefused = isJudged && optimistic >= border;
   if ((<u32>get(out, LEG_FLAGS) & (FLAG_FRAUD | FLAG_KEY_REVOKED)) != 0) isRefused = true;
-  // The same exponential as LEG_PROBABILITY where the stakes add nothing.
-  const own = added == 0.0 ? get(out, LEG_PROBABILITY) : sigmoid(eta - added);
-  const isDenied = isRefused || (isJudged && own >= border);
+  const isPlain = added == 0.0 && found == 0.0;
+  const expected = isPlain ? get(out, LEG_PROBABILITY) : sigmoid(own);
+  const isDenied = isRefused || (isJudged && expected >= border);
   const decision = decide(config, isRefused, get(out, LEG_PESSIMISTIC), stakes);
   put(out, LEG_REFUSED, isRefused ? 1.0 : 0.0);
   put(out, LEG_DENIED, isDenied ? 1.0 : 0.0);

@@ -4,3 +4,5 @@ export const VOICE_REPORTER = 0;
 export const VOICE_FIRST_PARTY = 1;
 export const VOICE_STRANGER = 2;
 export const VOICE_MAX = 0x3fffffff;
+/** Largest number of a tenant as the voice of assessments. */
+export const ASKER_MAX = 0x1fffffff;

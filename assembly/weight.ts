@@ -154,7 +154,7 @@ export function strangerWeight(
 }
 
 /** Weight left under a cap: the remaining share bounds a weight that is larger than the cap. */
-function roomUnder(cap: f64, mass: f64, weight: f64): f64 {
+export function roomUnder(cap: f64, mass: f64, weight: f64): f64 {
   return min(weight * max(0.0, 1.0 - mass / cap), max(0.0, cap - mass));
 }
 

@@ -124,12 +124,7 @@ class Stage {
 
   async ask(agent: string): Promise<Standing> {
     const verify = async (toolLevel: (typeof LEVELS)[number]) => {
-      const question = {
-        agent_id: agent,
-        action: "order.place",
-        tool_level: toolLevel,
-        context: {},
-      };
+      const question = { agent_id: agent, action: "a.b", tool_level: toolLevel, context: {} };
       const path = "/v1/trust/verify";
       const answer = await this.#send(path, this.#gatewayKey, JSON.stringify(question));
       return (await answer.json()) as {
@@ -143,6 +138,20 @@ class Stage {
       l2: l2.policy_action.verdict,
       l3: l3.policy_action.verdict,
     };
+  }
+
+  /** Asks about texts that are not what their digests say; the gateway does without a key. */
+  async askTexts(agent: string, count: number, key = this.#gatewayKey): Promise<void> {
+    const content_hash = `sha256:${"0".repeat(64)}`;
+    for (let at = 0; at < count; at += BATCH_MAX) {
+      const items = Array.from({ length: Math.min(BATCH_MAX, count - at) }, (_, i) => {
+        const context = { content: `invented ${at + i}`, content_hash };
+        return { agent_id: agent, action: "a.b", tool_level: "L1", context };
+      });
+      await this.#send("/v1/trust/verify/batch", key, JSON.stringify({ items }));
+    }
+    // They are put on record after the answer.
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 
   /** Plays one attack on one agent. */
@@ -204,6 +213,14 @@ async function playNames(stage: Stage, posts: number): Promise<void> {
   for (const name of ["blocked", "failing", "poor", "hundred", "strangers-only", "unknown-b"]) {
     const agent = `agent://eval/${name}`;
     await stage.play("praise, one key", agent, flood(agent, true));
+  }
+}
+
+async function playTexts(stage: Stage, count: number): Promise<void> {
+  const key = await stage.makeKey("asker");
+  for (const agent of ["agent://eval/regular", "agent://eval/unknown-d"]) {
+    await stage.play("invented texts, one key", agent, () => stage.askTexts(agent, count, key));
+    await stage.play("failed texts, the gateway", agent, () => stage.askTexts(agent, count));
   }
 }
 
@@ -269,6 +286,7 @@ try {
   await stage.open();
   await buildHistory(stage);
   await playNames(stage, posts);
+  await playTexts(stage, posts);
   await playCheats(stage);
   print(stage.rows);
   const moved = stage.rows

@@ -17,7 +17,7 @@ const IMPORT_TABLE: Readonly<Record<string, { any: RegExp[]; types?: RegExp[] }>
   assembly: { any: [/^assembly\//] },
   contract: { any: [] },
   platform: { any: [] },
-  engine: { any: [/^src\/contract\//, /^assembly\/layout\.ts$/] },
+  engine: { any: [/^src\/contract\//, /^assembly\/(layout|codes)\.ts$/] },
   journal: { any: [/^src\/(contract|platform)\//], types: [/^src\/engine\//] },
   ledger: { any: [/^src\/(contract|platform|journal)\//], types: [/^src\/engine\//] },
   store: { any: [/^src\/(contract|platform|journal)\//] },

@@ -2,6 +2,7 @@
 import { ServiceFault } from "../contract/faults.ts";
 import type { Bureau } from "./bureau.ts";
 import { shippedPolicies } from "../policy/active-policy.ts";
+import { withoutAssessments } from "./decisions/assessments.ts";
 import { DailyOnce } from "./decisions/daily-once.ts";
 import { emptyEntry, withoutLog } from "./decisions/log-entry.ts";
 import type { BureauOptions, BureauServices } from "./services.ts";
@@ -31,6 +32,7 @@ export function openBureau(options: BureauOptions): Bureau {
     environment: options.environment,
     provenance: options.provenance ?? withoutVault,
     policies: options.policies ?? shippedPolicies,
+    assessments: options.assessments ?? withoutAssessments,
     decisions: options.decisions ?? withoutLog,
     flaggedToday: new DailyOnce(),
     entry: emptyEntry(),

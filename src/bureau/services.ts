@@ -4,6 +4,7 @@ import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
+import type { AssessmentLog } from "./decisions/assessments.ts";
 import type { DailyOnce } from "./decisions/daily-once.ts";
 import type { ProvenanceAssessor } from "./decisions/provenance.ts";
 import type { VerdictTimes } from "./decisions/verdict-times.ts";
@@ -35,6 +36,8 @@ export interface BureauOptions {
   readonly provenance?: ProvenanceAssessor;
   /** The policies in force; defaults to the shipped one for everyone. */
   readonly policies?: PolicySource;
+  /** Where certain findings on texts go; defaults to nowhere. */
+  readonly assessments?: AssessmentLog;
   /** Where every answer is logged; defaults to nowhere. */
   readonly decisions?: DecisionLog;
 }

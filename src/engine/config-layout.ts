@@ -81,6 +81,7 @@ const SCALARS: readonly (readonly [ScalarMember, number])[] = [
  */
 const STRANGER_CAP = 0.04;
 const FIRST_PARTY_PAIR_CAP = 25;
+const ASKER_CAP = 12;
 /** Log-odds a period and days, of configs that name none: 12 hours of newcomers move 3.5 points. */
 const BASE_NEWCOMER_STEP = 0.005;
 const BASE_NEWCOMER_DAYS = 8;
@@ -143,6 +144,7 @@ export function assertConfig(config: ScoringConfig): void {
   }
   const thin = config.thin_below ?? THIN_BELOW_DEFAULT;
   if (!(thin >= 0 && thin < 1)) throw new RangeError("thin_below is a share from 0 to 1");
+  if (!((config.asker_cap ?? ASKER_CAP) > 0)) throw new RangeError("asker_cap must be positive");
   for (const model of [config.check, config.handshake]) assertModel(model);
 }
 
@@ -196,6 +198,7 @@ export function packConfig(
   words[layout.WORD_THIN_BELOW] = config.thin_below ?? THIN_BELOW_DEFAULT;
   words[layout.WORD_STRANGER_CAP] = fold.stranger_cap ?? STRANGER_CAP;
   words[layout.WORD_FIRST_PARTY_PAIR_CAP] = fold.first_party_pair_cap ?? FIRST_PARTY_PAIR_CAP;
+  words[layout.WORD_ASKER_CAP] = fold.asker_cap ?? ASKER_CAP;
   words[layout.WORD_BASE_NEWCOMER_STEP] = fold.base_newcomer_step ?? BASE_NEWCOMER_STEP;
   words[layout.WORD_BASE_NEWCOMER_DAYS] = fold.base_newcomer_days ?? BASE_NEWCOMER_DAYS;
   words[layout.WORD_LATEST_GAIN] = fold.latest_gain ?? LATEST_GAIN;

@@ -76,6 +76,8 @@ export interface ScoringConfig {
   stranger_cap?: number;
   /** The same as pair_cap for what a first-party key reports. */
   first_party_pair_cap?: number;
+  /** Failed texts of one agent that one tenant's word counts for, at most (assessments). */
+  asker_cap?: number;
   pair_tau_days: number;
   failure_weight_min: number;
   score_factor: number;

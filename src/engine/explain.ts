@@ -19,6 +19,7 @@ import {
   MODEL_REFERENCES,
   MODEL_SD_REFERENCE,
   MODEL_WEIGHTS,
+  ROW_ASSESSED_AT,
   ROW_CLUSTER,
   ROW_CREDIBILITY,
   ROW_FAILED_AT,
@@ -26,6 +27,7 @@ import {
   ROW_FAILURE_SHORT,
   ROW_FIRST_AT,
   ROW_FLAGS,
+  ROW_HALLUCINATED,
   ROW_OUTCOMES,
   ROW_REPORTED,
   ROW_STAKES_PROVEN,
@@ -33,6 +35,7 @@ import {
   ROW_SUBJECT_TIME,
   ROW_SUCCESS_LONG,
   ROW_SUCCESS_SHORT,
+  ROW_UNVERIFIED,
   SCRATCH_BASE,
   SCRATCH_LEG_A,
   SCRATCH_ROW_A,
@@ -113,9 +116,13 @@ export function explainAgent(
   const config = configWords(memory, reading.configNumber);
   const row = new DataView(memory.buffer, scratch + SCRATCH_ROW_A, ROW_STRIDE);
   const lastOutcomeMs = hasRow ? row.getFloat64(ROW_SUBJECT_TIME, true) : 0;
-  const days = lastOutcomeMs > 0 ? Math.max(0, nowMs - lastOutcomeMs) / DAY_MS : 0;
+  const daysSince = (timeMs: number) => (timeMs > 0 ? Math.max(0, nowMs - timeMs) / DAY_MS : 0);
+  const since = (timeMs: number, offset: number, halfLifeWord: number) =>
+    hasRow ? row.getFloat32(offset, true) * 2 ** (-daysSince(timeMs) / config[halfLifeWord]!) : 0;
   const decayed = (offset: number, halfLifeWord: number) =>
-    hasRow ? row.getFloat32(offset, true) * 2 ** (-days / config[halfLifeWord]!) : 0;
+    since(lastOutcomeMs, offset, halfLifeWord);
+  const lastAssessedMs = (hasRow ? row.getUint32(ROW_ASSESSED_AT, true) : 0) * 1000;
+  const failed = (offset: number) => since(lastAssessedMs, offset, WORD_LONG_HALF_LIFE);
   const count = (offset: number) => (hasRow ? row.getUint32(offset, true) : 0);
   return {
     ...reading,
@@ -129,6 +136,8 @@ export function explainAgent(
     lastOutcomeMs,
     lastFailureMs: count(ROW_FAILED_AT) * 1000,
     stakesProven: decayed(ROW_STAKES_PROVEN, WORD_STAKES_HALF_LIFE),
+    failedTexts: [failed(ROW_HALLUCINATED), failed(ROW_UNVERIFIED)],
+    lastAssessedMs,
     ...standingOf(memory, config, hasRow ? row : undefined),
     features: featurePoints(config, leg),
   };

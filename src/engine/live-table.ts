@@ -1,12 +1,13 @@
 // The live table that outcomes are folded into, and the fresh one that a re-fold fills beside it.
 import type { ScoringConfig } from "./config.ts";
 import { createEngineMemory } from "./memory.ts";
-import type { FoldOutcome, Standings } from "./reading.ts";
+import type { FoldAssessment, FoldOutcome, Standings } from "./reading.ts";
 import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./writer.ts";
 
 /** An empty table that no reader sees until it is published. */
 export interface UnpublishedTable {
   fold(outcome: FoldOutcome): void;
+  foldAssessment(assessment: FoldAssessment): void;
   applyStandings(standings: Standings): void;
   markKeyRevoked(agent: string, isRevoked: boolean): void;
   /** Makes this the live table, for the fold and for all readers. */
@@ -45,6 +46,10 @@ export class LiveTable {
     this.#writer?.fold(outcome);
   }
 
+  foldAssessment(assessment: FoldAssessment): void {
+    this.#writer?.foldAssessment(assessment);
+  }
+
   applyStandings(standings: Standings): void {
     this.#writer?.applyStandings(standings);
   }
@@ -65,6 +70,7 @@ export class LiveTable {
     const writer = openEngineWriter(memory, base, this.#seed);
     return {
       fold: (outcome) => writer.fold(outcome),
+      foldAssessment: (assessment) => writer.foldAssessment(assessment),
       applyStandings: (standings) => writer.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => writer.markKeyRevoked(agent, isRevoked),
       publish: () => {

@@ -23,6 +23,7 @@ export interface EngineExports {
     voice: number,
     timeMs: number,
   ): number;
+  assess(slot: number, length: number, asker: number, unverified: number, timeMs: number): number;
   check(slot: number, length: number, stakes: number, nowMs: number): number;
   handshake(
     slot: number,

@@ -85,6 +85,10 @@ export interface AgentReading extends Reading {
   lastOutcomeMs: number;
   lastFailureMs: number;
   stakesProven: number;
+  /** Failed texts, capped and faded to now, by ASSESSMENT_KINDS. */
+  failedTexts: [hallucination: number, unverified: number];
+  /** Epoch ms of the newest of them, 0 when never. */
+  lastAssessedMs: number;
   /** FLAG_* of the row, 0 without one. */
   flags: number;
   /** rho, 0 to 1; holds with FLAG_CREDIBILITY. */
@@ -115,6 +119,16 @@ export interface FoldOutcome {
   voice?: number;
 }
 
+/** One failed text as the engine folds it. */
+export interface FoldAssessment {
+  agent: string;
+  /** Number of the asking tenant (askerOf). */
+  asker: number;
+  /** Index into ASSESSMENT_KINDS. */
+  kindIndex: number;
+  assessedAtMs: number;
+}
+
 /** Result of one credibility batch for one agent. */
 export interface AgentStanding {
   agent: string;
@@ -138,6 +152,7 @@ export interface Standings {
 /** The single writer: folds outcomes into the table and swaps configs. Lives in the ledger. */
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
+  foldAssessment(assessment: FoldAssessment): void;
   applyStandings(standings: Standings): void;
   /**
    * Marks that the agent's newest key was revoked, or that a good one followed: refused until then.

@@ -25,7 +25,7 @@ import { packConfig } from "./config-layout.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
-import type { EngineWriter, FoldOutcome, Standings } from "./reading.ts";
+import type { EngineWriter, FoldAssessment, FoldOutcome, Standings } from "./reading.ts";
 
 /** The writer's scratch slot; readers take the others. */
 export const WRITER_SLOT = 0;
@@ -80,6 +80,13 @@ class WasmWriter implements EngineWriter {
     );
     if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");
     if (status !== STATUS_OK) throw new RangeError("the engine refused an outcome");
+  }
+
+  foldAssessment({ agent, asker, kindIndex, assessedAtMs }: FoldAssessment): void {
+    const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
+    const status = this.#exports.assess(WRITER_SLOT, length, asker, kindIndex, assessedAtMs);
+    if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");
+    if (status !== STATUS_OK) throw new RangeError("the engine refused an assessment");
   }
 
   applyStandings({ isInForce, stakesHigh, agents }: Standings): void {

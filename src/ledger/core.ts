@@ -265,11 +265,16 @@ class Core implements LedgerCore {
   }
 }
 
-/** Outcomes and evidence can wait for space; a revocation or a promotion must not. */
+/** What can wait for space, or be missed; a revocation or a promotion must not. */
+const BULK_KINDS: ReadonlySet<number> = new Set([
+  FRAME_KINDS.outcome,
+  FRAME_KINDS.evidence,
+  FRAME_KINDS.assessment,
+]);
+
 function refuseBulk(records: readonly Pending[]): void {
   for (const { run, at, result } of records) {
-    const kind = frameKind(run.bytes, at);
-    const isBulk = kind === FRAME_KINDS.outcome || kind === FRAME_KINDS.evidence;
+    const isBulk = BULK_KINDS.has(frameKind(run.bytes, at));
     if (isBulk && result.verdict === VERDICT_RECORDED) result.verdict = VERDICT_UNAVAILABLE;
   }
 }

@@ -4,7 +4,7 @@
 import { type MessagePort, MessageChannel } from "node:worker_threads";
 import { LedgerClient, type OpenLedger } from "./client.ts";
 import { portThread } from "./thread-link.ts";
-import type { Ledger } from "./ledger.ts";
+import type { FrameLog, Ledger } from "./ledger.ts";
 
 /** Crosses to the thread that opens it; `port` is to be transferred. */
 export interface LedgerInvitation {
@@ -29,7 +29,7 @@ export function joinLedger(
   { port, lsn, rememberedSinceMs }: LedgerInvitation,
   engineMemory: WebAssembly.Memory,
   clock: () => number,
-): Ledger {
+): Ledger & FrameLog {
   const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0, keyEvents: [] };
   const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
   // The thread that started the ledger sees its end too, and ends the process.

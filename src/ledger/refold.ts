@@ -1,6 +1,7 @@
 // Re-fold of the journal from its start into an empty table, without the outcomes that a revocation
 // has excluded, while the old table goes on serving and counting. The new one takes over when it
 // has seen every record: readers see the old state or the new one, never half of either.
+import { decodeAssessment } from "../journal/assessments.ts";
 import type { Exclusions } from "../journal/exclusions.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
@@ -37,7 +38,9 @@ export class Refold {
     this.#lsn = this.#reader.read(this.#lsn, durableLsn, countMax, (bytes, at) => {
       const kind = frameKind(bytes, at);
       if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
-      else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+      else if (kind === FRAME_KINDS.assessment) {
+        this.#table.foldAssessment?.(decodeAssessment(bytes, at));
+      } else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
       else if (kind === FRAME_KINDS.standings) {
         this.#table.applyStandings?.(decodeStandings(bytes, at));
       }

@@ -10,6 +10,7 @@ import {
   outcomeReplayParts,
 } from "../journal/outcome.ts";
 import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
+import { assessmentReplayParts } from "../journal/assessments.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import { formatUuid } from "../journal/uuid.ts";
 
@@ -53,6 +54,7 @@ export interface Pending {
 /** No tenant has this name: tenants hold no control characters. */
 const SIGNED_SCOPE = Buffer.from("\u0001jws");
 const BATCH_CONTENT = Buffer.from("batch\n");
+const ASSESSED_SCOPE = Buffer.from("\u0001assessed");
 const NO_IDENTITIES: readonly GuardedIdentity[] = [];
 
 /** Identities by which the record in the frame at `at` is recognised as a repeat. */
@@ -63,6 +65,10 @@ export function identitiesOf(bytes: Buffer, at: number): readonly GuardedIdentit
     if (batch === undefined) return NO_IDENTITIES;
     // The same bytes mean another thing as a batch than alone: one id is good for one of the two.
     return [signed(batch.identity, Buffer.concat([BATCH_CONTENT, batch.body]))];
+  }
+  if (kind === FRAME_KINDS.assessment) {
+    const assessed = { tenant: ASSESSED_SCOPE, ...assessmentReplayParts(bytes, at) };
+    return [{ ...replayIdentity(assessed), isSigned: false }];
   }
   if (kind !== FRAME_KINDS.outcome) return NO_IDENTITIES;
   const parts = outcomeReplayParts(bytes, at);
@@ -79,10 +85,14 @@ function signed(key: Buffer, content: Buffer): GuardedIdentity {
   return { ...replayIdentity({ tenant: SIGNED_SCOPE, key, content }), isSigned: true };
 }
 
-/** Id of the record as receipts name it: outcomes and signed batches have one. */
+/**
+ * Id of the record as receipts name it: outcomes and signed batches have one, and for an assessment
+ * half of the digest stands in.
+ */
 export function recordIdBytes(bytes: Buffer, at: number): Buffer | undefined {
   const kind = frameKind(bytes, at);
   if (kind === FRAME_KINDS.outcome) return outcomeIdBytes(bytes, at);
+  if (kind === FRAME_KINDS.assessment) return assessmentReplayParts(bytes, at).idBytes;
   return kind === FRAME_KINDS.evidence ? decodeEvidence(bytes, at)?.idBytes : undefined;
 }
 

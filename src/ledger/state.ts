@@ -1,7 +1,8 @@
 // State of the journal's records beside the agent table: replay identities, reporters' keys,
 // tenants' policies, excluded outcomes, places of the vault's sources. Fed by replay at start and by every commit
 // after, in order of position.
-import type { Standings } from "../engine/reading.ts";
+import type { FoldAssessment, Standings } from "../engine/reading.ts";
+import { decodeAssessment } from "../journal/assessments.ts";
 import { Exclusions } from "../journal/exclusions.ts";
 import { REPLAY_WINDOW_MS, ReplayTable } from "./replay-table.ts";
 import {
@@ -24,6 +25,8 @@ import type { SnapshotStart } from "./snapshot/files.ts";
 export interface FoldTarget {
   /** Called in order of position with a reused object, at replay and after each sync. */
   readonly fold: (outcome: FoldedOutcome) => void;
+  /** Called like `fold`, with what a provenance finding said of an agent's text. */
+  readonly foldAssessment?: (assessment: FoldAssessment) => void;
   /** Called like `fold`, with the result of a credibility batch. Left out: ignored. */
   readonly applyStandings?: (standings: Standings) => void;
   /** Called when an agent's newest key was revoked, or followed by another. */
@@ -95,7 +98,9 @@ export class LedgerState {
   #take(bytes: Buffer, at: number, place: FramePlace): void {
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
-    else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+    else if (kind === FRAME_KINDS.assessment) {
+      this.#target.foldAssessment?.(decodeAssessment(bytes, at));
+    } else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.standings) {
       this.#target.applyStandings?.(decodeStandings(bytes, at));

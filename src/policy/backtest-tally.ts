@@ -9,7 +9,7 @@ import { effectiveTrials, wilsonInterval } from "./interval.ts";
 import { decidePolicy } from "./rules.ts";
 import type { Risk, Ruling } from "./rules.ts";
 import { areStakesVouched, vouchingFor } from "./vouching.ts";
-import type { VouchedNamespace } from "./vouching.ts";
+import type { JudgedRecord, VouchedNamespace } from "./vouching.ts";
 
 export const ALLOW = VERDICTS.indexOf("ALLOW");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
@@ -19,7 +19,7 @@ const FINE_STEP = 0.005;
 const COARSE_STEPS = 20;
 
 /** What a back-test reads of an agent: what verify reads. */
-export type BacktestReading = Risk & { readonly scoreInternal: number };
+export type BacktestReading = Risk & JudgedRecord & { readonly scoreInternal: number };
 
 /** One outcome, as it would have been asked about. */
 export interface BacktestCase {

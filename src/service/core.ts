@@ -12,6 +12,7 @@ import type { TableReader } from "../engine/reader.ts";
 import { openEvidenceVault } from "./vault.ts";
 import type { OpenVault } from "./vault.ts";
 import { dataPaths } from "../journal/data-directory.ts";
+import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
@@ -24,15 +25,19 @@ const HTTP_READER_SLOT = 1;
 /** Events that an operator has to act on. */
 const ALARMS: ReadonlySet<string> = new Set(["journal_damaged", "journal_audit_failed"]);
 
-/** Core of a process: all that an import needs. Close the ledger when done. */
+/** Core of a process: all that an import needs. */
 export interface Core {
   readonly engineMemory: WebAssembly.Memory;
   readonly ledger: OpenLedger;
   readonly engine: TableReader;
   readonly bureau: Bureau;
+  /** What this thread's and the pool's verdicts say of agents. */
+  readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
   readonly sources: OpenVault;
+  /** Closes the vault and the ledger, once what waits for it is durable. */
+  close(): Promise<void>;
 }
 
 export interface CoreOptions {
@@ -97,12 +102,14 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
   const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
+  const assessments = new AssessmentQueue(ledger);
   const bureau = openBureau({
     engine,
     ledger,
     events: ledger,
     provenance: sources.assessor,
     policies,
+    assessments,
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -111,5 +118,13 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     },
     ...(options.decisions === undefined ? {} : { decisions: options.decisions }),
   });
-  return { engineMemory, ledger, engine, bureau, policies, sources };
+  const close = async () => {
+    try {
+      await sources.close();
+      await assessments.close();
+    } finally {
+      await ledger.close();
+    }
+  };
+  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, close };
 }

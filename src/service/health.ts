@@ -1,5 +1,6 @@
 // Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
+import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
@@ -35,13 +36,17 @@ export function readiness(ledger: OpenLedger, storeFailure: string, voices = "")
   return { ready: reasons.length === 0, reasons, warnings };
 }
 
-/** Gauges of journal and disk; free space once the ledger has checked it. */
-export function ledgerGauges(ledger: OpenLedger): Record<string, number> {
+/** Gauges of journal, its queues and disk; free space once the ledger has checked it. */
+export function ledgerGauges(
+  ledger: OpenLedger,
+  assessments: Pick<AssessmentQueue, "gauges">,
+): Record<string, number> {
   const { freeBytes, ballastBytes, isLow } = ledger.disk;
   const { damages, verifiedMs } = ledger.journal;
   return {
     journal_position: ledger.position(),
     outcomes_pending: ledger.pendingCount,
+    ...assessments.gauges(),
     disk_low: isLow ? 1 : 0,
     disk_ballast_bytes: ballastBytes,
     journal_damages: damages.length,

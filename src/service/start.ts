@@ -154,8 +154,7 @@ async function openGround(
     log,
     onTable: (memory) => subscribers.rebind(memory),
   });
-  closers.push(() => evidence.ledger.close());
-  closers.push(() => evidence.sources.close());
+  closers.push(() => evidence.close());
   const policies = new Policies({
     log: evidence.ledger,
     book: evidence.policies,
@@ -180,6 +179,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
     policies: evidence.ledger.policies,
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
+    assessments: evidence.assessments,
   });
 }
 
@@ -205,7 +205,7 @@ interface Parts extends Ground, Learning {
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
   const { evidence, keyring, store, scorer, decisions, kaizen, credibility } = parts;
-  const { bureau, engine, ledger, sources } = evidence;
+  const { bureau, engine, ledger, sources, assessments } = evidence;
   return {
     bureau,
     keyring,
@@ -226,7 +226,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       configVersion: engine.activeConfigVersion,
       agents: engine.agentCount,
       gauges: {
-        ...ledgerGauges(ledger),
+        ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
         store_position: store.status().appliedLsn,
         ...decisions.gauges(),

@@ -29,6 +29,7 @@ export const VISIBLE = {
   standing_rows: ({ tenant, owned }) =>
     `agent IN (SELECT reporter FROM ${CATALOG}.main.outcome_rows
       WHERE tenant = ${tenant} OR ${owned})`,
+  assessment_rows: ({ tenant }) => `tenant = ${tenant}`,
   // A run covers the evidence of all tenants.
   kaizen_run_rows: () => "false",
 } satisfies Record<string, (scope: { tenant: string; owned: string; kids: string }) => string>;

@@ -85,6 +85,7 @@ function open(data: ThreadData, send: Send) {
       key,
       epoch: data.epoch,
       fold: (outcome) => table.fold(outcome),
+      foldAssessment: (assessment) => table.foldAssessment(assessment),
       applyStandings: (standings) => table.applyStandings(standings),
       markKeyRevoked: (agent, isRevoked) => table.markKeyRevoked(agent, isRevoked),
       freshTable: () => table.fresh((engineMemory) => send({ kind: "table", engineMemory })),

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
 import { openBureau } from "../../src/bureau/open.ts";
+import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
 import type { Principal } from "../../src/contract/principal.ts";
@@ -46,6 +47,7 @@ export function openSampleBureau(
     provenance?: ProvenanceAssessor;
     policies?: PolicySource;
     clock?: () => number;
+    assessments?: AssessmentLog;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
@@ -74,7 +76,7 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance, policies } = options;
+  const { provenance, policies, assessments } = options;
   const bureau = openBureau({
     engine,
     ledger,
@@ -82,6 +84,7 @@ export function openSampleBureau(
     environment,
     ...(provenance === undefined ? {} : { provenance }),
     ...(policies === undefined ? {} : { policies }),
+    ...(assessments === undefined ? {} : { assessments }),
   });
   return { bureau, engine, delaysMs };
 }

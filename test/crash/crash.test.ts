@@ -32,6 +32,7 @@ test.concurrent(`${ROUNDS} kills under eight writers lose and double nothing`, a
   outcomes.push({ name: "kill -9", did, faults });
   expect(faults).toEqual([]);
   expect(acknowledged).toBeGreaterThan(100);
+  expect(report.assessed).toBeGreaterThan(0);
 });
 
 test.concurrent("a cut and a zero-filled tail cost at most the batch they cut", async () => {

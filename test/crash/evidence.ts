@@ -13,6 +13,8 @@ import { CHAIN_START, FRAME_KINDS, frameKind } from "../../src/journal/format.ts
 import { decodeOutcome } from "../../src/journal/outcome.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
+import type { FoldAssessment } from "../../src/engine/reading.ts";
+import { decodeAssessment } from "../../src/journal/assessments.ts";
 import { payloadOf } from "../../src/ledger/state.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import { KeyRecords, type SignedFold } from "./key-records.ts";
@@ -30,8 +32,8 @@ export class Evidence {
   lsn = 0;
   readonly #journal: string;
   #reference = new ReferenceBureau(defaultConfig());
-  /** Every outcome, in order of position. */
-  readonly #records: SignedFold[] = [];
+  /** Every outcome and assessment, in order of position. */
+  readonly #records: (SignedFold | FoldAssessment)[] = [];
   #chain: Uint8Array = CHAIN_START;
   readonly #seen = new Set<string>();
 
@@ -48,6 +50,13 @@ export class Evidence {
     const foldedBefore = this.#records.length;
     const visit = (bytes: Buffer, at: number, lsn: number) => {
       if (frameKind(bytes, at) === FRAME_KINDS.key) this.keys.take(payloadOf(bytes, at));
+      if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
+        const assessment = decodeAssessment(bytes, at);
+        const text = `${assessment.agent} ${assessment.digest}`;
+        if (this.#seen.has(text)) wrong.push(`${text} is in the journal twice`);
+        this.#seen.add(text);
+        this.#records.push(assessment);
+      }
       if (frameKind(bytes, at) !== FRAME_KINDS.outcome) return;
       const record = decodeOutcome(bytes, at);
       const id = record.idempotencyKey.split("\n").at(-1) ?? "";
@@ -73,9 +82,15 @@ export class Evidence {
 
   #fold(from: number): void {
     for (let at = from; at < this.#records.length; at++) {
-      const record = this.#records[at] as SignedFold;
-      if (!this.keys.excludes(record)) this.#reference.fold(record.outcome);
+      const record = this.#records[at]!;
+      if ("asker" in record) this.#reference.texts.add(record);
+      else if (!this.keys.excludes(record)) this.#reference.fold(record.outcome);
     }
+  }
+
+  /** Failed texts in the journal. */
+  get assessedCount(): number {
+    return this.#records.filter((record) => "asker" in record).length;
   }
 
   /** How many outcomes about `agent` count. */

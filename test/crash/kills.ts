@@ -13,6 +13,8 @@ export interface KillReport {
   readonly rounds: number;
   readonly acknowledged: number;
   readonly recorded: number;
+  /** Failed texts on record. */
+  readonly assessed: number;
   readonly faults: string[];
 }
 
@@ -57,5 +59,11 @@ export async function killRounds(
     await server.kill("SIGTERM");
   }
   const acknowledged = writers.acknowledged.size;
-  return { rounds: round, acknowledged, recorded: evidence.found.size, faults };
+  return {
+    rounds: round,
+    acknowledged,
+    recorded: evidence.found.size,
+    assessed: evidence.assessedCount,
+    faults,
+  };
 }

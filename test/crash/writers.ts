@@ -8,6 +8,8 @@ export const WRITERS = 8;
 export const AGENTS = 48;
 /** One in so many is sent once more after its acknowledgement. */
 const REPEAT_EVERY = 16;
+/** After one in so many, a text of its subject is asked about that fails for certain. */
+const ASK_EVERY = 8;
 const REFUSED_WAIT_MS = 20;
 
 export interface Acknowledged {
@@ -44,6 +46,7 @@ export class Writers {
         const isDone = await this.#send(server, number);
         if (!isDone) this.#unanswered.push(number);
         if (isDone && number % REPEAT_EVERY === 0) await this.#send(server, number);
+        if (number % ASK_EVERY === 0) await this.#ask(server, number);
         if (!isDone) await new Promise((resolve) => setTimeout(resolve, REFUSED_WAIT_MS));
       } catch {
         // The connection broke: nobody knows whether it was recorded, so it is sent again.
@@ -67,6 +70,17 @@ export class Writers {
       this.broken.push(`${idOf(number)}: acknowledged as ${before.outcomeId} and ${outcomeId}`);
     }
     return true;
+  }
+
+  /** Nothing is promised of what a verdict leaves behind but that it is whole or not there. */
+  async #ask(server: CrashServer, number: number): Promise<void> {
+    // With the agents' cycle, a text of an agent comes back after a while.
+    const content = `text ${number % 64}`;
+    const context = { content, content_hash: `sha256:${"0".repeat(64)}` };
+    const agent_id = agentOf((number * 7) % AGENTS);
+    const asked = { agent_id, action: "a.b", tool_level: "L1", context };
+    const { status } = await server.post("/v1/trust/verify", JSON.stringify(asked));
+    if (status !== 200) this.broken.push(`a verify was answered ${status}`);
   }
 }
 

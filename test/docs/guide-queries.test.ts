@@ -8,7 +8,13 @@ import { GRADES } from "../../src/contract/vocabulary.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
-import { recordOf, runOf, temporaryDirectory } from "../ledger/_fixtures.ts";
+import {
+  assessed,
+  assessedRunOf,
+  recordOf,
+  runOf,
+  temporaryDirectory,
+} from "../ledger/_fixtures.ts";
 import { openTable, principalOf } from "../store/_decisions.ts";
 import { LIMITS, openJournal } from "../store/_fixtures.ts";
 import { type Fence, exampleBody, fencesOf, GUIDES, placeOf } from "./_fences.ts";
@@ -42,6 +48,7 @@ beforeAll(async () => {
   for (let at = 0; at < records.length; at += 500) {
     journal.commit([runOf(records.slice(at, at + 500))], Date.now());
   }
+  journal.commit([assessedRunOf([assessed(1), assessed(2)])], Date.now());
   journal.close();
   const ring = createDecisionRing();
   store = await startStore({ dataDir, isStandalone: true, rings: [ring] });

@@ -1,6 +1,6 @@
 // docs/reference/journal-format.md against bytes that the code writes: its tables are used to read
 // them, so that a field that moved, grew or was left out shows.
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { expect, test } from "vitest";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import {
@@ -26,6 +26,7 @@ import {
 import { encodeEvidence, identified } from "../../src/journal/proof.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { bureauKeyFrom } from "../../src/journal/signing-key.ts";
+import { ASSESSMENT_HEAD_BYTES, encodeAssessment } from "../../src/journal/assessments.ts";
 import { encodeStandings, NO_STANDINGS } from "../../src/journal/standings.ts";
 import { readPage } from "./_generated.ts";
 import { layoutUnder, readField, rowsUnder, sizeOf } from "./_tables.ts";
@@ -184,4 +185,29 @@ test("a signed batch and standings", () => {
   );
   expect(stated).toEqual([1, 1, 1, 11, 9]);
   expect(part!.toString("utf8", sizeOf(head) + 12)).toBe("agent://a/b");
+});
+
+test("an assessment", () => {
+  const layout = layoutUnder(page, "## Assessment");
+  expect(sizeOf(layout)).toBe(ASSESSMENT_HEAD_BYTES);
+  const bytes = encodeAssessment({
+    agent: "agent://a/writer",
+    tenant: "ten",
+    keyId: "key-1",
+    code: "HASH_MISMATCH",
+    kindIndex: 1,
+    digest: "5a".repeat(32),
+    assessedAtMs: 77,
+  });
+  const read = (name: string) => readField(layout, bytes, 0, name);
+  expect([read("version"), read("feature"), read("time")]).toEqual([1, 1, 77]);
+  expect(read("asker")).toBe(createHash("sha256").update("ten").digest().readUInt32LE(0) % 2 ** 29);
+  expect(read("SHA-256")).toBe("5a".repeat(32));
+  const lengths = ["agent", "tenant", "API key's id", "code"].map((name) =>
+    Number(read(`length of the ${name}`)),
+  );
+  expect(lengths).toEqual([16, 3, 5, 13]);
+  expect(bytes.toString("utf8", ASSESSMENT_HEAD_BYTES)).toBe(
+    "agent://a/writertenkey-1HASH_MISMATCH",
+  );
 });

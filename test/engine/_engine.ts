@@ -1,10 +1,15 @@
 // Writer and reader over one fresh shared memory, and streams of outcomes to feed them.
 import fc from "fast-check";
-import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
+import {
+  ASKER_MAX,
+  VOICE_FIRST_PARTY,
+  VOICE_MAX,
+  VOICE_STRANGER,
+} from "../../src/contract/voices.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
-import type { FoldOutcome } from "../../src/engine/reading.ts";
+import type { FoldAssessment, FoldOutcome } from "../../src/engine/reading.ts";
 import { openEngineReader } from "../../src/engine/reader.ts";
 import { openEngineWriter } from "../../src/engine/writer.ts";
 
@@ -48,6 +53,23 @@ export function outcomeStream(agents = 8, length = 120): fc.Arbitrary<FoldOutcom
         reporter: `agent://t/${b >= a ? b + 1 : b}`,
         settledAtMs: at,
       };
+    });
+  });
+}
+
+/** Failed texts of the same small world, mostly in order of time. */
+export function assessmentStream(agents = 8, length = 40): fc.Arbitrary<FoldAssessment[]> {
+  const assessment = fc.record({
+    agent: fc.nat(agents - 1).map((i) => `agent://t/${i}`),
+    asker: fc.constantFrom(0, 0, 0, 1, ASKER_MAX),
+    kindIndex: fc.nat(1),
+    gapMs: fc.integer({ min: -2 * DAY_MS, max: 20 * DAY_MS }),
+  });
+  return fc.array(assessment, { maxLength: length }).map((steps) => {
+    let at = START_MS;
+    return steps.map(({ gapMs, ...rest }) => {
+      at = Math.max(START_MS, at + gapMs);
+      return { ...rest, assessedAtMs: at };
     });
   });
 }

@@ -20,6 +20,7 @@ test("the module imports the memory alone and exports what the seam declares", (
   const names = WebAssembly.Module.exports(module).map((entry) => entry.name);
   expect(names.toSorted()).toEqual(
     [
+      "assess",
       "beginConfig",
       "check",
       "commitConfig",
@@ -63,7 +64,7 @@ test("the contract's bits of a standing are the engine's", () => {
 });
 
 test("the contract's voices are the engine's", () => {
-  const { voiceOf: _, ...contract } = voices;
+  const { voiceOf: _, askerOf: __, ...contract } = voices;
   expect(contract).toEqual({ ...engineVoices });
   // As sources of the pair map they stand apart from all rows and pools.
   const rows = layout.CHUNKS_MAX << layout.CHUNK_ROWS_LOG2;

@@ -7,7 +7,7 @@ import { STANDING_BITS } from "../../src/contract/standings.ts";
 import type { Reading, Standings } from "../../src/engine/reading.ts";
 import { ReferenceBureau } from "../reference/score.ts";
 import type { ReferenceLeg } from "../reference/score.ts";
-import { DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
+import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
 
 /** Software and hardware exp differ in the last bits; f32 counters may round the other way. */
 const TOLERANCE = 1e-5;
@@ -109,4 +109,35 @@ test("what reporters count follows their standing as in the reference", () => {
     }),
     { numRuns: 300 },
   );
+});
+
+test("failed texts among outcomes count as in the reference, with or without a record", () => {
+  let known = 0;
+  fc.assert(
+    fc.property(outcomeStream(6, 60), assessmentStream(10), fc.nat(400), (stream, texts, wait) => {
+      const { writer, reader, config } = openEngine();
+      const reference = new ReferenceBureau(config);
+      stream.forEach((outcome, i) => {
+        for (const [, text] of [...texts.entries()].filter(([k]) => k % stream.length === i)) {
+          writer.foldAssessment(text);
+          reference.texts.add(text);
+        }
+        writer.fold(outcome);
+        reference.fold(outcome);
+      });
+      const last = Math.max(...texts.map((text) => text.assessedAtMs), stream.at(-1)!.settledAtMs);
+      const now = last + wait * DAY_MS + 12_345;
+      ids.forEach((id, i) => {
+        const leg = reference.score(id, null, 30, now);
+        expectSame(reader.check(id, 30, now), leg, `check ${id}`);
+        expect(reader.check(id, 30, now).isDenied).toBe(leg.isDenied);
+        if (leg.features.has("hallucination")) known++;
+        const other = ids[(i + 3) % ids.length]!;
+        const [aToB] = reader.handshake(id, other, 30, now);
+        expectSame(aToB, reference.score(other, id, 30, now), `leg ${id} sees ${other}`);
+      });
+    }),
+    { numRuns: 200 },
+  );
+  expect(known).toBeGreaterThan(500);
 });

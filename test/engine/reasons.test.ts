@@ -9,7 +9,7 @@ import type { ReasonCode } from "../../src/contract/vocabulary.ts";
 import type { Reading } from "../../src/engine/reading.ts";
 import { reasonPoints, voicesOf } from "../reference/reasons.ts";
 import { ReferenceBureau } from "../reference/score.ts";
-import { DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
+import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
 
 /** Points: the shares behind two of the codes are kept in 7 to 11 bits. */
 const TOLERANCE = 0.75;
@@ -70,8 +70,9 @@ test("check and handshake name the codes of the reference", () => {
   let [compared, borderline] = [0, 0];
   const stream = fc.oneof(outcomeStream(3, 80), outcomeStream(5, 160), outcomeStream(10, 160));
   const batches = fc.array(fc.tuple(fc.nat(79), standings), { maxLength: 2 });
+  const texts = fc.oneof(fc.constant([]), assessmentStream(6, 30), assessmentStream(2, 60));
   fc.assert(
-    fc.property(stream, batches, fc.nat(200), (outcomes, changes, wait) => {
+    fc.property(stream, batches, texts, fc.nat(200), (outcomes, changes, failed, wait) => {
       const { writer, reader, config } = openEngine();
       const reference = new ReferenceBureau(config);
       outcomes.forEach((outcome, i) => {
@@ -82,6 +83,10 @@ test("check and handshake name the codes of the reference", () => {
         writer.fold(outcome);
         reference.fold(outcome);
       });
+      for (const text of failed) {
+        writer.foldAssessment(text);
+        reference.texts.add(text);
+      }
       const now = outcomes.at(-1)!.settledAtMs + wait * DAY_MS + 12_345;
       const ids = Array.from({ length: 6 }, (_, i) => `agent://t/${i}`);
       ids.forEach((id, i) => {
@@ -110,7 +115,14 @@ test("check and handshake name the codes of the reference", () => {
     { numRuns: 1000 },
   );
   expect(borderline / compared).toBeLessThan(0.05);
-  for (const code of ["CONCENTRATED_REPORTERS", "RING_PATTERN", "THIN_FILE", "FAILURE_HISTORY"]) {
+  for (const code of [
+    "CONCENTRATED_REPORTERS",
+    "RING_PATTERN",
+    "THIN_FILE",
+    "FAILURE_HISTORY",
+    "HALLUCINATION_SIGNAL",
+    "UNVERIFIED_SOURCES",
+  ]) {
     expect(seen.get(code) ?? 0, code).toBeGreaterThan(5);
   }
 });

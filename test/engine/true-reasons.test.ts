@@ -7,8 +7,8 @@ import { REASON_CODES } from "../../src/contract/vocabulary.ts";
 import { VOICE_STRANGER } from "../../src/contract/voices.ts";
 import type { ReasonCode } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import type { FoldOutcome } from "../../src/engine/reading.ts";
-import { DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
+import type { FoldAssessment, FoldOutcome } from "../../src/engine/reading.ts";
+import { assessmentStream, DAY_MS, openEngine, outcomeStream } from "./_engine.ts";
 
 interface Asked {
   subject: string;
@@ -20,6 +20,7 @@ interface Asked {
 
 interface World {
   outcomes: readonly FoldOutcome[];
+  texts: readonly FoldAssessment[];
   /** Flags of standings by agent. */
   flags: ReadonlyMap<string, number>;
   revoked: ReadonlySet<string>;
@@ -63,9 +64,9 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
             other.subject === one.reporter && other.reporter === subject && other.outcome === 1,
         ),
     ),
-  // Nothing in these histories assesses what an agent wrote.
-  UNVERIFIED_SOURCES: () => false,
-  HALLUCINATION_SIGNAL: () => false,
+  // One failed text alone is no reason: it takes three for their sources, two for their content.
+  UNVERIFIED_SOURCES: ({ texts }, { subject }) => countOf(texts, subject, 1) > 2,
+  HALLUCINATION_SIGNAL: ({ texts }, { subject }) => countOf(texts, subject, 0) > 1,
   VIEWER_CAUTIOUS: ({ outcomes }, { viewer }) =>
     outcomes.some(
       (each) =>
@@ -77,6 +78,10 @@ const FACTS: Readonly<Record<ReasonCode, (world: World, asked: Asked) => boolean
   KEY_REVOKED: ({ revoked }, { subject }) => revoked.has(subject),
   BASE_RATE: () => true,
 };
+
+function countOf(texts: readonly FoldAssessment[], agent: string, kindIndex: number): number {
+  return texts.filter((text) => text.agent === agent && text.kindIndex === kindIndex).length;
+}
 
 /** Folded at more than half of a full weight, whatever its stakes above the middle. */
 function isHeavy(outcome: FoldOutcome): boolean {
@@ -109,11 +114,13 @@ test("no reason is given whose fact is not on record", () => {
     stakes: fc.constantFrom(0, 1, 30, 3000, 1e6),
     discounted: fc.nat(5),
     revoked: fc.nat(5),
+    texts: fc.oneof(fc.constant([]), assessmentStream(5, 12)),
   });
   fc.assert(
-    fc.property(stream, setting, (outcomes, { wait, stakes, discounted, revoked }) => {
+    fc.property(stream, setting, (outcomes, { wait, stakes, discounted, revoked, texts }) => {
       const { writer, reader, config } = openEngine();
       for (const outcome of outcomes) writer.fold(outcome);
+      for (const text of texts) writer.foldAssessment(text);
       const ids = Array.from({ length: 4 }, (_, i) => `agent://t/${i}`);
       const flags = new Map<string, number>();
       if (discounted < ids.length) {
@@ -127,7 +134,7 @@ test("no reason is given whose fact is not on record", () => {
         writer.applyStandings({ isInForce: false, stakesHigh: 0, agents });
       }
       if (revoked < ids.length) writer.markKeyRevoked(ids[revoked]!, true);
-      const world = { outcomes, flags, revoked: new Set([ids[revoked] ?? ""]), config };
+      const world = { outcomes, texts, flags, revoked: new Set([ids[revoked] ?? ""]), config };
       const nowMs = outcomes.at(-1)!.settledAtMs + wait * DAY_MS;
       ids.forEach((subject, i) => {
         for (const viewer of [undefined, ids[(i + 1) % ids.length]!]) {
@@ -150,6 +157,8 @@ test("no reason is given whose fact is not on record", () => {
     "FAILURE_HISTORY",
     "RECENT_FAILURE",
     "VIEWER_CAUTIOUS",
+    "HALLUCINATION_SIGNAL",
+    "UNVERIFIED_SOURCES",
   ] as const) {
     expect(seen, code).toContain(code);
   }

@@ -160,6 +160,7 @@ export class MemoryBureau implements Bureau {
         last_failure_at: null,
         max_proven_stakes: 0,
       },
+      assessments: { false_content: 0, bad_sources: 0, last_assessed_at: null },
       standing: {
         in_force: false,
         weight: 1,

@@ -4,6 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
+import type { Assessment } from "../../src/contract/assessments.ts";
+import { encodeAssessment } from "../../src/journal/assessments.ts";
+import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { type BureauKey, bureauKeyFrom } from "../../src/journal/signing-key.ts";
 import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
@@ -55,6 +58,26 @@ export function recordOf(index: number, changes: Partial<OutcomeRecord> = {}): O
 export function runOf(records: readonly OutcomeRecord[]): FrameRun {
   const batch = new FrameBatch();
   for (const record of records) batch.add(record);
+  return batch.take();
+}
+
+/** The n-th failed text of an agent. */
+export function assessed(n: number, changes: Partial<Assessment> = {}): Assessment {
+  return {
+    agent: "agent://shop/seller-1",
+    tenant: "acme",
+    keyId: "key-acme",
+    code: "CONTENT_RECORDED_FALSE",
+    kindIndex: 0,
+    digest: n.toString(16).padStart(64, "0"),
+    assessedAtMs: NOW_MS + n,
+    ...changes,
+  };
+}
+
+export function assessedRunOf(assessments: readonly Assessment[]): FrameRun {
+  const batch = new FrameBatch();
+  for (const each of assessments) batch.addEvent(FRAME_KINDS.assessment, encodeAssessment(each));
   return batch.take();
 }
 

@@ -14,6 +14,8 @@ describe("a back-test of a policy that vouches", () => {
     isRefused: false,
     decisionIndex: DECISIONS.indexOf("connect_with_verification"),
     scoreInternal: 500,
+    reasonIndexes: [],
+    reasonCount: 0,
   };
   const untilMs = Date.parse("2026-06-01T00:00:00Z");
 

@@ -29,6 +29,8 @@ const judged = fc.record({
     isRefused: fc.boolean(),
     decisionIndex: fc.nat({ max: DECISIONS.length - 1 }),
     scoreInternal: fc.double({ min: 300, max: 850, noNaN: true }),
+    reasonIndexes: fc.constant([]),
+    reasonCount: fc.constant(0),
   }),
   agent: fc.nat({ max: AGENTS.length - 1 }),
   isBad: fc.boolean(),
@@ -242,6 +244,8 @@ describe("a back-test", () => {
       isRefused: false,
       decisionIndex: 0,
       scoreInternal: 500,
+      reasonIndexes: [],
+      reasonCount: 0,
     };
     const outcomes = [false, false, true].map((isBad) => ({
       question: 0,

@@ -101,6 +101,8 @@ export function reasonPoints(
   if ((leg.features.get("recent_failure") ?? 0) >= 0.135) {
     points.set("NEGATIVE_TREND", observed("momentum"));
   }
+  points.set("HALLUCINATION_SIGNAL", observed("hallucination"));
+  points.set("UNVERIFIED_SOURCES", observed("unverified"));
   points.set("STAKE_ABOVE_PROVEN", observed("stakes_novelty") + observed("stakes_untested"));
   if (viewer !== null) {
     const severity = c.score_factor * model.viewer * Math.max(0, leg.viewerMean);

@@ -4,6 +4,7 @@ import { FEATURES } from "../../src/contract/vocabulary.ts";
 import type { ScoringConfig, ScoringModel } from "../../src/engine/config.ts";
 import { clip, days, ou, ReferenceFold, sig } from "./fold.ts";
 import type { Agent } from "./fold.ts";
+import { FailedTexts } from "./texts.ts";
 
 export interface ReferenceLeg {
   eta: number;
@@ -30,6 +31,8 @@ export interface ReferenceLeg {
 
 /** Fold and score together. */
 export class ReferenceBureau extends ReferenceFold {
+  readonly texts = new FailedTexts(this.config);
+
   /** Scores `subject`; with a viewer the handshake model, else the check model. */
   score(subject: string, viewer: string | null, stakes: number, now: number): ReferenceLeg {
     const c = this.config;
@@ -58,6 +61,11 @@ export class ReferenceBureau extends ReferenceFold {
       variance += model.viewer ** 2 * severity.v;
     }
     const features = this.#features(row, subject, viewer, stakes, now, mean);
+    const texts = this.texts.featuresOf(subject, now);
+    if (texts !== undefined) {
+      features.set("hallucination", texts[0]);
+      features.set("unverified", texts[1]);
+    }
     FEATURES.forEach((name) => (eta += (model.weights[name] ?? 0) * (features.get(name) ?? 0)));
     return {
       ...this.#leg(eta, Math.sqrt(variance), model, row, features, stakes, now, {
@@ -160,7 +168,10 @@ export class ReferenceBureau extends ReferenceFold {
     const effective = clip(c.score_offset - c.score_factor * (eta + c.caution * sd), 300, 850);
     const missed = (1 - c.human_catch) * c.loss;
     const border = Math.max(c.margin / (missed + c.margin), model.deny_at ?? Infinity);
-    const isRefused = !isThin && optimistic >= border;
+    const weighed = (name: string) => (model.weights[name] ?? 0) * (features.get(name) ?? 0);
+    // Texts ask for a second look; they never deny.
+    const denied = eta - added - weighed("hallucination") - weighed("unverified");
+    const isRefused = !isThin && sig(denied - c.refuse_caution * sd) >= border;
     const keep = row ? 2 ** (-days(row.subjectAt, now) / c.half_life_long_days) : 0;
     const evidence = row ? (row.s90 + row.f90) * keep : 0;
     const steps = [c.tier_a, c.tier_b, c.tier_c];
@@ -182,7 +193,7 @@ export class ReferenceBureau extends ReferenceFold {
       regime,
       decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
-      isDenied: !isThin && sig(eta - added) >= border,
+      isDenied: !isThin && sig(denied) >= border,
       isThin,
       evidence,
       failures: row?.f90 ?? 0,

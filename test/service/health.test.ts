@@ -26,7 +26,9 @@ test("a reason for everything that keeps outcomes out", () => {
 });
 
 test("gauges of journal and disk; free space once it is known", () => {
-  expect(ledgerGauges(ledgerLike())).toEqual({
+  const assessments = { gauges: () => ({ assessments_dropped: 3 }) };
+  expect(ledgerGauges(ledgerLike(), assessments)).toEqual({
+    assessments_dropped: 3,
     journal_position: 42,
     outcomes_pending: 7,
     disk_low: 0,
@@ -35,7 +37,7 @@ test("gauges of journal and disk; free space once it is known", () => {
     journal_damages: 0,
   });
   const disk = { freeBytes: Infinity, ballastBytes: 0, isLow: true };
-  const gauges = ledgerGauges(ledgerLike({ disk }));
+  const gauges = ledgerGauges(ledgerLike({ disk }), assessments);
   expect(gauges).toMatchObject({ disk_low: 1 });
   expect(gauges).not.toHaveProperty("disk_free_bytes");
 });
@@ -48,7 +50,7 @@ test("damage in the journal is a warning with its place and what to do, and a nu
   expect(warnings).toEqual([
     expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
   ]);
-  expect(ledgerGauges(ledger)).toMatchObject({
+  expect(ledgerGauges(ledger, { gauges: () => ({}) })).toMatchObject({
     journal_damages: 1,
     journal_verified_seconds: 1_700_000_000.5,
   });

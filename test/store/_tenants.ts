@@ -6,7 +6,7 @@ import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { encodeEvent } from "../../src/vault/sources/events.ts";
-import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
+import { assessed, assessedRunOf, NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { entryOf, principalOf } from "./_decisions.ts";
 import { openJournal } from "./_fixtures.ts";
 
@@ -50,7 +50,10 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
   for (const kid of ["kid-acme", `kid-${MARK}`]) {
     events.addEvent(FRAME_KINDS.audit, Buffer.from(JSON.stringify({ ...replayed, kid })));
   }
-  journal.commit([events.take()], NOW_MS);
+  const texts = ["acme", MARK].map((tenant) =>
+    assessed(1, { agent: `agent://${tenant}/w`, tenant, keyId: `key-${tenant}` }),
+  );
+  journal.commit([events.take(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
   const others = Array.from({ length: 200 }, (_, n) =>
     recordOf(1000 + n, {

@@ -57,6 +57,11 @@ export function explain(
       pessimistic: reading.failurePessimistic,
     },
     evidence: evidenceOf(measured),
+    assessments: {
+      false_content: measured.failedTexts[0],
+      bad_sources: measured.failedTexts[1],
+      last_assessed_at: timeOrNull(measured.lastAssessedMs),
+    },
     standing: standingOf(measured),
     features: measured.features.map(({ name, value, points }) => ({ name, value, points })),
     decisions: [],

@@ -36,8 +36,10 @@ const SENTENCES: Readonly<Record<ReasonCode, Sentence>> = {
     "Most of the agent's record comes from reporters of little standing.",
   CONCENTRATED_REPORTERS: () => "The agent's record comes from very few reporters.",
   RING_PATTERN: () => "Much of the agent's record comes from few agents that it praised itself.",
-  UNVERIFIED_SOURCES: () => "The agent often cites sources that could not be verified.",
-  HALLUCINATION_SIGNAL: () => "The agent's content has failed checks against its own sources.",
+  UNVERIFIED_SOURCES: () =>
+    "The agent's content has cited sources that cannot exist, or rested on what was taken back.",
+  HALLUCINATION_SIGNAL: () =>
+    "The agent's content has been found false against its sources, its record or its digest.",
   VIEWER_CAUTIOUS: () => "The other party's own dealings have failed unusually often of late.",
   FRAUD_FLAG: () => "The agent carries a signed fraud flag.",
   KEY_REVOKED: () => "The agent's key was revoked.",
@@ -81,8 +83,8 @@ const IMPROVEMENTS: Readonly<Record<ReasonCode, string>> = {
   LOW_CREDIBILITY_EVIDENCE: "Outcomes reported by established agents would count for more.",
   CONCENTRATED_REPORTERS: "Outcomes from other reporters would broaden the record.",
   RING_PATTERN: "Outcomes from agents outside its own circle would count in full.",
-  UNVERIFIED_SOURCES: "Citing sources that are registered as evidence would remove the doubt.",
-  HALLUCINATION_SIGNAL: "Content that holds against its sources would restore the record.",
+  UNVERIFIED_SOURCES: "Citing sources that exist and stand would let the doubt fade.",
+  HALLUCINATION_SIGNAL: "No further content that is found false would let the doubt fade.",
   VIEWER_CAUTIOUS: "This part depends on the other party's record, not on the agent.",
   FRAUD_FLAG: "Only the operator who set the fraud flag can lift it.",
   KEY_REVOKED: "Registering a new key would let its reports count again.",

@@ -6,6 +6,7 @@ import { agentKey } from "../../contract/identifiers.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
+import { noteAssessment } from "./assessments.ts";
 import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
@@ -85,6 +86,7 @@ function answer(
   );
   const configVersion = services.engine.configVersion(measured.configNumber);
   if (reserved === undefined) {
+    noteAssessment(services.assessments, request, call.principal, finding, services.nowMs);
     return respond(services, request, call, measured, finding, configVersion, false);
   }
   const response = respond(services, request, call, reserved.reading, finding, configVersion, true);

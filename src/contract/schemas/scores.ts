@@ -188,6 +188,14 @@ export const AgentExplanation = t.message("AgentExplanation", {
     ...t.all(t.timeOrNull, "first_seen_at", "last_outcome_at", "last_failure_at"),
     max_proven_stakes: t.number,
   }),
+  /** Texts of the agent that first-party keys asked about and that failed for certain. */
+  assessments: t.object({
+    /** Content found false, capped by asking tenant and faded with 90 days. */
+    false_content: t.number,
+    /** The same of content whose sources cannot exist or were taken back. */
+    bad_sources: t.number,
+    last_assessed_at: t.timeOrNull,
+  }),
   /** What the agent's word counts as a reporter, and whose word its own record rests on. */
   standing,
   features: t.list(t.object({ name: t.text, value: t.number, points: t.number })),

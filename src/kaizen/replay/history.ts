@@ -1,7 +1,8 @@
 // Journal as columns: every outcome that counts, in order of position, with the batches of
 // credibility in between. Outcomes signed with compromised keys are left out, as in the fold.
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
-import type { Standings } from "../../engine/reading.ts";
+import { decodeAssessment } from "../../journal/assessments.ts";
+import type { FoldAssessment, Standings } from "../../engine/reading.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
@@ -35,6 +36,8 @@ export interface History {
   standings: { before: number; standings: Standings }[];
   /** The same for agents whose newest signing key was revoked, or followed by another. */
   marks: { before: number; mark: KeyRevocationMark }[];
+  /** Failed texts in the same way. */
+  assessments: { before: number; assessment: FoldAssessment }[];
 }
 
 /** Compromised keys: outcomes they signed are not evidence (as in the fold). */
@@ -85,6 +88,7 @@ function emptyHistory(): History {
     recordedMs: [],
     standings: [],
     marks: [],
+    assessments: [],
   };
 }
 
@@ -112,16 +116,18 @@ export function readHistory(
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        const kind = frameKind(bytes, offset);
         const before = history.subjects.length;
-        if (frameKind(bytes, offset) === FRAME_KINDS.standings) {
+        if (kind === FRAME_KINDS.standings) {
           history.standings.push({ before, standings: decodeStandings(bytes, offset) });
-        }
-        if (frameKind(bytes, offset) === FRAME_KINDS.key) {
+        } else if (kind === FRAME_KINDS.assessment) {
+          history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
+        } else if (kind === FRAME_KINDS.key) {
           const start = offset + FRAME_BYTES;
           const mark = revoked.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
           if (mark !== undefined) history.marks.push({ before, mark });
         }
-        if (frameKind(bytes, offset) !== FRAME_KINDS.outcome) return;
+        if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
         if (!decodeFold(bytes, offset, folded)) return;
         history.subjects.push(numberOf(folded.subject));

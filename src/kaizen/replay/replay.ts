@@ -8,6 +8,7 @@ import { openEngineWriter } from "../../engine/writer.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
+import { AssessmentCursor } from "./assessment-cursor.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
@@ -160,18 +161,24 @@ export function replayHistory(
   const writer = openEngineWriter(memory, config, SEED);
   const reader = openEngineReader(memory, 1);
   const order = wanted.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
+  const assessments = new AssessmentCursor(history, writer);
   let next = 0;
   let clockMs = 0;
-  for (let i = 0; i < count; i++) {
-    clockMs = Math.max(clockMs, history.recordedMs[i]!);
-    while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
+  const visitUpTo = (timeMs: number) => {
+    while (next < order.length && history.settledMs[order[next]!]! <= timeMs) {
       visit(reader, order[next++]!);
     }
+  };
+  for (let i = 0; i < count; i++) {
+    clockMs = Math.max(clockMs, history.recordedMs[i]!);
+    assessments.foldUpTo(i, clockMs, visitUpTo);
+    visitUpTo(clockMs);
     applyEvents(writer, history, i);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(i / count);
   }
   applyEvents(writer, history, count);
+  assessments.foldUpTo(count, Infinity);
   return { writer, reader, clockMs };
 }
 

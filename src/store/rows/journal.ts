@@ -1,13 +1,16 @@
 // Rows of journal records other than outcomes: signed batches, sources of the vault, the records
 // that auditors ask for (reporters' keys, promoted configs, reporters that contradict themselves),
-// and reporters' standings.
+// reporters' standings, and assessments of agents' texts.
+import type { Assessment } from "../../contract/assessments.ts";
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { STANDING_BITS } from "../../contract/standings.ts";
+import { decodeAssessment } from "../../journal/assessments.ts";
 import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { View } from "../view.ts";
+import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
 
 /** State of a source of the vault from this record on. */
 export interface SourceRow {
@@ -75,6 +78,7 @@ export class JournalRowBatch {
   readonly #sources: At<SourceRow>[] = [];
   readonly #audits: At<AuditRow>[] = [];
   readonly #standings: At<StandingRow>[] = [];
+  readonly #assessments: At<Assessment>[] = [];
 
   constructor(describe: DescribeRecord) {
     this.#describe = describe;
@@ -92,6 +96,10 @@ export class JournalRowBatch {
     }
     if (frameKind(bytes, at) === FRAME_KINDS.standings) {
       for (const row of standingRows(bytes, at)) this.#standings.push({ position, ...row });
+      return;
+    }
+    if (frameKind(bytes, at) === FRAME_KINDS.assessment) {
+      this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
       return;
     }
     const { sources = [], audits = [] } = this.#describe(bytes, at);
@@ -137,6 +145,9 @@ export class JournalRowBatch {
       if (row.cluster === null) appender.appendNull();
       else appender.appendBigInt(BigInt(row.cluster));
     });
+    await appendEach(connection, "assessment_rows", this.#assessments, (appender, row) =>
+      writeAssessment(appender, row.position, row),
+    );
   }
 }
 
@@ -182,10 +193,12 @@ export function journalTables(): string[] {
     `CREATE TABLE standing_rows (position BIGINT NOT NULL, agent VARCHAR NOT NULL,
       credibility DOUBLE, is_seed BOOLEAN NOT NULL, signs BOOLEAN NOT NULL,
       discounted BOOLEAN NOT NULL, cluster BIGINT)`,
+    ASSESSMENT_TABLE,
   ];
 }
 
 export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
+  assessments: ASSESSMENT_VIEW,
   evidence_sources: {
     sql: (from) => `SELECT source_id, tenant, visibility, kind, nullif(title, '') AS title, digest,
         bytes, status, registered_at, registered_by, position

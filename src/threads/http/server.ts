@@ -29,6 +29,7 @@ import {
   type Question,
   type ToHttpThread,
 } from "./messages.ts";
+import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
@@ -83,6 +84,7 @@ class HttpThread {
   readonly #policies: PolicyBook;
   readonly #engine;
   readonly #ledger;
+  readonly #assessments;
   readonly #decisions;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
   #server: RunningServer | undefined;
@@ -98,6 +100,7 @@ class HttpThread {
     // Slot 0 is the writer's and 1 the main thread's.
     this.#engine = openEngineReader(data.engineMemory, data.number + 1);
     this.#ledger = joinLedger(data.ledger, data.engineMemory, clock);
+    this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
     this.#send({ kind: "ready" });
@@ -123,7 +126,8 @@ class HttpThread {
 
   #count(id: number): void {
     if (this.#server === undefined) return;
-    const gauges = { outcomes_pending: this.#ledger.pendingCount };
+    const { pendingCount } = this.#ledger;
+    const gauges = { outcomes_pending: pendingCount, ...this.#assessments.gauges() };
     this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
   }
 
@@ -172,6 +176,7 @@ class HttpThread {
         isReservedEnabled,
       },
       policies: this.#policies,
+      assessments: this.#assessments,
       decisions: this.#decisions,
     });
   }
@@ -220,6 +225,7 @@ class HttpThread {
   async #close(graceMs: number): Promise<void> {
     try {
       await this.#server?.close(graceMs);
+      await this.#assessments.close();
       await this.#ledger.close();
       await this.#decisions.flush();
       this.#refusals.flush();

@@ -1,5 +1,6 @@
 // Composition of the scoring pool behind http's BatchScorer port: tasks out, results or faults
 // back.
+import type { AssessmentLog } from "../../bureau/decisions/assessments.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
@@ -36,21 +37,27 @@ export interface ScoringPool extends BatchScorer {
   close(): Promise<void>;
 }
 
+/** Start data of the threads, and where the assessments go that their batches leave. */
+export type ScoringPoolOptions = Omit<ScoringWorkerData, "nextSlot"> & {
+  readonly assessments: AssessmentLog;
+};
+
 /** Starts the pool for a mode; undefined for `inline`. */
 export function openScoringPool(
   mode: ScoringMode,
-  shared: Omit<ScoringWorkerData, "nextSlot">,
+  { assessments, ...shared }: ScoringPoolOptions,
 ): ScoringPool | undefined {
   if (mode === "inline") return undefined;
   const pool = poolOver(shared);
+  const score = (task: ScoringTask) => scoreOn(pool, assessments, task);
   let table: ScoringTable | undefined;
   let policies: ScoringPolicies | undefined;
   const changed = new Map<string, PolicyEvent>();
   return {
     bytesMin: mode === "pool" ? 0 : AUTO_BYTES_MIN,
     score(task) {
-      if (table === undefined && policies === undefined) return score(pool, task);
-      return score(pool, { ...task, table, policies });
+      if (table === undefined && policies === undefined) return score(task);
+      return score({ ...task, table, policies });
     },
     // With the tasks, not by other threads: those would take a second to start, and batches with a
     // deadline wait for them.
@@ -77,14 +84,17 @@ function poolOver(shared: Omit<ScoringWorkerData, "nextSlot">): Pool {
   return openPool({ filename: WORKER, workerData });
 }
 
-async function score(pool: Pool, task: ScoringTask) {
+async function scoreOn(pool: Pool, assessments: AssessmentLog, task: ScoringTask) {
   const reply = await pool
     .run<ScoringTask, ScoringReply>(task, [task.body.buffer as ArrayBuffer])
     .catch((error: unknown) => {
       if (!(error instanceof PoolBusy)) throw error;
       throw new ServiceFault("overloaded", "too many batches are waiting");
     });
-  if ("result" in reply) return reply.result;
+  if ("result" in reply) {
+    for (const assessment of reply.assessments) assessments.note(assessment);
+    return reply.result;
+  }
   const { code, detail, errors } = reply.fault;
   throw new ServiceFault(code, detail, errors);
 }

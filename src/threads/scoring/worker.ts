@@ -5,6 +5,7 @@ import { workerData } from "node:worker_threads";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { type FieldError, ServiceFault } from "../../contract/faults.ts";
+import type { Assessment } from "../../contract/assessments.ts";
 import type { FaultCode } from "../../contract/faults.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import { openEngineReader } from "../../engine/reader.ts";
@@ -52,7 +53,7 @@ export type ScoringTask = VerifyBatchTask & {
 
 /** A result, or a fault as data: class instances do not survive the crossing. */
 export type ScoringReply =
-  | { result: VerifyBatchResult }
+  | { result: VerifyBatchResult; assessments: readonly Assessment[] }
   | { fault: { code: FaultCode; detail: string; errors: readonly FieldError[] } };
 
 /** Longest time in ms that a denial holds a batch up while the decision log is full. */
@@ -69,6 +70,8 @@ let generation = 0;
 const book = new PolicyBook(started.policies);
 /** Generation of the policies in use; 0 for those that the thread was started with. */
 let policyGeneration = 0;
+/** Left by the batch in progress: this thread has no way to the ledger, so they go with the reply. */
+let assessments: Assessment[] = [];
 const bureau = openBureau({
   engine,
   ledger: {
@@ -85,6 +88,7 @@ const bureau = openBureau({
     isReservedEnabled,
   },
   policies: book,
+  assessments: { note: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
 });
 const requestIds = new RequestIds(Date.now);
@@ -102,7 +106,10 @@ export default async function score(task: ScoringTask): Promise<ScoringReply> {
     policyGeneration = task.policies.generation;
   }
   try {
-    return { result: await scoreVerifyBatch(task, bureau, () => requestIds.next()) };
+    const result = await scoreVerifyBatch(task, bureau, () => requestIds.next());
+    const left = assessments;
+    assessments = [];
+    return { result, assessments: left };
   } catch (thrown) {
     if (!(thrown instanceof ServiceFault)) throw thrown;
     const { code, detail, errors } = thrown;

@@ -36,6 +36,8 @@ function backtestOf(given: Policy | undefined, count: number, stakes = 10): Back
       isRefused: false,
       decisionIndex: 0,
       scoreInternal: 597 - 900 * failureProbability,
+      reasonIndexes: [],
+      reasonCount: 0,
     };
     const agentId = NAMES[i % 2]!;
     const asked = { reading, agent: i % 2, agentId, nowMs: 0, isBad, stakes };

@@ -162,6 +162,8 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["agent_day_rows"],
     ["agents_daily"],
     ["applied"],
+    ["assessment_rows"],
+    ["assessments"],
     ["audit_events"],
     ["audit_note_rows"],
     ["audit_rows"],
