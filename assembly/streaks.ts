@@ -12,8 +12,9 @@ import {
 } from "./layout.ts";
 import { streakWeight } from "./weight.ts";
 
-/** Bounds: about five failures in a row after a perfect record, and a reporter nobody doubts. */
+/** Bounds: of a run, of how unexpected one failure can be, and of how good a reporter's record. */
 const BROKEN_MAX: f64 = 12.0;
+const SURPRISE_MAX: f64 = 3.0;
 const STRENGTH_MAX: f64 = 3.0;
 
 /**
@@ -32,7 +33,8 @@ export function countStreaks(
   approach(subject + ROW_LATEST, y, gain);
   approach(reporter + ROW_REPORTED_LATEST, y, min(1.0, said * word(config, WORD_VIEWER_GAIN)));
   const broken = <f64>load<f32>(subject, ROW_BROKEN);
-  const next = y > 0.5 ? broken + said * max(0.0, -expected) : broken * (1.0 - gain);
+  const surprise = min(SURPRISE_MAX, max(0.0, -expected));
+  const next = y > 0.5 ? broken + said * surprise : broken * (1.0 - gain);
   store<f32>(subject, <f32>min(BROKEN_MAX, next), ROW_BROKEN);
 }
 

@@ -3,178 +3,10 @@
 // an ordinary one for each attacker. A table on stderr, one JSON object on the last line of stdout;
 // `--smoke` posts little.
 import { parseArgs } from "node:util";
-import { registerReporter } from "./reporter.ts";
-import { ADMIN_KEY, machine, type ServerProcess, startService } from "./server-process.ts";
-
-const DAY_MS = 86_400_000;
-const GATEWAY = "agent://ops/gateway";
-const BATCH_MAX = 1000;
-const RING = 20;
-const ORDINARY = ["outcomes:write", "score:read"];
-const LEVELS = ["L2", "L3"] as const;
-
-interface Outcome {
-  subject: string;
-  reporter: string;
-  outcome: 0 | 1;
-  stakes: number;
-  grade: "counterparty";
-  settled_at: number;
-}
-
-/** An agent as verify answers for it. */
-interface Standing {
-  score: number;
-  l2: string;
-  l3: string;
-}
-
-interface Row {
-  attack: string;
-  agent: string;
-  before: Standing;
-  after: Standing;
-}
-
-const outcomeOf = (subject: string, reporter: string, success: boolean, settledAtMs: number) => {
-  const outcome: 0 | 1 = success ? 1 : 0;
-  return {
-    subject,
-    reporter,
-    outcome,
-    stakes: 50,
-    grade: "counterparty" as const,
-    settled_at: Math.floor(settledAtMs),
-  };
-};
-
-/** `count` outcomes over the `days` that ended `agoDays` ago; `fails` says which are failures. */
-function series(
-  subject: string,
-  count: number,
-  { days, agoDays = 0, fails = () => false, reporter = () => GATEWAY }: SeriesOptions,
-): Outcome[] {
-  const fromMs = Date.now() - (agoDays + days) * DAY_MS;
-  return Array.from({ length: count }, (_, i) =>
-    outcomeOf(subject, reporter(i), !fails(i), fromMs + ((i + 0.5) * days * DAY_MS) / count),
-  );
-}
-
-interface SeriesOptions {
-  days: number;
-  agoDays?: number;
-  fails?: (i: number) => boolean;
-  reporter?: (i: number) => string;
-}
-
-class Stage {
-  readonly #service: ServerProcess;
-  readonly rows: Row[] = [];
-  #gatewayKey = "";
-
-  constructor(service: ServerProcess) {
-    this.#service = service;
-  }
-
-  async open(): Promise<void> {
-    this.#gatewayKey = await this.makeKey("gateway", { first_party: true });
-  }
-
-  async #send(path: string, key: string, body: string, more: Record<string, string> = {}) {
-    const answer = await fetch(`${this.#service.url}${path}`, {
-      method: "POST",
-      headers: {
-        authorization: `Bearer ${key}`,
-        "content-type": "application/json",
-        ...more,
-      },
-      body,
-    });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer;
-  }
-
-  async makeKey(tenant: string, more: object = {}): Promise<string> {
-    const body = JSON.stringify({ tenant, scopes: ORDINARY, ...more });
-    const made = await this.#send("/v1/keys", ADMIN_KEY, body);
-    return ((await made.json()) as { key: string }).key;
-  }
-
-  /** History of any age, as the operator loads it. */
-  async import(outcomes: readonly Outcome[]): Promise<void> {
-    const body = outcomes.map((outcome) => JSON.stringify(outcome)).join("\n");
-    await this.#send("/v1/outcomes/import?source=honest", ADMIN_KEY, body, {
-      "content-type": "application/x-ndjson",
-    });
-  }
-
-  async post(key: string, outcomes: readonly Outcome[]): Promise<void> {
-    for (let at = 0; at < outcomes.length; at += BATCH_MAX) {
-      const batch = outcomes.slice(at, at + BATCH_MAX);
-      const answer = await this.#send("/v1/outcomes/batch", key, JSON.stringify(batch));
-      const { items } = (await answer.json()) as { items: { status: number }[] };
-      const refused = items.filter(({ status }) => status !== 201).length;
-      if (refused > 0) throw new Error(`${refused} outcomes of a batch were not taken`);
-    }
-  }
-
-  report(outcomes: readonly Outcome[]): Promise<void> {
-    return this.post(this.#gatewayKey, outcomes);
-  }
-
-  async ask(agent: string): Promise<Standing> {
-    const verify = async (toolLevel: (typeof LEVELS)[number]) => {
-      const question = { agent_id: agent, action: "a.b", tool_level: toolLevel, context: {} };
-      const path = "/v1/trust/verify";
-      const answer = await this.#send(path, this.#gatewayKey, JSON.stringify(question));
-      return (await answer.json()) as {
-        trust_evaluation: { internal_score: number };
-        policy_action: { verdict: string };
-      };
-    };
-    const [l2, l3] = [await verify("L2"), await verify("L3")];
-    return {
-      score: l2.trust_evaluation.internal_score,
-      l2: l2.policy_action.verdict,
-      l3: l3.policy_action.verdict,
-    };
-  }
-
-  /** Asks about texts that are not what their digests say; the gateway does without a key. */
-  async askTexts(agent: string, count: number, key = this.#gatewayKey): Promise<void> {
-    const content_hash = `sha256:${"0".repeat(64)}`;
-    for (let at = 0; at < count; at += BATCH_MAX) {
-      const items = Array.from({ length: Math.min(BATCH_MAX, count - at) }, (_, i) => {
-        const context = { content: `invented ${at + i}`, content_hash };
-        return { agent_id: agent, action: "a.b", tool_level: "L1", context };
-      });
-      await this.#send("/v1/trust/verify/batch", key, JSON.stringify({ items }));
-    }
-    // They are put on record after the answer.
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-
-  /** Plays one attack on one agent. */
-  async play(attack: string, agent: string, run: () => Promise<void>): Promise<void> {
-    const before = await this.ask(agent);
-    await run();
-    this.rows.push({ attack, agent, before, after: await this.ask(agent) });
-  }
-
-  /** Twenty reporters, each with a registered key, praise the agent in signed batches. */
-  async ring(agent: string, each: number): Promise<void> {
-    const key = await this.makeKey("ring");
-    const name = agent.slice(agent.lastIndexOf("/") + 1);
-    for (let i = 0; i < RING; i++) {
-      const reporter = `agent://ring/${name}-${i}`;
-      const signer = await registerReporter(this.#service.url, ADMIN_KEY, reporter);
-      if (signer === undefined) throw new Error("the service has no reporter keys");
-      const praise = series(agent, each, { days: 5, reporter: () => reporter });
-      const body = JSON.stringify(praise);
-      await this.#send("/v1/outcomes/batch", key, body, { "x-jws-signature": signer.sign(body) });
-    }
-  }
-}
+import { playBaseRate } from "./attacks-base-rate.ts";
+import { series, Stage } from "./attack-stage.ts";
+import type { Row } from "./attack-stage.ts";
+import { machine, startService } from "./server-process.ts";
 
 /** Agents that the honest gateway has reported on, alone (one by thirty buyers), for 60 days. */
 async function buildHistory(stage: Stage): Promise<void> {
@@ -235,7 +67,25 @@ async function playCheats(stage: Stage): Promise<void> {
   await stage.play("300 good, then 3 failures", builder, cheat(0.9, 3));
   await stage.play("and 7 more", builder, cheat(0.7, 7));
   await stage.play("and 20 more", builder, cheat(0.5, 20));
+  const steady = "agent://eval/steady";
+  await stage.import(series(steady, 400, { days: 60, agoDays: 1 }));
+  const run = (from: number, count: number) => () =>
+    stage.report(series(steady, count, { days: 0.1, agoDays: from, fails: () => true }));
+  await stage.play("400 good, then 3 failures in a row", steady, run(0.7, 3));
+  await stage.play("and 5 more", steady, run(0.5, 5));
   await playOnOff(stage);
+}
+
+/** A thousand trades at 0.01; returns the stakes up to which check then connects unverified. */
+async function playCheapTrades(stage: Stage, count: number): Promise<number> {
+  const agent = "agent://eval/cheap";
+  const trades = series(agent, count, { days: 60 }).map((trade) => ({ ...trade, stakes: 0.01 }));
+  await stage.play(`${count} trades at 0.01`, agent, () => stage.import(trades));
+  let most = 0;
+  for (const stakes of [0.1, 0.5, 1, 1.01, 2, 10, 183]) {
+    if ((await stage.check(agent, stakes)).decision === "connect") most = stakes;
+  }
+  return most;
 }
 
 /** Good and bad phases in turn; each row is an agent whose last phase ends now. */
@@ -288,12 +138,21 @@ try {
   await playNames(stage, posts);
   await playTexts(stage, posts);
   await playCheats(stage);
+  const cheap = await playCheapTrades(stage, values.smoke ? 100 : 1000);
+  const baseRate = await playBaseRate(values.smoke ? [5] : [20, 200]);
   print(stage.rows);
   const moved = stage.rows
     .filter(({ attack }) => attack.endsWith("one key"))
     .map(({ before, after }) => Math.abs(after.score - before.score));
   const most = Math.max(...moved);
-  const figures = { machine: machine(), posts, one_key_points_max: most, rows: stage.rows };
+  const figures = {
+    machine: machine(),
+    posts,
+    one_key_points_max: most,
+    cheap_trades_connect: cheap,
+    base_rate: baseRate,
+    rows: stage.rows,
+  };
   console.log(JSON.stringify(figures));
 } finally {
   await service.stop();

@@ -147,7 +147,9 @@ describe("the tree", () => {
         const isOwn = roomOf(target) === room && /^(src|assembly)\//.test(target);
         if (isOwn || !/^(src|assembly|bench|test|data)\//.test(target)) continue;
         const isOpen = isType || !IS_PURE.test(path);
-        const any = isOpen ? rule.any : [/^src\/(contract|policy)\//, /^assembly\/(layout|codes)\.ts$/];
+        const any = isOpen
+          ? rule.any
+          : [/^src\/(contract|policy)\//, /^assembly\/(layout|codes)\.ts$/];
         const allowed = isType ? [...any, ...(rule.types ?? [])] : any;
         if (!allowed.some((pattern) => pattern.test(target))) offences.push(`${path}: ${target}`);
       }

@@ -24,7 +24,7 @@ function openTable() {
         outcome,
         stakes,
         gradeIndex: COUNTERPARTY,
-        signatureIndex: 0,
+        signatureIndex: 1,
         settledAtMs: Math.floor(endMs - days * DAY_MS * (1 - (i + 0.5) / count)),
         voice: VOICE_FIRST_PARTY,
       });

@@ -3,6 +3,7 @@
 import type { ScoringConfig } from "../../src/engine/config.ts";
 
 const BROKEN_MAX = 12;
+const SURPRISE_MAX = 3;
 const STRENGTH_MAX = 3;
 
 export interface Streak {
@@ -35,7 +36,8 @@ export function takeStreaks(
   const own = subject.streak;
   const gain = Math.min(1, said * c.latest_gain!);
   own.latest = Math.fround(own.latest + gain * (y - own.latest));
-  const broken = y === 1 ? own.broken + said * Math.max(0, -expected) : own.broken * (1 - gain);
+  const surprise = Math.min(SURPRISE_MAX, Math.max(0, -expected));
+  const broken = y === 1 ? own.broken + said * surprise : own.broken * (1 - gain);
   own.broken = Math.fround(Math.min(BROKEN_MAX, broken));
   const strength = Math.min(STRENGTH_MAX, Math.max(0, -reporter.mA));
   const praise = y === 0 && said > 0 ? weight * strength : 0;
