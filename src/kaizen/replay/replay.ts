@@ -8,6 +8,8 @@ import { openEngineWriter } from "../../engine/writer.ts";
 import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
+import { FLAG_CREDIBILITY } from "../../../assembly/layout.ts";
+import type { Standings } from "../../engine/reading.ts";
 import { readHistory } from "./history.ts";
 import type { History } from "./history.ts";
 import type { AttackAgents } from "../gates/attacks.ts";
@@ -41,27 +43,39 @@ class EvidenceTable {
   /** Number of each agent's namespace, in order of first occurrence. */
   readonly #namespaceOf = new Map<string, number>();
   #count = 0;
+  /** rho of the row's reporter, where it is in force. */
+  readonly #credibility: Float64Array;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, agents: readonly string[]) {
     const shared = {
       failures: new Uint8Array(capacity),
       subjects: new Uint32Array(capacity),
       reporters: new Uint32Array(capacity),
       timesMs: new Float64Array(capacity),
       weights: new Float64Array(capacity),
+      credibility: new Float64Array(capacity),
       context: {
         stakes: new Float64Array(capacity),
         stakesKnown: new Uint8Array(capacity),
         namespaces: new Uint32Array(capacity),
         namespaceNames: this.#namespaces,
+        agents,
       },
     };
     this.#context = shared.context;
+    this.#credibility = shared.credibility;
     this.check = { ...shared, rows: createRows(capacity) };
     this.handshake = { ...shared, rows: createRows(capacity) };
   }
 
-  score(reader: TableReader, history: History, i: number, config: ScoringConfig): void {
+  /** @param rho credibility of the outcome's reporter when it settled. */
+  score(
+    reader: TableReader,
+    history: History,
+    i: number,
+    config: ScoringConfig,
+    rho: number,
+  ): void {
     const { check, handshake } = this;
     const subject = history.agents[history.subjects[i]!]!;
     const viewer = history.agents[history.reporters[i]!]!;
@@ -82,6 +96,7 @@ class EvidenceTable {
     this.#context.stakesKnown[row] = isKnown ? 1 : 0;
     this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
     const grade = config.grade_weights[history.grades[i]!]!;
+    this.#credibility[row] = rho;
     check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
   }
 
@@ -93,9 +108,44 @@ class EvidenceTable {
   }
 }
 
+/** Credibility of reporters as the journal's batches wrote it, outcome by outcome. */
+class Credibilities {
+  readonly #least: number;
+  readonly #rho = new Map<string, number>();
+  #isInForce = false;
+
+  /** @param least rho of a stranger. */
+  constructor(least: number) {
+    this.#least = least;
+  }
+
+  take({ isInForce, agents }: Standings): void {
+    this.#isInForce = isInForce;
+    for (const { agent, flags, credibility } of agents) {
+      if ((flags & FLAG_CREDIBILITY) === 0) this.#rho.delete(agent);
+      else this.#rho.set(agent, credibility);
+    }
+  }
+
+  /** rho of a reporter that signs, as the fold weighs it; 1 while none is in force. */
+  of(agent: string): number {
+    if (!this.#isInForce) return 1;
+    return Math.min(1, Math.max(this.#least, this.#rho.get(agent) ?? 0));
+  }
+}
+
 /** Applies the standings that were journaled right before outcome `i`. */
-function applyStandings(writer: TableWriter, { standings }: History, i: number): void {
-  while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
+function applyStandings(
+  writer: TableWriter,
+  { standings }: History,
+  i: number,
+  credibilities: Credibilities,
+): void {
+  while (standings[0]?.before === i) {
+    const batch = standings.shift()!.standings;
+    writer.applyStandings(batch);
+    credibilities.take(batch);
+  }
 }
 
 function fold(writer: TableWriter, history: History, i: number): void {
@@ -146,19 +196,22 @@ export function replayJournal(
   const reader = openEngineReader(memory, 1);
   const eligible = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
   const order = eligible.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
-  const table = new EvidenceTable(order.length);
+  const table = new EvidenceTable(order.length, history.agents);
+  const credibilities = new Credibilities(config.credibility_min);
   let next = 0;
   let clockMs = 0;
   for (let i = 0; i < count; i++) {
     clockMs = Math.max(clockMs, history.recordedMs[i]!);
     while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
-      table.score(reader, history, order[next++]!, config);
+      const row = order[next++]!;
+      const rho = credibilities.of(history.agents[history.reporters[row]!]!);
+      table.score(reader, history, row, config, rho);
     }
-    applyStandings(writer, history, i);
+    applyStandings(writer, history, i, credibilities);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
   }
-  applyStandings(writer, history, count);
+  applyStandings(writer, history, count, credibilities);
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),
