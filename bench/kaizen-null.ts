@@ -8,49 +8,16 @@ import { challenge } from "../src/kaizen/challenge.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { coefficientsOf, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
-import type { Random } from "../src/kaizen/model/random.ts";
 import { evidenceOf } from "./kaizen-stream.ts";
+import { drawLabels, movedTruth } from "./label-worlds.ts";
+import type { Truth } from "./label-worlds.ts";
 import { readRatings } from "./ratings.ts";
 import { usableColumns } from "./replay.ts";
 
-/** Share of the latent variance of a label that its reporter's mood explains. */
-const REPORTER_SHARE = 0.3;
 const TRAIN_ROWS = 12_000;
 const HOLDOUT_ROWS = 3_000;
 const POISON_SHARE = 0.3;
 const SHIFT_RUNS = 3;
-
-/** Truth of a trial: the champion's own log-odds, or a world that has moved. */
-type Truth = (evidence: FitRows, row: number) => number;
-
-/**
- * Labels by a Gaussian copula: each row keeps its probability, rows of one reporter share a mood.
- * The mood is drawn anew for each stretch of rows: kept for ever it would be a fact to learn.
- */
-function drawLabels(evidence: FitRows, truth: Truth, stretches: number[][], random: Random) {
-  const failures = new Uint8Array(evidence.failures.length);
-  for (const [from, to] of stretches) {
-    const moods = new Map<number, number>();
-    for (let row = from!; row < to!; row++) {
-      const reporter = evidence.reporters[row]!;
-      let mood = moods.get(reporter);
-      if (mood === undefined) moods.set(reporter, (mood = random.normal()));
-      const own = random.normal() * Math.sqrt(1 - REPORTER_SHARE);
-      const latent = Math.sqrt(REPORTER_SHARE) * mood + own;
-      failures[row] = normalCdf(latent) < 1 / (1 + Math.exp(-truth(evidence, row))) ? 1 : 0;
-    }
-  }
-  return failures;
-}
-
-/** Abramowitz and Stegun 7.1.26, error below 1.5e-7. */
-function normalCdf(x: number): number {
-  const t = 1 / (1 + (0.3275911 * Math.abs(x)) / Math.SQRT2);
-  const poly =
-    ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
-  const tail = (poly * Math.exp((-x * x) / 2)) / 2;
-  return x > 0 ? 1 - tail : tail;
-}
 
 function test(evidence: FitRows, config: ScoringConfig, from: number, to: number) {
   return challenge(evidence, config, {
@@ -82,12 +49,7 @@ function isNullPromoted({ base, config, champion }: Trial, seed: number): boolea
 
 /** Number of the run that promotes after the world has moved; 0 for none within three. */
 function runsToPromotion({ base, config }: Trial, seed: number): number {
-  const beta = coefficientsOf(config.handshake);
-  // Recent failures mean more, the viewer's mood less, and failures are rarer overall.
-  const moved = Float64Array.from(beta);
-  moved[0]! -= 0.8;
-  moved[3]! *= 0.4;
-  moved[5]! += 1.5;
+  const moved = movedTruth(config.handshake);
   const truth: Truth = (evidence, row) => rowLogit(evidence.rows, row, moved);
   const failures = drawLabels(base, truth, stretchesOf(SHIFT_RUNS), seededRandom(seed));
   const evidence = { ...base, failures };

@@ -7,9 +7,12 @@ import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
 import { calibrationGate, driftGate, falsePositiveGate, stabilityGate } from "./gates/safety.ts";
-import { cappedWeights, forecast } from "./model/holdout.ts";
+import { breadthGate } from "./gates/breadth.ts";
+import { forecast } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
+import type { FittedRows } from "./model/leave-out.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
+import { newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
 import { slicesOf } from "./model/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
@@ -23,9 +26,6 @@ const INNER_SHARE = 0.2;
 const INNER_ROWS_MAX = 200_000;
 const TRAIN_ROWS_MIN = 500;
 const TRAIN_FAILURES_MIN = 40;
-/** No reporter above about 2 % of the weight of a test (kaizen 6.3). */
-const REPORTER_SHARE = 0.02;
-const REPORTER_ROWS_FREE = 5;
 
 export interface ChallengeOptions {
   /** The scorecard to challenge. */
@@ -73,7 +73,8 @@ export function challenge(
   const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
   const subjects = evidence.subjects.subarray(holdoutFrom, holdoutTo);
   if (failures.length === 0) return refusal([], "no settled outcomes since the last test");
-  const weights = cappedWeights(reporters, REPORTER_ROWS_FREE, REPORTER_SHARE);
+  const isNew = newcomersOf(evidence, trainTo);
+  const weights = rowWeights(evidence, holdoutFrom, holdoutTo, isNew);
   const champion = config[options.side];
   const before = forecast(evidence, holdoutFrom, holdoutTo, champion, config);
   const base = { failures, subjects, reporters, weights, config, champion: before };
@@ -86,7 +87,7 @@ export function challenge(
   }
   const fitted = fitChallenger(evidence, config, options);
   if ("broken" in fitted) return refusal([sample], `${fitted.broken}; the champion stays`);
-  const { model, lambda } = fitted;
+  const { model, fitted: rows } = fitted;
   const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
   // Features of the holdout or fitted weights are not finite numbers: a comparison is impossible.
   const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
@@ -105,11 +106,12 @@ export function challenge(
     driftGate(holdout, trainScores, z, policy),
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
     sliceGate(holdout, slicesOf(evidence, holdoutFrom, holdoutTo), policy),
+    breadthGate(holdout, { fitted: rows, holdoutFrom }, policy),
   ];
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
-  return { challenger: model, holdout, lambda, gates, passed, reason };
+  return { challenger: model, holdout, lambda: rows.lambda, gates, passed, reason };
 }
 
 /** Chooses lambda on an inner split, then fits all training rows; returns the defect on failure. */
@@ -117,7 +119,7 @@ function fitChallenger(
   evidence: FitRows,
   config: ScoringConfig,
   options: ChallengeOptions,
-): { model: ScoringModel; lambda: number } | { broken: string } {
+): { model: ScoringModel; fitted: FittedRows } | { broken: string } {
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
@@ -143,7 +145,9 @@ function fitChallenger(
   // Too few successes for a guarantee: the border stays where it is.
   const denyAt = Number.isFinite(border) ? border : champion.deny_at;
   const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
-  return { model, lambda: best.lambda };
+  const { coefficients } = fit;
+  const { lambda } = best;
+  return { model, fitted: { evidence, trainTo, weights, usable, lambda, coefficients } };
 }
 
 /** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */
@@ -158,14 +162,10 @@ function goodScores(
   return scores.filter((_, i) => evidence.failures[i] === 0);
 }
 
-/** Evidence weights with a cap on each reporter's share: no single reporter can teach the model. */
+/** Weights of the training rows: evidence, and who reports. */
 function trainingWeights(evidence: FitRows, to: number): Float64Array {
-  const capped = cappedWeights(
-    evidence.reporters.subarray(0, to),
-    REPORTER_ROWS_FREE,
-    REPORTER_SHARE,
-  );
-  return capped.map((weight, i) => weight * evidence.weights[i]!);
+  const weights = rowWeights(evidence, 0, to, newcomersOf(evidence, to));
+  return weights.map((weight, i) => weight * evidence.weights[i]!);
 }
 
 /**

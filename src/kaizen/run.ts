@@ -132,7 +132,11 @@ function challengeSide(
     const { credibility } = options;
     const models = [champion[side], challenger] as const;
     const gate = attackGate(attacks, ...models, champion, GATE_POLICY, credibility);
-    record.gates.splice(-1, 0, gate);
+    record.gates.splice(
+      record.gates.findIndex(({ id }) => id === "G10"),
+      0,
+      gate,
+    );
     if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
     record.passed &&= gate.passed;
   }

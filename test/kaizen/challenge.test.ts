@@ -42,6 +42,7 @@ describe("a challenge", () => {
       "G7",
       "G8",
       "G10",
+      "G11",
     ]);
     for (const gate of found.gates) {
       expect(Object.values(gate.numbers).every(Number.isFinite), gate.id).toBe(true);
@@ -63,7 +64,7 @@ describe("a challenge", () => {
   it.each([
     ["no rows", 6000, 6000, /no settled outcomes/],
     ["few rows", 6000, 6100, /insufficient evidence: 100 rows/],
-    ["no training", 10, 4000, /insufficient evidence: 10 training rows/],
+    ["little training", 450, 4000, /insufficient evidence: 450 training rows/],
   ])("says why with %s", (_, from, to, reason) => {
     const found = run(evidenceFrom(2, ROWS, MOVED), from, to);
     expect(found.passed).toBe(false);

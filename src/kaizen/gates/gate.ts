@@ -45,12 +45,21 @@ export const GATE_POLICY = {
   slice_rows_min: 200,
   slice_z_min: -2.5,
   slice_loss_increase_max: 0.02,
+  /** Mass of those who gained most in the lesson, and in the test, left out by G11. */
+  teachers_share: 0.2,
+  examiners_share: 0.3,
+  others_z_min: 1,
+  /** Communities that are left out one by one; a larger one is most of the deployment itself. */
+  communities_max: 12,
+  community_share_max: 0.2,
+  /** Part of the whole gain that must remain without any one of them. */
+  community_gain_min: 0.25,
 } as const;
 
 export type GatePolicy = { readonly [K in keyof typeof GATE_POLICY]: number };
 
 export interface GateResult {
-  /** `G1` to `G10` (kaizen 6.3). */
+  /** `G1` to `G11` (kaizen 6.3). */
   id: string;
   name: string;
   passed: boolean;

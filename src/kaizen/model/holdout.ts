@@ -14,6 +14,8 @@ export interface RowContext {
   /** Number of the subject's namespace, an index of `namespaceNames`. */
   namespaces: Uint32Array;
   namespaceNames: readonly string[];
+  /** Agents by number. */
+  agents?: readonly string[];
 }
 
 /** A stretch of settled outcomes, in order of time. Clusters are any numbering of the agents. */
@@ -25,7 +27,9 @@ export interface FitRows {
   timesMs: Float64Array;
   /** Evidence weight of each row, 0 to 1. */
   weights: Float64Array;
-  /** Stakes and namespaces, where they are known. */
+  /** rho of each row's reporter at the time of the row; absent: every reporter counts alike. */
+  credibility?: Float64Array;
+  /** Stakes, namespaces and names, where they are known. */
   context?: RowContext;
 }
 
@@ -46,7 +50,7 @@ export interface Holdout {
   failures: Uint8Array;
   subjects: Uint32Array;
   reporters: Uint32Array;
-  /** Test weights: no reporter holds more than about 2 % of the total (kaizen 6.3). */
+  /** Test weights, by the reporters (row-weights.ts). */
   weights: Float64Array;
   champion: Forecast;
   challenger: Forecast;
@@ -104,12 +108,4 @@ export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
 export function denialsOf(made: Forecast, config: ScoringConfig): boolean[] {
   const border = denyBorder(made.model, config);
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);
-}
-
-/** min(1, max(floor, share * n) / rows of the reporter): no single reporter outweighs the rest. */
-export function cappedWeights(reporters: Uint32Array, floor: number, share: number): Float64Array {
-  const counts = new Map<number, number>();
-  for (const reporter of reporters) counts.set(reporter, (counts.get(reporter) ?? 0) + 1);
-  const cap = Math.max(floor, share * reporters.length);
-  return Float64Array.from(reporters, (reporter) => Math.min(1, cap / counts.get(reporter)!));
 }

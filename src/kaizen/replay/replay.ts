@@ -1,6 +1,5 @@
-// Replay of the journal as evidence: every signed outcome with the features that its decision used.
-// A private engine memory folds the journal in the order of recording, and an outcome is scored
-// once everything recorded before it settled has been folded and nothing else: a decision never
+// Replay of a history through a private engine memory, in the order of recording. An outcome is looked
+// at once everything recorded before it settled has been folded and nothing else: a decision never
 // sees its own outcome, nor one that had not come in yet.
 import { openEngineReader } from "../../engine/reader.ts";
 import type { TableReader } from "../../engine/reader.ts";
@@ -9,97 +8,48 @@ import type { TableWriter } from "../../engine/writer.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import { createEngineMemory } from "../../engine/memory.ts";
 import { AssessmentCursor } from "./assessment-cursor.ts";
-import { readHistory } from "./history.ts";
+import { Credibilities } from "./credibilities.ts";
 import type { History } from "./history.ts";
-import type { AttackAgents } from "../gates/attacks.ts";
-import type { FitRows } from "../model/holdout.ts";
-import { appendRow, createRows } from "../model/scorecard.ts";
-import { namespaceOf } from "../model/slices.ts";
-import type { RowContext } from "../model/holdout.ts";
 
-/** Index of `none` in SIGNATURES. */
-const UNSIGNED = 0;
 const SEED = 0x7472757374n;
-const CAST_MAX = 60;
-const RECORD_MIN = 5;
 const CHUNK = 65_536;
 
-export interface Replayed {
-  evidence: { check: FitRows; handshake: FitRows };
-  /** 95th percentile of the time from settling to recording. */
-  lagMs: number;
+/** An engine over a history, and the clock at its end, epoch ms. */
+export interface ReplayedTable {
   writer: TableWriter;
   reader: TableReader;
-  attackAgents: AttackAgents;
+  clockMs: number;
 }
 
-/** Table of scored rows: both legs of every outcome that may train. */
-class EvidenceTable {
-  readonly check: FitRows;
-  readonly handshake: FitRows;
-  readonly #context: RowContext;
-  readonly #namespaces: string[] = [];
-  /** Number of each agent's namespace, in order of first occurrence. */
-  readonly #namespaceOf = new Map<string, number>();
-  #count = 0;
+/** Called for an outcome before it is folded; `rho`: credibility of its reporter at that time. */
+export type Visit = (reader: TableReader, i: number, rho: number) => void;
 
-  constructor(capacity: number) {
-    const shared = {
-      failures: new Uint8Array(capacity),
-      subjects: new Uint32Array(capacity),
-      reporters: new Uint32Array(capacity),
-      timesMs: new Float64Array(capacity),
-      weights: new Float64Array(capacity),
-      context: {
-        stakes: new Float64Array(capacity),
-        stakesKnown: new Uint8Array(capacity),
-        namespaces: new Uint32Array(capacity),
-        namespaceNames: this.#namespaces,
-      },
-    };
-    this.#context = shared.context;
-    this.check = { ...shared, rows: createRows(capacity) };
-    this.handshake = { ...shared, rows: createRows(capacity) };
+/** Cursor over standings and marks of revoked keys: each is applied before the outcome it preceded. */
+class EventCursor {
+  readonly #history: History;
+  readonly #writer: TableWriter;
+  readonly #credibilities: Credibilities;
+  #batch = 0;
+  #mark = 0;
+
+  constructor(history: History, writer: TableWriter, credibilities: Credibilities) {
+    this.#history = history;
+    this.#writer = writer;
+    this.#credibilities = credibilities;
   }
 
-  score(reader: TableReader, history: History, i: number, config: ScoringConfig): void {
-    const { check, handshake } = this;
-    const subject = history.agents[history.subjects[i]!]!;
-    const viewer = history.agents[history.reporters[i]!]!;
-    const timeMs = history.settledMs[i]!;
-    // Stakes that came with the outcome alone would give it away: no decision could have seen them.
-    const isKnown = history.stakesKnown[i] === 1;
-    const stakes = isKnown ? history.stakes[i]! : 0;
-    reader.handshake(viewer, subject, stakes, timeMs);
-    appendRow(handshake.rows, reader.legWords, reader.baseRate);
-    reader.check(subject, stakes, timeMs);
-    appendRow(check.rows, reader.legWords, reader.baseRate);
-    const row = this.#count++;
-    check.failures[row] = history.failures[i]!;
-    check.subjects[row] = history.subjects[i]!;
-    check.reporters[row] = history.reporters[i]!;
-    check.timesMs[row] = timeMs;
-    this.#context.stakes[row] = stakes;
-    this.#context.stakesKnown[row] = isKnown ? 1 : 0;
-    this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
-    const grade = config.grade_weights[history.grades[i]!]!;
-    check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
-  }
-
-  #namespaceNumber(name: string): number {
-    const known = this.#namespaceOf.get(name);
-    if (known !== undefined) return known;
-    this.#namespaceOf.set(name, this.#namespaces.length);
-    return this.#namespaces.push(name) - 1;
-  }
-}
-
-/** Applies the standings and the marks of revoked keys journaled right before outcome `i`. */
-function applyEvents(writer: TableWriter, { standings, marks }: History, i: number): void {
-  while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
-  while (marks[0]?.before === i) {
-    const { agent, isRevoked } = marks.shift()!.mark;
-    writer.markKeyRevoked(agent, isRevoked);
+  /** Applies what was journaled right before outcome `i`. */
+  applyAt(i: number): void {
+    const { standings, marks } = this.#history;
+    while (standings[this.#batch]?.before === i) {
+      const { standings: batch } = standings[this.#batch++]!;
+      this.#writer.applyStandings(batch);
+      this.#credibilities.take(batch);
+    }
+    while (marks[this.#mark]?.before === i) {
+      const { agent, isRevoked } = marks[this.#mark++]!.mark;
+      this.#writer.markKeyRevoked(agent, isRevoked);
+    }
   }
 }
 
@@ -116,44 +66,15 @@ function fold(writer: TableWriter, history: History, i: number): void {
   });
 }
 
-/** Agents with the best and the worst records, for the attack scripts. */
-function attackAgentsOf(history: History, nowMs: number): AttackAgents {
-  const bad = new Uint32Array(history.agents.length);
-  const all = new Uint32Array(history.agents.length);
-  history.subjects.forEach((subject, i) => {
-    all[subject]! += 1;
-    bad[subject]! += history.failures[i]!;
-  });
-  const ranked = [...all.keys()]
-    .filter((agent) => all[agent]! >= RECORD_MIN)
-    .toSorted((a, b) => bad[b]! / all[b]! - bad[a]! / all[a]! || a - b)
-    .map((agent) => history.agents[agent]!);
-  const size = Math.min(CAST_MAX, Math.floor(ranked.length / 3));
-  return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
-}
-
-function lagOf(history: History): number {
-  const lags = Float64Array.from(history.recordedMs, (at, i) => at - history.settledMs[i]!);
-  return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
-}
-
-/** An engine over a history, and the clock at its end, epoch ms. */
-export interface ReplayedTable {
-  writer: TableWriter;
-  reader: TableReader;
-  clockMs: number;
-}
-
 /**
  * Folds a history into a private engine and calls `visit` for each of the outcomes `wanted`, in
- * order of settling, once all that was recorded before it settled has been folded and nothing else.
- * Uses up the events of the history. Calls `onShare` with the progress, 0 to 1.
+ * order of settling. Leaves the history as it is. Calls `onShare` with the progress, 0 to 1.
  */
 export function replayHistory(
   history: History,
   wanted: readonly number[],
   config: ScoringConfig,
-  visit: (reader: TableReader, i: number) => void,
+  visit: Visit,
   onShare: (share: number) => void,
 ): ReplayedTable {
   const count = history.subjects.length;
@@ -161,49 +82,48 @@ export function replayHistory(
   const writer = openEngineWriter(memory, config, SEED);
   const reader = openEngineReader(memory, 1);
   const order = wanted.toSorted((a, b) => history.settledMs[a]! - history.settledMs[b]! || a - b);
+  const credibilities = new Credibilities(config.credibility_min);
+  const events = new EventCursor(history, writer, credibilities);
   const assessments = new AssessmentCursor(history, writer);
   let next = 0;
   let clockMs = 0;
   const visitUpTo = (timeMs: number) => {
     while (next < order.length && history.settledMs[order[next]!]! <= timeMs) {
-      visit(reader, order[next++]!);
+      const i = order[next++]!;
+      visit(reader, i, credibilities.of(history.agents[history.reporters[i]!]!));
     }
   };
   for (let i = 0; i < count; i++) {
     clockMs = Math.max(clockMs, history.recordedMs[i]!);
     assessments.foldUpTo(i, clockMs, visitUpTo);
     visitUpTo(clockMs);
-    applyEvents(writer, history, i);
+    events.applyAt(i);
     fold(writer, history, i);
     if (i % CHUNK === 0) onShare(i / count);
   }
-  applyEvents(writer, history, count);
+  events.applyAt(count);
   assessments.foldUpTo(count, Infinity);
   return { writer, reader, clockMs };
 }
 
-/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
-export function replayJournal(
-  directory: string,
-  uptoLsn: number,
+/**
+ * The table as it stood at `nowMs`: everything recorded by then, in order, and nothing later. For a
+ * history of which a run knows only the beginning; `count`: outcomes folded.
+ */
+export function tableAt(
+  history: History,
+  nowMs: number,
   config: ScoringConfig,
-  onShare: (share: number) => void,
-): Replayed {
-  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
-  const signed = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
-  const table = new EvidenceTable(signed.length);
-  const { writer, reader, clockMs } = replayHistory(
-    history,
-    signed,
-    config,
-    (scorer, i) => table.score(scorer, history, i, config),
-    (share) => onShare((1 + 2 * share) / 3),
-  );
-  return {
-    evidence: { check: table.check, handshake: table.handshake },
-    lagMs: lagOf(history),
-    writer,
-    reader,
-    attackAgents: attackAgentsOf(history, clockMs),
-  };
+): Pick<ReplayedTable, "writer" | "reader"> & { count: number } {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  const events = new EventCursor(history, writer, new Credibilities(config.credibility_min));
+  const assessments = new AssessmentCursor(history, writer);
+  let count = 0;
+  for (; count < history.subjects.length && history.recordedMs[count]! <= nowMs; count++) {
+    assessments.foldUpTo(count, history.recordedMs[count]!);
+    events.applyAt(count);
+    fold(writer, history, count);
+  }
+  return { writer, reader: openEngineReader(memory, 1), count };
 }

@@ -36,6 +36,7 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   G8: "Do agents wake up with a different score?",
   G9: "What can invented agents buy or spoil?",
   G10: "Does any group of agents get clearly worse predictions?",
+  G11: "Do those agree who did not teach the change?",
 };
 
 const FEATURE_WORDS: Readonly<Record<(typeof FEATURES)[number], string>> = {

@@ -3,8 +3,8 @@
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
-import { replayJournal } from "../../kaizen/replay/replay.ts";
-import type { Replayed } from "../../kaizen/replay/replay.ts";
+import { replayJournal } from "../../kaizen/replay/evidence.ts";
+import type { Replayed } from "../../kaizen/replay/evidence.ts";
 import { probeEngine } from "../../kaizen/replay/probe-engine.ts";
 import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { INVENTED, playAttacks } from "../../kaizen/gates/attacks.ts";

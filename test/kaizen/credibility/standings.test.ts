@@ -7,7 +7,7 @@ import { CredibilityService } from "../../../src/kaizen/service/credibility-serv
 import { defaultConfig } from "../../../src/engine/config.ts";
 import type { TableReader } from "../../../src/engine/reader.ts";
 import type { AgentStanding } from "../../../src/engine/reading.ts";
-import { replayJournal } from "../../../src/kaizen/replay/replay.ts";
+import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import { parseSeedRules, seedsOf } from "../../../src/kaizen/credibility/seeds.ts";
 import {
   stakesQuantile,

@@ -6,7 +6,7 @@ import type { TableReader } from "../../../src/engine/reader.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
-import { replayJournal } from "../../../src/kaizen/replay/replay.ts";
+import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import { AssessmentQueue } from "../../../src/ledger/assessment-queue.ts";
 import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";

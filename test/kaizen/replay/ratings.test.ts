@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { FEATURES } from "../../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
-import { replayJournal } from "../../../src/kaizen/replay/replay.ts";
+import { replayJournal } from "../../../src/kaizen/replay/evidence.ts";
 import { reportPage } from "../../../src/kaizen/report/page.ts";
 import { COLUMNS } from "../../../src/kaizen/model/scorecard.ts";
 import type { ScorecardRows } from "../../../src/kaizen/model/scorecard.ts";

@@ -1,0 +1,73 @@
+// Weights of evidence in a fit and in a test, by who reports: credibility, a cap on each reporter,
+// and one cap on all newcomers together (kaizen 6.1). Names cost nothing, so what many new names say
+// at once may not outweigh what others have said for long.
+import type { FitRows } from "./holdout.ts";
+
+/** No reporter above about 2 % of the mass (kaizen 6.3). */
+const REPORTER_SHARE = 0.02;
+/** Mass that every reporter may have, in rows. */
+const REPORTER_ROWS_FREE = 5;
+/** No more than this share of the mass for all newcomers together. */
+const NEWCOMER_SHARE = 0.1;
+/** Who first reported in the newest part of the training rows, or later, is a newcomer. */
+const NEWEST_PART = 0.25;
+
+/**
+ * Newcomers by number: 1. Counted in rows and not from the last promotion: a deployment that has
+ * promoted nothing for years, or never, must not take all its reporters for newcomers.
+ */
+export function newcomersOf({ reporters }: FitRows, trainTo: number): Uint8Array {
+  const isNew = new Uint8Array(idsOf(reporters)).fill(1);
+  for (let row = 0; row < trainTo * (1 - NEWEST_PART); row++) isNew[reporters[row]!] = 0;
+  return isNew;
+}
+
+/** Size of a column by agent: one more than the largest number. */
+export function idsOf(agents: Uint32Array): number {
+  return agents.reduce((most, id) => Math.max(most, id), -1) + 1;
+}
+
+/** min(1, max(floor, share of the mass) / mass of the reporter), in place. */
+function capReporters(weights: Float64Array, reporters: Uint32Array): void {
+  const sums = new Map<number, number>();
+  let total = 0;
+  reporters.forEach((reporter, i) => {
+    sums.set(reporter, (sums.get(reporter) ?? 0) + weights[i]!);
+    total += weights[i]!;
+  });
+  const cap = Math.max(REPORTER_ROWS_FREE, REPORTER_SHARE * total);
+  reporters.forEach((reporter, i) => (weights[i]! *= Math.min(1, cap / sums.get(reporter)!)));
+}
+
+/** Newcomers together at most `NEWCOMER_SHARE` of the mass, in place. */
+function capNewcomers(weights: Float64Array, reporters: Uint32Array, isNew: Uint8Array): void {
+  let [established, newcomers] = [0, 0];
+  reporters.forEach((reporter, i) => {
+    if (isNew[reporter] === 1) newcomers += weights[i]!;
+    else established += weights[i]!;
+  });
+  const allowed = (established * NEWCOMER_SHARE) / (1 - NEWCOMER_SHARE);
+  if (newcomers <= allowed) return;
+  const factor = allowed / newcomers;
+  reporters.forEach((reporter, i) => {
+    if (isNew[reporter] === 1) weights[i]! *= factor;
+  });
+}
+
+/**
+ * Weights of rows [from, to) by their reporters: rho where standings were in force at the time of
+ * the row, then both caps. 0 to 1 each.
+ */
+export function rowWeights(
+  evidence: FitRows,
+  from: number,
+  to: number,
+  isNew: Uint8Array,
+): Float64Array {
+  const reporters = evidence.reporters.subarray(from, to);
+  const weights =
+    evidence.credibility?.slice(from, to) ?? new Float64Array(reporters.length).fill(1);
+  capReporters(weights, reporters);
+  capNewcomers(weights, reporters, isNew);
+  return weights;
+}

@@ -1,0 +1,168 @@
+// The journal as evidence: every signed outcome with the features that its decision used, for the fit
+// and for the attack scripts.
+import type { TableReader } from "../../engine/reader.ts";
+import type { TableWriter } from "../../engine/writer.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import { readHistory } from "./history.ts";
+import type { History } from "./history.ts";
+import { replayHistory, tableAt } from "./replay.ts";
+import type { AttackAgents } from "../gates/attacks.ts";
+import type { FitRows, RowContext } from "../model/holdout.ts";
+import { appendRow, createRows } from "../model/scorecard.ts";
+import { namespaceOf } from "../model/slices.ts";
+
+/** Index of `none` in SIGNATURES. */
+const UNSIGNED = 0;
+/** Frauds, and as many honest agents: a script has half of them for victims. */
+const CAST_MAX = 40;
+const RECORD_MIN = 5;
+
+export interface Replayed {
+  evidence: { check: FitRows; handshake: FitRows };
+  /** 95th percentile of the time from settling to recording. */
+  lagMs: number;
+  writer: TableWriter;
+  reader: TableReader;
+  attackAgents: AttackAgents;
+}
+
+/** Table of scored rows: both legs of every outcome that may train. */
+class EvidenceTable {
+  readonly check: FitRows;
+  readonly handshake: FitRows;
+  readonly #context: RowContext;
+  readonly #namespaces: string[] = [];
+  /** Number of each agent's namespace, in order of first occurrence. */
+  readonly #namespaceOf = new Map<string, number>();
+  #count = 0;
+  /** rho of the row's reporter, where it is in force. */
+  readonly #credibility: Float64Array;
+
+  constructor(capacity: number, agents: readonly string[]) {
+    const shared = {
+      failures: new Uint8Array(capacity),
+      subjects: new Uint32Array(capacity),
+      reporters: new Uint32Array(capacity),
+      timesMs: new Float64Array(capacity),
+      weights: new Float64Array(capacity),
+      credibility: new Float64Array(capacity),
+      context: {
+        stakes: new Float64Array(capacity),
+        stakesKnown: new Uint8Array(capacity),
+        namespaces: new Uint32Array(capacity),
+        namespaceNames: this.#namespaces,
+        agents,
+      },
+    };
+    this.#context = shared.context;
+    this.#credibility = shared.credibility;
+    this.check = { ...shared, rows: createRows(capacity) };
+    this.handshake = { ...shared, rows: createRows(capacity) };
+  }
+
+  /** @param rho credibility of the outcome's reporter when it settled. */
+  score(
+    reader: TableReader,
+    history: History,
+    i: number,
+    config: ScoringConfig,
+    rho: number,
+  ): void {
+    const { check, handshake } = this;
+    const subject = history.agents[history.subjects[i]!]!;
+    const viewer = history.agents[history.reporters[i]!]!;
+    const timeMs = history.settledMs[i]!;
+    // Stakes that came with the outcome alone would give it away: no decision could have seen them.
+    const isKnown = history.stakesKnown[i] === 1;
+    const stakes = isKnown ? history.stakes[i]! : 0;
+    reader.handshake(viewer, subject, stakes, timeMs);
+    appendRow(handshake.rows, reader.legWords, reader.baseRate);
+    reader.check(subject, stakes, timeMs);
+    appendRow(check.rows, reader.legWords, reader.baseRate);
+    const row = this.#count++;
+    check.failures[row] = history.failures[i]!;
+    check.subjects[row] = history.subjects[i]!;
+    check.reporters[row] = history.reporters[i]!;
+    check.timesMs[row] = timeMs;
+    this.#context.stakes[row] = stakes;
+    this.#context.stakesKnown[row] = isKnown ? 1 : 0;
+    this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
+    const grade = config.grade_weights[history.grades[i]!]!;
+    this.#credibility[row] = rho;
+    check.weights[row] = grade * config.signature_weights[history.signatures[i]!]!;
+  }
+
+  #namespaceNumber(name: string): number {
+    const known = this.#namespaceOf.get(name);
+    if (known !== undefined) return known;
+    this.#namespaceOf.set(name, this.#namespaces.length);
+    return this.#namespaces.push(name) - 1;
+  }
+}
+
+/** Agents with the best and the worst records of the first outcomes, for the attack scripts. */
+function attackAgentsOf(history: History, count: number, nowMs: number): AttackAgents {
+  const bad = new Uint32Array(history.agents.length);
+  const all = new Uint32Array(history.agents.length);
+  for (let i = 0; i < count; i++) {
+    const subject = history.subjects[i]!;
+    all[subject]! += 1;
+    bad[subject]! += history.failures[i]!;
+  }
+  const ranked = [...all.keys()]
+    .filter((agent) => all[agent]! >= RECORD_MIN)
+    .toSorted((a, b) => bad[b]! / all[b]! - bad[a]! / all[a]! || a - b)
+    .map((agent) => history.agents[agent]!);
+  const size = Math.min(CAST_MAX, Math.floor(ranked.length / 3));
+  return { frauds: ranked.slice(0, size), honest: size > 0 ? ranked.slice(-size) : [], nowMs };
+}
+
+function lagOf(history: History): number {
+  const lags = Float64Array.from(history.recordedMs, (at, i) => at - history.settledMs[i]!);
+  return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
+}
+
+/** What `replayEvidence` leaves behind, for a run at `nowMs` that knows only what came before. */
+export function evidenceTableAt(
+  history: History,
+  nowMs: number,
+  config: ScoringConfig,
+): Pick<Replayed, "writer" | "reader" | "attackAgents"> {
+  const { writer, reader, count } = tableAt(history, nowMs, config);
+  return { writer, reader, attackAgents: attackAgentsOf(history, count, nowMs) };
+}
+
+/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
+export function replayJournal(
+  directory: string,
+  uptoLsn: number,
+  config: ScoringConfig,
+  onShare: (share: number) => void,
+): Replayed {
+  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
+  return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3));
+}
+
+/** Replays outcomes in order of position. Calls `onShare` with the progress, 0 to 1. */
+export function replayEvidence(
+  history: History,
+  config: ScoringConfig,
+  onShare: (share: number) => void = () => undefined,
+): Replayed {
+  const signed = [...history.signatures.keys()].filter((i) => history.signatures[i] !== UNSIGNED);
+  const table = new EvidenceTable(signed.length, history.agents);
+  const { writer, reader, clockMs } = replayHistory(
+    history,
+    signed,
+    config,
+    (scorer, i, rho) => table.score(scorer, history, i, config, rho),
+    onShare,
+  );
+  return {
+    evidence: { check: table.check, handshake: table.handshake },
+    lagMs: lagOf(history),
+    writer,
+    reader,
+    attackAgents: attackAgentsOf(history, history.subjects.length, clockMs),
+  };
+}
