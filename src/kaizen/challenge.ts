@@ -3,15 +3,16 @@
 // answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import type { Fit } from "./model/fit.ts";
-import { GATE_POLICY } from "./gates/gate.ts";
+import { GATE_POLICY, show } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
-import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
+import { lossGain, rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
 import { calibrationGate, driftGate, falsePositiveGate, stabilityGate } from "./gates/safety.ts";
 import { cappedWeights, forecast } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
-import { slicesOf } from "./model/slices.ts";
+import { calibrationSlices, slicesOf } from "./model/slices.ts";
+import { sliceGate } from "./gates/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 
@@ -24,8 +25,8 @@ const INNER_ROWS_MAX = 200_000;
 const TRAIN_ROWS_MIN = 500;
 const TRAIN_FAILURES_MIN = 40;
 /** No reporter above about 2 % of the weight of a test (kaizen 6.3). */
-const REPORTER_SHARE = 0.02;
-const REPORTER_ROWS_FREE = 5;
+export const REPORTER_SHARE = 0.02;
+export const REPORTER_ROWS_FREE = 5;
 
 export interface ChallengeOptions {
   /** The scorecard to challenge. */
@@ -51,6 +52,8 @@ export interface Challenge {
   /** Rows of the test, for figures and resampling. */
   holdout?: Holdout;
   lambda?: number;
+  /** What the training successes say of the border of denial. */
+  border?: string;
   gates: GateResult[];
   passed: boolean;
   /** One sentence: promoted, or the first obstacle. */
@@ -86,7 +89,7 @@ export function challenge(
   }
   const fitted = fitChallenger(evidence, config, options);
   if ("broken" in fitted) return refusal([sample], `${fitted.broken}; the champion stays`);
-  const { model, lambda } = fitted;
+  const { model, lambda, border } = fitted;
   const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
   // Features of the holdout or fitted weights are not finite numbers: a comparison is impossible.
   const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
@@ -104,12 +107,17 @@ export function challenge(
     monotoneGate(holdout, policy, found),
     driftGate(holdout, trainScores, z, policy),
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
-    sliceGate(holdout, slicesOf(evidence, holdoutFrom, holdoutTo), policy),
+    sliceGate(
+      holdout,
+      slicesOf(evidence, holdoutFrom, holdoutTo),
+      calibrationSlices(evidence, holdoutFrom, holdoutTo, before, config),
+      policy,
+    ),
   ];
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
-  return { challenger: model, holdout, lambda, gates, passed, reason };
+  return { challenger: model, holdout, lambda, border, gates, passed, reason };
 }
 
 /** Chooses lambda on an inner split, then fits all training rows; returns the defect on failure. */
@@ -117,7 +125,7 @@ function fitChallenger(
   evidence: FitRows,
   config: ScoringConfig,
   options: ChallengeOptions,
-): { model: ScoringModel; lambda: number } | { broken: string } {
+): { model: ScoringModel; lambda: number; border: string } | { broken: string } {
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
@@ -139,11 +147,24 @@ function fitChallenger(
     return { broken: "the fit broke: the features tell every failure from every success" };
   }
   const shaped = withCoefficients(champion, fit.coefficients);
-  const border = denialBorder(goodScores(evidence, trainTo, shaped, config));
+  const goods = goodScores(evidence, trainTo, shaped, config);
+  const border = denialBorder(goods);
   // Too few successes for a guarantee: the border stays where it is.
   const denyAt = Number.isFinite(border) ? border : champion.deny_at;
   const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
-  return { model, lambda: best.lambda };
+  return { model, lambda: best.lambda, border: borderWords(goods.length, border, champion) };
+}
+
+/** Why the border of denial is where it is, in one sentence. */
+function borderWords(goods: number, border: number, { deny_at: before }: ScoringModel): string {
+  if (Number.isFinite(border)) {
+    return `a record denies from a failure probability of ${show(border)} on: at most 0.1 % of ${goods} successes reach it`;
+  }
+  const stays =
+    before === undefined || before > 1
+      ? "stays closed and nothing is denied by probability"
+      : `stays at ${show(before)}`;
+  return `${goods} successes are too few to promise that at most 0.1 % are denied: the border ${stays}`;
 }
 
 /** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */
@@ -159,7 +180,7 @@ function goodScores(
 }
 
 /** Evidence weights with a cap on each reporter's share: no single reporter can teach the model. */
-function trainingWeights(evidence: FitRows, to: number): Float64Array {
+export function trainingWeights(evidence: FitRows, to: number): Float64Array {
   const capped = cappedWeights(
     evidence.reporters.subarray(0, to),
     REPORTER_ROWS_FREE,

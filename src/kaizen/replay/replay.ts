@@ -93,9 +93,11 @@ class EvidenceTable {
   }
 }
 
-/** Applies the standings that were journaled right before outcome `i`. */
-function applyStandings(writer: TableWriter, { standings }: History, i: number): void {
-  while (standings[0]?.before === i) writer.applyStandings(standings.shift()!.standings);
+/** Applies the standings that were journaled right before outcome `i`; returns the next batch. */
+function applyStandings(writer: TableWriter, { standings }: History, i: number, from: number) {
+  let next = from;
+  while (standings[next]?.before === i) writer.applyStandings(standings[next++]!.standings);
+  return next;
 }
 
 function fold(writer: TableWriter, history: History, i: number): void {
@@ -111,14 +113,15 @@ function fold(writer: TableWriter, history: History, i: number): void {
   });
 }
 
-/** Agents with the best and the worst records, for the attack scripts. */
-function attackAgentsOf(history: History, nowMs: number): AttackAgents {
+/** Agents with the best and the worst records of the first outcomes, for the attack scripts. */
+function attackAgentsOf(history: History, count: number, nowMs: number): AttackAgents {
   const bad = new Uint32Array(history.agents.length);
   const all = new Uint32Array(history.agents.length);
-  history.subjects.forEach((subject, i) => {
+  for (let i = 0; i < count; i++) {
+    const subject = history.subjects[i]!;
     all[subject]! += 1;
     bad[subject]! += history.failures[i]!;
-  });
+  }
   const ranked = [...all.keys()]
     .filter((agent) => all[agent]! >= RECORD_MIN)
     .toSorted((a, b) => bad[b]! / all[b]! - bad[a]! / all[a]! || a - b)
@@ -132,6 +135,26 @@ function lagOf(history: History): number {
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
+/**
+ * The table as it stood at `nowMs`: everything recorded by then, in order, and nothing later. What
+ * `replayJournal` leaves behind, for a history of which a run knows only the beginning.
+ */
+export function tableAt(
+  history: History,
+  nowMs: number,
+  config: ScoringConfig,
+): Pick<Replayed, "writer" | "reader" | "attackAgents"> {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, config, SEED);
+  let [i, batch] = [0, 0];
+  for (; i < history.subjects.length && history.recordedMs[i]! <= nowMs; i++) {
+    batch = applyStandings(writer, history, i, batch);
+    fold(writer, history, i);
+  }
+  const reader = openEngineReader(memory, 1);
+  return { writer, reader, attackAgents: attackAgentsOf(history, i, nowMs) };
+}
+
 /** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
 export function replayJournal(
   directory: string,
@@ -140,6 +163,15 @@ export function replayJournal(
   onShare: (share: number) => void,
 ): Replayed {
   const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
+  return replayHistory(history, config, (share) => onShare(1 / 3 + (2 * share) / 3));
+}
+
+/** Replays outcomes in order of position. Calls `onShare` with the progress, 0 to 1. */
+export function replayHistory(
+  history: History,
+  config: ScoringConfig,
+  onShare: (share: number) => void = () => undefined,
+): Replayed {
   const count = history.subjects.length;
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, config, SEED);
@@ -149,21 +181,22 @@ export function replayJournal(
   const table = new EvidenceTable(order.length);
   let next = 0;
   let clockMs = 0;
+  let batch = 0;
   for (let i = 0; i < count; i++) {
     clockMs = Math.max(clockMs, history.recordedMs[i]!);
     while (next < order.length && history.settledMs[order[next]!]! <= clockMs) {
       table.score(reader, history, order[next++]!, config);
     }
-    applyStandings(writer, history, i);
+    batch = applyStandings(writer, history, i, batch);
     fold(writer, history, i);
-    if (i % CHUNK === 0) onShare(1 / 3 + (2 * i) / (3 * count));
+    if (i % CHUNK === 0) onShare(i / count);
   }
-  applyStandings(writer, history, count);
+  applyStandings(writer, history, count, batch);
   return {
     evidence: { check: table.check, handshake: table.handshake },
     lagMs: lagOf(history),
     writer,
     reader,
-    attackAgents: attackAgentsOf(history, clockMs),
+    attackAgents: attackAgentsOf(history, count, clockMs),
   };
 }
