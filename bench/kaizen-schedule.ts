@@ -148,6 +148,7 @@ export class KaizenSchedule {
       isPilot: rowAt(this.evidence.check, nowMs) < PILOT_ROWS,
       testedToMs: this.#tested[kind],
       gapMs: this.#gapMs,
+      isBrief: true,
     };
     const findings =
       kind === "run"

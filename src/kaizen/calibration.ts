@@ -15,9 +15,14 @@ import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
 
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;
-/** Two numbers are learnt: a tenth of what fifteen weights need. */
+/**
+ * Two numbers are learnt: a tenth of what fifteen weights need. A try a day, and some twenty tests
+ * before the first full re-fit: each may be fooled in one of a hundred cases, not in one of twenty.
+ */
 const CALIBRATION_POLICY: GatePolicy = {
   ...GATE_POLICY,
+  z_min: 2.326,
+  relative_gain_min: 0.01,
   failures_min_pilot: 10,
   effective_reporters_min: 10,
   effective_subjects_min: 10,

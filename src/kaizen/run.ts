@@ -38,6 +38,8 @@ export interface RunOptions {
   testedToMs: Record<Side, number>;
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
+  /** True: nothing that cannot change the verdict, as attacks on a challenger that fails anyway. */
+  isBrief?: boolean;
 }
 
 /** The attack scripts on the table as the run finds it (gate G9). */
@@ -157,9 +159,10 @@ function challengeSide(
   };
   const { challenger, holdout } = found;
   if (challenger === undefined || holdout === undefined) return record;
-  const { tapes, credibility } = attacks?.play() ?? {};
+  const isAsked = found.passed || options.isBrief !== true;
+  const { tapes, credibility } = (isAsked && attacks?.play()) || {};
   if (attacks !== undefined && tapes !== undefined && credibility !== undefined) {
-    const rivals = { side, champion, challenger: { ...champion, [side]: challenger } };
+    const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
     const gate = attackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
     record.gates.splice(-1, 0, gate);
     if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
@@ -168,7 +171,9 @@ function challengeSide(
   if (found.lambda !== undefined) record.lambda = found.lambda;
   if (found.border !== undefined) record.denial_border = found.border;
   record.challenger = challenger;
-  record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+  if (options.isBrief !== true) {
+    record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+  }
   record.figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
   return record;
 }

@@ -2,22 +2,15 @@
 // champion and under the challenger, on the same tape, and the wrong answers are counted: an ALLOW
 // at the policy's levels, a connect at stakes, an honest agent held back. Points of score decide
 // nothing: sharper weights move more points and sell no more for it.
-import { DEFAULT_POLICY } from "../../contract/policy.ts";
-import { DECISIONS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { LoggedInputs, Reading } from "../../engine/reading.ts";
-import { decidePolicy } from "../../policy/rules.ts";
+import type { Holdout } from "../model/holdout.ts";
 import { mcnemarOneSided } from "../model/statistics.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
 import type { AttackCredibility, AttackScript, AttackTapes, Legs } from "./attacks.ts";
+import { borderAlike, isWrongAt, PRIZES } from "./attack-prizes.ts";
+import type { Prize, Side } from "./attack-prizes.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
-
-const ALLOW = VERDICTS.indexOf("ALLOW");
-const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
-const CONNECT = DECISIONS.indexOf("connect");
-const VERIFIED = DECISIONS.indexOf("connect_with_verification");
-
-type Side = keyof Legs;
 
 /** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
 export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly<Reading>;
@@ -29,62 +22,7 @@ export interface PlayedAttacks {
   credibility: AttackCredibility;
 }
 
-/** A wrong answer that an attack is after. */
-interface Prize {
-  name: string;
-  /** One of ATTACK_STAKES. */
-  stakes: number;
-  isWrong: (reading: Readonly<Reading>, side: Side) => boolean;
-}
-
-function verdictAt(level: "L2" | "L3", reading: Readonly<Reading>, side: Side): number {
-  const rules = DEFAULT_POLICY.levels[level];
-  const bound = side === "check" ? rules.allow_up_to : rules.allow_handshake_up_to;
-  return decidePolicy(level, rules, reading, true, "", true, bound).verdictIndex;
-}
-
-const allowedAt = (level: "L2" | "L3"): Prize => ({
-  name: `ALLOW at ${level}`,
-  stakes: 0,
-  isWrong: (reading, side) => verdictAt(level, reading, side) === ALLOW,
-});
-const connectedAt = (stakes: number): Prize => ({
-  name: `connect at ${stakes}`,
-  stakes,
-  isWrong: ({ decisionIndex }) => decisionIndex === CONNECT,
-});
-const AT_STAKES: readonly Prize[] = [
-  connectedAt(1),
-  connectedAt(10),
-  {
-    name: "verified connect at 100",
-    stakes: 100,
-    isWrong: ({ decisionIndex }) => decisionIndex <= VERIFIED,
-  },
-];
-const FRAUD: readonly Prize[] = [allowedAt("L2"), allowedAt("L3"), ...AT_STAKES];
-const SLANDER: readonly Prize[] = [
-  {
-    name: "held back at L2",
-    stakes: 0,
-    isWrong: (reading, side) => verdictAt("L2", reading, side) !== ALLOW,
-  },
-  {
-    name: "denied at L2",
-    stakes: 0,
-    isWrong: (reading, side) => verdictAt("L2", reading, side) >= QUARANTINE,
-  },
-];
-/** What each script is after: cheap trades are honest ones, until the stakes are large. */
-const PRIZES: Readonly<Record<AttackScript, readonly Prize[]>> = {
-  sybil_20x5: FRAUD,
-  sybil_200x20: FRAUD,
-  whitewash: FRAUD,
-  on_off: FRAUD,
-  bad_mouthing: SLANDER,
-  cheap_trades: AT_STAKES,
-  streak: FRAUD,
-};
+const HARMS_NAMED = 3;
 
 /** Wrong answers of one script and prize under one model. */
 interface Taking {
@@ -103,8 +41,9 @@ function takingOf(
   tapes: AttackTapes,
   script: AttackScript,
   prize: Prize,
-  side: Side,
   judge: (leg: LoggedInputs) => Readonly<Reading>,
+  side: Side,
+  isWrong = prize.isWrong,
 ): Taking {
   const { spent, asked } = tapes[script];
   const each = ATTACK_STAKES.length;
@@ -114,7 +53,7 @@ function takingOf(
   const prices = Array.from({ length: victims }, () => Infinity);
   asked.forEach((legs, step) => {
     for (let victim = 0; victim < victims; victim++) {
-      if (!prize.isWrong(judge(legs[side][victim * each + offset]!), side)) continue;
+      if (!isWrong(judge(legs[side][victim * each + offset]!), side)) continue;
       wrong[victim]! += 1;
       prices[victim] = Math.min(prices[victim]!, spent[step]!);
     }
@@ -124,6 +63,28 @@ function takingOf(
   return { wrong, all, price: Number.isFinite(price) ? price : undefined };
 }
 
+/** Wrong answers of the challenger against those of the champion. */
+interface Excess {
+  /** Share of the answers asked. */
+  share: number;
+  /** Chance of so many victims doing worse rather than better at one half. */
+  p: number;
+  isHarm: boolean;
+}
+
+function excessOf(own: Taking, other: Taking, asked: number, policy: GatePolicy): Excess {
+  let [more, fewer] = [0, 0];
+  own.wrong.forEach((count, victim) => {
+    if (count > other.wrong[victim]!) more++;
+    if (count < other.wrong[victim]!) fewer++;
+  });
+  const share = asked > 0 ? (own.all - other.all) / asked : 0;
+  const p = mcnemarOneSided(more, fewer);
+  const isSure = p < policy.attack_p_max && share > policy.attack_excess_max;
+  // Few victims prove nothing by their number: what is large needs no proof.
+  return { share, p, isHarm: isSure || share > policy.attack_excess_large };
+}
+
 /** One script and prize under both models. */
 interface Comparison {
   script: AttackScript;
@@ -131,32 +92,37 @@ interface Comparison {
   asked: number;
   own: Taking;
   other: Taking;
-  /** Share of the answers by which the challenger gives more wrong ones. */
-  excess: number;
-  /** Chance of so many victims doing worse rather than better at one half. */
-  p: number;
+  /** By the borders as they are. */
+  excess: Excess;
+  /** With the challenger's border where it serves as many good outcomes as the champion's. */
+  alike?: Excess;
   isHarm: boolean;
 }
 
 function compare(
+  tapes: AttackTapes,
   script: AttackScript,
-  { name: prize }: Prize,
-  own: Taking,
-  other: Taking,
+  prize: Prize,
+  rivals: Rivals,
+  judge: AttackJudge,
   policy: GatePolicy,
 ): Comparison {
+  const { side, champion, challenger } = rivals;
+  const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
+  const own = takingOf(tapes, script, prize, byOwn, side);
+  const other = takingOf(tapes, script, prize, (leg) => judge(champion, leg), side);
   const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
-  let [more, fewer] = [0, 0];
-  own.wrong.forEach((count, victim) => {
-    if (count > other.wrong[victim]!) more++;
-    if (count < other.wrong[victim]!) fewer++;
-  });
-  const excess = asked > 0 ? (own.all - other.all) / asked : 0;
-  const p = mcnemarOneSided(more, fewer);
-  const isSure = p < policy.attack_p_max && excess > policy.attack_excess_max;
-  // Few victims prove nothing by their number: what is large needs no proof.
-  const isHarm = isSure || excess > policy.attack_excess_large;
-  return { script, prize, asked, own, other, excess, p, isHarm };
+  const excess = excessOf(own, other, asked, policy);
+  const found = { script, prize: prize.name, asked, own, other, excess };
+  if (prize.border === undefined) return { ...found, isHarm: excess.isHarm };
+  const isWrong = isWrongAt(prize, borderAlike(prize, rivals.holdout, side));
+  const alike = excessOf(
+    takingOf(tapes, script, prize, byOwn, side, isWrong),
+    other,
+    asked,
+    policy,
+  );
+  return { ...found, alike, isHarm: excess.isHarm && alike.isHarm };
 }
 
 /** Median change of the pessimistic score of each script's victims over the script, in points. */
@@ -176,6 +142,10 @@ export function attackLifts(
   return Object.fromEntries(lifts) as Record<AttackScript, number>;
 }
 
+/** What a comparison is judged by: the smaller of its excesses. */
+const weightOf = ({ excess, alike = excess }: Comparison): number =>
+  Math.min(excess.share, alike.share);
+
 function wordsOf({ script, prize, asked, own, other }: Comparison): string {
   const { unit } = ATTACK_SCRIPTS[script];
   const priceOf = ({ price }: Taking) => (price === undefined ? "never" : `from ${price}`);
@@ -183,24 +153,36 @@ function wordsOf({ script, prize, asked, own, other }: Comparison): string {
   return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
 }
 
+/** The largest few in words; the numbers have them all. */
+function harmWords(harms: readonly Comparison[]): string {
+  const worst = harms.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, HARMS_NAMED);
+  const others = harms.length - worst.length;
+  return worst.map(wordsOf).join("; ") + (others > 0 ? `; and ${others} more` : "");
+}
+
 function numbersOf(comparisons: readonly Comparison[]): Record<string, number> {
   const numbers: Record<string, number> = {};
-  for (const { script, prize, asked, own, other, excess, p } of comparisons) {
+  for (const { script, prize, asked, own, other, excess, alike } of comparisons) {
     const name = `${script} ${prize}`;
     numbers[`${name}: asked`] = asked;
     numbers[`${name}: wrong`] = own.all;
     numbers[`${name}: champion wrong`] = other.all;
-    numbers[`${name}: excess`] = excess;
-    numbers[`${name}: p`] = p;
+    numbers[`${name}: excess`] = excess.share;
+    numbers[`${name}: p`] = excess.p;
+    if (alike !== undefined) {
+      numbers[`${name}: excess at equal service`] = alike.share;
+      numbers[`${name}: p at equal service`] = alike.p;
+    }
     if (own.price !== undefined) numbers[`${name}: price`] = own.price;
     if (other.price !== undefined) numbers[`${name}: champion price`] = other.price;
   }
   return numbers;
 }
 
-/** Two configs that differ in the scorecard of `side`. */
+/** Two configs that differ in the scorecard of `side`, and the outcomes both were tested on. */
 export interface Rivals {
   side: Side;
+  holdout: Holdout;
   champion: ScoringConfig;
   challenger: ScoringConfig;
 }
@@ -213,18 +195,13 @@ export interface Rivals {
  */
 export function attackGate(
   { tapes, credibility }: Required<PlayedAttacks>,
-  { side, champion, challenger }: Rivals,
+  rivals: Rivals,
   judge: AttackJudge,
   policy: GatePolicy,
 ): GateResult {
-  const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
-  const byOther = (leg: LoggedInputs) => judge(champion, leg);
+  const { side, champion, challenger } = rivals;
   const comparisons = ATTACK_NAMES.flatMap((script) =>
-    PRIZES[script].map((prize) => {
-      const own = takingOf(tapes, script, prize, side, byOwn);
-      const other = takingOf(tapes, script, prize, side, byOther);
-      return compare(script, prize, own, other, policy);
-    }),
+    PRIZES[script].map((prize) => compare(tapes, script, prize, rivals, judge, policy)),
   );
   const harms = comparisons.filter(({ isHarm }) => isHarm);
   const total = (of: (each: Comparison) => number) =>
@@ -234,16 +211,16 @@ export function attackGate(
     total((each) => each.own.all),
     total((each) => each.other.all),
   ];
-  const worst = comparisons.reduce((most, each) => (each.excess > most.excess ? each : most));
+  const worst = comparisons.reduce((most, each) => (weightOf(each) > weightOf(most) ? each : most));
   const [lifts, championLifts] = [
-    attackLifts(tapes, side, byOwn),
-    attackLifts(tapes, side, byOther),
+    attackLifts(tapes, side, (leg) => judge(challenger, leg)),
+    attackLifts(tapes, side, (leg) => judge(champion, leg)),
   ];
   const numbers: Record<string, number> = {
     asked,
     wrong,
     champion_wrong: before,
-    largest_excess: worst.excess,
+    largest_excess: weightOf(worst),
     credibility_in_force: credibility.isInForce ? 1 : 0,
     invented_believed: credibility.believed,
     ...numbersOf(comparisons),
@@ -255,8 +232,8 @@ export function attackGate(
   }
   const found =
     harms.length > 0
-      ? harms.map(wordsOf).join("; ")
-      : worst.excess > 0
+      ? harmWords(harms)
+      : weightOf(worst) > 0
         ? `the most that gets worse: ${wordsOf(worst)}`
         : "no script gets anything more often";
   const sentence =
