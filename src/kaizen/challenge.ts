@@ -16,6 +16,8 @@ import { sliceGate } from "./gates/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 
+/** G6 stands after G5. */
+const MONOTONE_AT = 5;
 /** Strengths of the penalty towards the champion; one is chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;
 /** Share of the training rows, the newest, on which lambda is chosen. */
@@ -44,6 +46,8 @@ export interface ChallengeOptions {
   isSignedOff?: boolean;
   /** Plays a challenger on random states in a private engine (gate G6). */
   probe?: (challenger: ScoringConfig) => StateFindings;
+  /** True: random states are played only where every other gate has passed. */
+  isBrief?: boolean;
 }
 
 export interface Challenge {
@@ -96,15 +100,13 @@ export function challenge(
   if (!isFinite) return refusal([sample], "the holdout gives no finite score; the champion stays");
   const holdout: Holdout = { ...base, challenger: after };
   const trainScores = forecast(evidence, 0, trainTo, champion, config).scores;
-  const found = options.probe?.({ ...config, [options.side]: model });
   const { z } = lossGain(holdout);
-  const gates = [
+  const others = [
     sample,
     superiorityGate(holdout, policy),
     rankingGate(holdout, policy),
     calibrationGate(holdout, policy),
     falsePositiveGate(holdout, policy),
-    monotoneGate(holdout, policy, found),
     driftGate(holdout, trainScores, z, policy),
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
     sliceGate(
@@ -114,6 +116,9 @@ export function challenge(
       policy,
     ),
   ];
+  const isProbed = options.isBrief !== true || others.every((gate) => gate.passed);
+  const found = isProbed ? options.probe?.({ ...config, [options.side]: model }) : undefined;
+  const gates = others.toSpliced(MONOTONE_AT, 0, monotoneGate(holdout, policy, found));
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;

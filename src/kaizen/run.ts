@@ -145,6 +145,7 @@ function challengeSide(
     ...split,
     isPilot: options.isPilot,
     isSignedOff: options.isSignedOff,
+    isBrief: options.isBrief === true,
     ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
   });
   const record: SideRecord = {

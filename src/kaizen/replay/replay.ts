@@ -19,7 +19,8 @@ import type { RowContext } from "../model/holdout.ts";
 /** Index of `none` in SIGNATURES. */
 const UNSIGNED = 0;
 const SEED = 0x7472757374n;
-const CAST_MAX = 60;
+/** Frauds, and as many honest agents: a script has half of them for victims. */
+const CAST_MAX = 40;
 const RECORD_MIN = 5;
 const CHUNK = 65_536;
 
