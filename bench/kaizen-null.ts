@@ -96,7 +96,9 @@ function attackNoise(trials: readonly Challenge[], history: History, nowMs: numb
   const judge = openAttackJudge(config);
   const gates = trials.flatMap(({ challenger, holdout }) => {
     if (challenger === undefined || holdout === undefined || tapes === undefined) return [];
-    const own = { ...config, handshake: challenger };
+    // The border of denial is the champion's: where slander profits from a fitted one, it stays.
+    const { deny_at } = config.handshake;
+    const own = { ...config, handshake: { ...challenger, ...(deny_at && { deny_at }) } };
     const rivals = { side: "handshake", champion: config, challenger: own, holdout } as const;
     return [attackGate({ tapes, credibility }, rivals, judge, GATE_POLICY)];
   });

@@ -46,6 +46,8 @@ export interface ChallengeOptions {
   isSignedOff?: boolean;
   /** Plays a challenger on random states in a private engine (gate G6). */
   probe?: (challenger: ScoringConfig) => StateFindings;
+  /** True: the border of denial stays the champion's, whatever the successes would allow. */
+  isBorderKept?: boolean;
   /** True: random states are played only where every other gate has passed. */
   isBrief?: boolean;
 }
@@ -155,21 +157,32 @@ function fitChallenger(
   const goods = goodScores(evidence, trainTo, shaped, config);
   const border = denialBorder(goods);
   // Too few successes for a guarantee: the border stays where it is.
-  const denyAt = Number.isFinite(border) ? border : champion.deny_at;
+  const isKept = options.isBorderKept === true || !Number.isFinite(border);
+  const denyAt = isKept ? champion.deny_at : border;
   const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
-  return { model, lambda: best.lambda, border: borderWords(goods.length, border, champion) };
+  const words = borderWords(goods.length, border, champion, isKept);
+  return { model, lambda: best.lambda, border: words };
 }
 
 /** Why the border of denial is where it is, in one sentence. */
-function borderWords(goods: number, border: number, { deny_at: before }: ScoringModel): string {
-  if (Number.isFinite(border)) {
-    return `a record denies from a failure probability of ${show(border)} on: at most 0.1 % of ${goods} successes reach it`;
+function borderWords(
+  goods: number,
+  border: number,
+  { deny_at: before }: ScoringModel,
+  isKept: boolean,
+): string {
+  const reached = `at most 0.1 % of ${goods} successes reach`;
+  if (!isKept) {
+    return `a record denies from a failure probability of ${show(border)} on, which ${reached}`;
   }
   const stays =
     before === undefined || before > 1
-      ? "stays closed and nothing is denied by probability"
-      : `stays at ${show(before)}`;
-  return `${goods} successes are too few to promise that at most 0.1 % are denied: the border ${stays}`;
+      ? "the border of denial stays closed: no probability denies"
+      : `the border of denial stays at ${show(before)}`;
+  if (Number.isFinite(border)) {
+    return `${stays}; from ${show(border)} on, which ${reached}, slander would deny honest agents`;
+  }
+  return `${stays}; ${goods} successes are too few to promise that at most 0.1 % are denied`;
 }
 
 /** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */

@@ -8,7 +8,7 @@ import type { AttackJudge, PlayedAttacks } from "./gates/attack-gate.ts";
 import { pigeonholeBootstrap } from "./model/bootstrap.ts";
 import type { Bootstrap } from "./model/bootstrap.ts";
 import { challenge } from "./challenge.ts";
-import type { ChallengeOptions } from "./challenge.ts";
+import type { Challenge, ChallengeOptions } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
 import { forecast, rowAt } from "./model/holdout.ts";
@@ -125,6 +125,42 @@ function seedOf(id: string): number {
   return createHash("sha256").update(id).digest().readUInt32LE(0);
 }
 
+/** What one challenge is made of, but for the border of denial. */
+interface Contest {
+  side: Side;
+  attacks: AttackReplay | undefined;
+  champion: ScoringConfig;
+  options: RunOptions;
+  challenge: (isBorderKept: boolean) => Challenge;
+}
+
+/** The challenge with gate G9 in its place, before G10. */
+function contest({ side, attacks, champion, options, challenge: test }: Contest, isKept: boolean) {
+  const found = test(isKept);
+  const { challenger, holdout } = found;
+  if (challenger === undefined || holdout === undefined) return found;
+  const isAsked = found.passed || options.isBrief !== true;
+  const { tapes, credibility } = (isAsked && attacks?.play()) || {};
+  if (attacks === undefined || tapes === undefined || credibility === undefined) return found;
+  const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
+  const gate = attackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
+  const gates = found.gates.toSpliced(-1, 0, gate);
+  if (gate.passed || !found.passed) return { ...found, gates };
+  return { ...found, gates, passed: false, reason: `G9 attacks: ${gate.sentence}` };
+}
+
+/**
+ * The border of denial is fitted to successes; slander is none of them. Where it alone makes the
+ * attacks worse, the weights are tested with the border as it was.
+ */
+function withSafeBorder(contested: Contest): Challenge {
+  const found = contest(contested, false);
+  const { harms = 0, denial_harms: denials } =
+    found.gates.find(({ id }) => id === "G9")?.numbers ?? {};
+  const isBorderAlone = harms > 0 && harms === denials && found.reason.startsWith("G9");
+  return isBorderAlone ? contest(contested, true) : found;
+}
+
 function challengeSide(
   side: Side,
   evidence: FitRows,
@@ -139,14 +175,22 @@ function challengeSide(
   const holdoutFrom = rowAt(evidence, holdoutFromMs);
   const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
   const split = { trainTo, holdoutFrom, holdoutTo };
-  const found = challenge(evidence, champion, {
+  const found = withSafeBorder({
     side,
-    usable: scorecardColumns(side),
-    ...split,
-    isPilot: options.isPilot,
-    isSignedOff: options.isSignedOff,
-    isBrief: options.isBrief === true,
-    ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
+    attacks,
+    champion,
+    options,
+    challenge: (isBorderKept) =>
+      challenge(evidence, champion, {
+        side,
+        usable: scorecardColumns(side),
+        ...split,
+        isPilot: options.isPilot,
+        isSignedOff: options.isSignedOff,
+        isBrief: options.isBrief === true,
+        isBorderKept,
+        ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
+      }),
   });
   const record: SideRecord = {
     side,
@@ -160,15 +204,6 @@ function challengeSide(
   };
   const { challenger, holdout } = found;
   if (challenger === undefined || holdout === undefined) return record;
-  const isAsked = found.passed || options.isBrief !== true;
-  const { tapes, credibility } = (isAsked && attacks?.play()) || {};
-  if (attacks !== undefined && tapes !== undefined && credibility !== undefined) {
-    const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
-    const gate = attackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
-    record.gates.splice(-1, 0, gate);
-    if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
-    record.passed &&= gate.passed;
-  }
   if (found.lambda !== undefined) record.lambda = found.lambda;
   if (found.border !== undefined) record.denial_border = found.border;
   record.challenger = challenger;

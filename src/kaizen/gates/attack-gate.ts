@@ -8,7 +8,7 @@ import type { Holdout } from "../model/holdout.ts";
 import { mcnemarOneSided } from "../model/statistics.ts";
 import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
 import type { AttackCredibility, AttackScript, AttackTapes, Legs } from "./attacks.ts";
-import { borderAlike, isWrongAt, PRIZES } from "./attack-prizes.ts";
+import { borderAlike, PRIZES, withMargin } from "./attack-prizes.ts";
 import type { Prize, Side } from "./attack-prizes.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 
@@ -92,9 +92,9 @@ interface Comparison {
   asked: number;
   own: Taking;
   other: Taking;
-  /** By the borders as they are. */
+  /** Beyond the challenger's own border by the margin. */
   excess: Excess;
-  /** With the challenger's border where it serves as many good outcomes as the champion's. */
+  /** The same with its border where it serves as many good outcomes as the champion. */
   alike?: Excess;
   isHarm: boolean;
 }
@@ -107,21 +107,22 @@ function compare(
   judge: AttackJudge,
   policy: GatePolicy,
 ): Comparison {
-  const { side, champion, challenger } = rivals;
+  const { side, champion, challenger, holdout } = rivals;
   const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
   const own = takingOf(tapes, script, prize, byOwn, side);
   const other = takingOf(tapes, script, prize, (leg) => judge(champion, leg), side);
   const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
-  const excess = excessOf(own, other, asked, policy);
+  const beyond = (border: number) => {
+    const moved = withMargin(prize, border, policy.attack_odds_margin);
+    const isWrong: Prize["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
+    const taken = takingOf(tapes, script, prize, byOwn, side, isWrong);
+    return excessOf(taken, other, asked, policy);
+  };
+  const excess = beyond(prize.borderOf(side, challenger));
   const found = { script, prize: prize.name, asked, own, other, excess };
-  if (prize.border === undefined) return { ...found, isHarm: excess.isHarm };
-  const isWrong = isWrongAt(prize, borderAlike(prize, rivals.holdout, side));
-  const alike = excessOf(
-    takingOf(tapes, script, prize, byOwn, side, isWrong),
-    other,
-    asked,
-    policy,
-  );
+  const border = borderAlike(prize, holdout, side);
+  if (border === undefined) return { ...found, isHarm: excess.isHarm };
+  const alike = beyond(border);
   return { ...found, alike, isHarm: excess.isHarm && alike.isHarm };
 }
 
@@ -221,6 +222,8 @@ export function attackGate(
     wrong,
     champion_wrong: before,
     largest_excess: weightOf(worst),
+    harms: harms.length,
+    denial_harms: harms.filter(({ alike }) => alike === undefined).length,
     credibility_in_force: credibility.isInForce ? 1 : 0,
     invented_believed: credibility.believed,
     ...numbersOf(comparisons),

@@ -6,6 +6,7 @@ import type { ScoringConfig } from "../../engine/config.ts";
 import type { Reading } from "../../engine/reading.ts";
 import { decidePolicy } from "../../policy/rules.ts";
 import { connectBorder, verifiedBorder } from "../model/cost-borders.ts";
+import { denyBorder } from "../model/holdout.ts";
 import type { Forecast, Holdout } from "../model/holdout.ts";
 import type { AttackScript, Legs } from "./attacks.ts";
 
@@ -23,15 +24,17 @@ export interface Prize {
   stakes: number;
   /** By the policy and the costs as they are. */
   isWrong: (reading: Readonly<Reading>, side: Side) => boolean;
+  /** The border that it hangs on. */
+  borderOf: (side: Side, config: ScoringConfig) => number;
+  /** The same answer, were the border elsewhere. */
+  isWrongAt: (reading: Readonly<Reading>, border: number) => boolean;
+  /** True: the prize lies above the border, as being held back does. */
+  isAbove: boolean;
   /**
-   * The border that the prize hangs on, where good agents have an interest in it, too: what it
-   * compares, and whether the prize lies above it.
+   * Which risk of a row of the holdout the border is compared with, where serving good agents is a
+   * matter of the same border; Infinity where it is not compared.
    */
-  border?: {
-    of: (side: Side, config: ScoringConfig) => number;
-    isPessimistic: boolean;
-    isAbove: boolean;
-  };
+  riskOf?: (forecast: Forecast, row: number) => number;
 }
 
 const boundAt = (level: "L2" | "L3", side: Side): number => {
@@ -44,45 +47,61 @@ function verdictAt(level: "L2" | "L3", reading: Readonly<Reading>, side: Side): 
   return decidePolicy(level, rules, reading, true, "", true, boundAt(level, side)).verdictIndex;
 }
 
+const isAllowedAt = (
+  { isThin, isRefused, failureProbability }: Readonly<Reading>,
+  border: number,
+): boolean => !isThin && !isRefused && failureProbability <= border;
+const riskOfRecord = ({ thin, probabilities }: Forecast, row: number): number =>
+  thin[row] === 1 ? Infinity : probabilities[row]!;
+
 const allowedAt = (level: "L2" | "L3"): Prize => ({
   name: `ALLOW at ${level}`,
   stakes: 0,
   isWrong: (reading, side) => verdictAt(level, reading, side) === ALLOW,
-  border: { of: (side) => boundAt(level, side), isPessimistic: false, isAbove: false },
+  borderOf: (side) => boundAt(level, side),
+  isWrongAt: isAllowedAt,
+  isAbove: false,
+  riskOf: riskOfRecord,
 });
-const connectedAt = (stakes: number): Prize => ({
-  name: `connect at ${stakes}`,
+const connectsAt = (
+  name: string,
+  stakes: number,
+  decision: number,
+  borderOf: (config: ScoringConfig, stakes: number) => number,
+): Prize => ({
+  name,
   stakes,
-  isWrong: ({ decisionIndex }) => decisionIndex === CONNECT,
-  border: {
-    of: (_, config) => connectBorder(config, stakes),
-    isPessimistic: true,
-    isAbove: false,
-  },
+  isWrong: ({ decisionIndex }) => decisionIndex <= decision,
+  borderOf: (_, config) => borderOf(config, stakes),
+  isWrongAt: ({ isRefused, failurePessimistic }, border) =>
+    !isRefused && failurePessimistic <= border,
+  isAbove: false,
+  riskOf: ({ pessimistic }, row) => pessimistic[row]!,
 });
-const verifiedAt = (stakes: number): Prize => ({
-  name: `verified connect at ${stakes}`,
-  stakes,
-  isWrong: ({ decisionIndex }) => decisionIndex <= VERIFIED,
-  border: {
-    of: (_, config) => verifiedBorder(config, stakes),
-    isPessimistic: true,
-    isAbove: false,
-  },
-});
-const AT_STAKES: readonly Prize[] = [connectedAt(1), connectedAt(10), verifiedAt(100)];
+const AT_STAKES: readonly Prize[] = [
+  connectsAt("connect at 1", 1, CONNECT, connectBorder),
+  connectsAt("connect at 10", 10, CONNECT, connectBorder),
+  connectsAt("verified connect at 100", 100, VERIFIED, verifiedBorder),
+];
 const FRAUD: readonly Prize[] = [allowedAt("L2"), allowedAt("L3"), ...AT_STAKES];
 const SLANDER: readonly Prize[] = [
   {
     name: "held back at L2",
     stakes: 0,
     isWrong: (reading, side) => verdictAt("L2", reading, side) !== ALLOW,
-    border: { of: (side) => boundAt("L2", side), isPessimistic: false, isAbove: true },
+    borderOf: (side) => boundAt("L2", side),
+    isWrongAt: (reading, border) => !isAllowedAt(reading, border),
+    isAbove: true,
+    riskOf: riskOfRecord,
   },
   {
     name: "denied at L2",
     stakes: 0,
     isWrong: (reading, side) => verdictAt("L2", reading, side) >= QUARANTINE,
+    borderOf: (side, config) => denyBorder(config[side], config),
+    isWrongAt: ({ isThin, isRefused, failureProbability }, border) =>
+      isRefused || (!isThin && failureProbability >= border),
+    isAbove: true,
   },
 ];
 /** What each script is after: cheap trades are honest ones, until the stakes are large. */
@@ -96,29 +115,24 @@ export const PRIZES: Readonly<Record<AttackScript, readonly Prize[]>> = {
   streak: FRAUD,
 };
 
-/** Whether the engine's answer is on the wrong side of a border other than its own. */
-export function isWrongAt(prize: Prize, border: number): Prize["isWrong"] {
-  const { isPessimistic, isAbove } = prize.border!;
-  return ({ isThin, isRefused, failureProbability, failurePessimistic }) => {
-    const p = isPessimistic ? failurePessimistic : failureProbability;
-    const isServed = !isRefused && (isPessimistic || !isThin) && p <= border;
-    return isServed !== isAbove;
-  };
-}
-
 /**
  * The border under which the challenger serves exactly as many successes of the holdout as the
- * champion does under its own.
+ * champion does under its own; undefined where the prize has nothing to do with serving anybody.
  */
-export function borderAlike(prize: Prize, holdout: Holdout, side: Side): number {
+export function borderAlike(prize: Prize, holdout: Holdout, side: Side): number | undefined {
+  const { riskOf } = prize;
+  if (riskOf === undefined) return undefined;
   const { champion, challenger, failures, config } = holdout;
-  const { of, isPessimistic } = prize.border!;
-  const own = of(side, config);
-  const risks = ({ thin, pessimistic, probabilities }: Forecast) =>
-    Array.from(failures, (failure, i) => {
-      if (failure === 1 || (thin[i] === 1 && !isPessimistic)) return Infinity;
-      return isPessimistic ? pessimistic[i]! : probabilities[i]!;
-    });
+  const own = prize.borderOf(side, config);
+  const risks = (forecast: Forecast) =>
+    Array.from(failures, (failure, row) => (failure === 1 ? Infinity : riskOf(forecast, row)));
   const served = risks(champion).filter((p) => p <= own).length;
-  return risks(challenger).toSorted((a, b) => a - b)[served - 1] ?? -1;
+  return risks(challenger).toSorted((a, b) => a - b)[served - 1] ?? 0;
+}
+
+/** The border moved towards the safe side of the prize by a factor in odds. */
+export function withMargin({ isAbove }: Prize, border: number, factor: number): number {
+  const odds = border / (1 - border);
+  const moved = isAbove ? odds * factor : odds / factor;
+  return Number.isFinite(moved) ? moved / (1 + moved) : border;
 }

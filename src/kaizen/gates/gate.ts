@@ -40,6 +40,8 @@ export const GATE_POLICY = {
   coefficient_floor: 0.1,
   /** z that a structural change needs (one-sided 2 %) without a person's sign-off. */
   z_min_structural: 2.054,
+  /** An answer is bought for sure only where its odds of failure are so far beyond the border. */
+  attack_odds_margin: 1.25,
   /** More wrong answers to an attack than under the champion: in so large a share, beyond chance. */
   attack_excess_max: 0.05,
   attack_p_max: 0.05,
