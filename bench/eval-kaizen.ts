@@ -16,7 +16,7 @@ import { readRatings } from "./ratings.ts";
 
 const WEEK_DAYS = 7;
 /** Rows of the first stretch, in which a start-up calibration must help or do nothing. */
-const FIRST_ROWS = 3000;
+const FIRST_ROWS = 10_000;
 /** Days over which denied successes are counted. */
 const DENIAL_DAYS = 60;
 

@@ -130,9 +130,9 @@ describe("its place in the schedule", () => {
 
   it("takes the place of the daily comparison when due", async () => {
     const asked: string[] = [];
-    const daily = (isCalibrationDue: boolean) =>
+    const daily = (isDue: boolean) =>
       runDaily({
-        isCalibrationDue,
+        isCalibrationDue: isDue,
         watch: () => Promise.resolve(void asked.push("watch")),
         start: ({ kind, startedBy }: RunRequest) => {
           asked.push(`${startedBy} ${kind}`);

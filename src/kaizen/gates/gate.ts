@@ -52,6 +52,8 @@ export const GATE_POLICY = {
   slice_loss_increase_max: 0.02,
   /** Failures foretold over failures seen, or the other way round. */
   slice_factor_max: 1.25,
+  /** A smaller change of what is foretold adds no error of its own. */
+  slice_factor_added: 1.1,
 } as const;
 
 export type GatePolicy = { readonly [K in keyof typeof GATE_POLICY]: number };

@@ -76,8 +76,9 @@ function calibrationOf({ name, rows }: Slice, holdout: Holdout, policy: GatePoli
 
 /**
  * Off by more than the factor is: chance, where the interval reaches the probability; inherited,
- * where the champion is as far off, or might be. Worse, where whatever share of the interval is the
- * true one the challenger is the farther of the two: beyond the middle of both, in ratios.
+ * where the champion says nearly the same, is as far off, or might be. Worse, where whatever share of
+ * the interval is the true one the challenger is the farther of the two: beyond the middle of both,
+ * in ratios.
  */
 function verdictOn(
   { predicted, champion, observed, noise }: Omit<SliceCalibration, "verdict">,
@@ -85,6 +86,7 @@ function verdictOn(
 ): SliceCalibration["verdict"] {
   if (factorOf(predicted, observed) <= policy.slice_factor_max) return "sound";
   if (Math.abs(predicted - observed) <= noise) return "by chance";
+  if (factorOf(predicted, champion) <= policy.slice_factor_added) return "inherited";
   const middle = Math.sqrt(predicted * champion);
   const [low, high] = [observed - noise, observed + noise];
   const isFarther =
