@@ -10,37 +10,15 @@ import { openEngineReader } from "../../../src/engine/reader.ts";
 import type { LoggedInputs, Reading } from "../../../src/engine/reading.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import { attackGate } from "../../../src/kaizen/gates/attack-gate.ts";
-import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "../../../src/kaizen/gates/attacks.ts";
-import type { AttackScript, AttackTapes, Legs } from "../../../src/kaizen/gates/attacks.ts";
+import type { AttackTapes } from "../../../src/kaizen/gates/attacks.ts";
 import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
 import { connectBorder, verifiedBorder } from "../../../src/kaizen/model/cost-borders.ts";
 import type { Forecast, Holdout } from "../../../src/kaizen/model/holdout.ts";
+import { tapesOf } from "../_attacks.ts";
 
 const CHAMPION = defaultConfig();
 const CHALLENGER = { ...CHAMPION, name: "challenger" };
 const ROWS = 1000;
-
-/** Risk of each victim at each step, by script; .9 unless said. */
-type Risks = Partial<Record<AttackScript, (victim: number, step: number) => number>>;
-
-/** Legs whose input is their risk. */
-function tapesOf(victims: number, risks: Risks): AttackTapes {
-  const legsAt = (risk: (victim: number) => number): Legs => {
-    const legs = Array.from({ length: victims }, (_, victim) =>
-      ATTACK_STAKES.map((stakes): LoggedInputs => {
-        return { inputs: [risk(victim)], isKnown: true, isHandshake: false, stakes };
-      }),
-    ).flat();
-    return { check: legs, handshake: legs };
-  };
-  const tapes = ATTACK_NAMES.map((script) => {
-    const { spent } = ATTACK_SCRIPTS[script];
-    const risk = risks[script] ?? (() => (script === "bad_mouthing" ? 0.01 : 0.9));
-    const asked = spent.map((_, step) => legsAt((victim) => risk(victim, step)));
-    return [script, { spent, before: legsAt(() => 0.5), asked }] as const;
-  });
-  return Object.fromEntries(tapes) as unknown as AttackTapes;
-}
 
 /** A holdout of successes whose risks run evenly from 0 to .2 under the champion. */
 function holdoutOf(changed: (p: number) => number): Holdout {
