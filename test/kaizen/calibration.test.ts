@@ -86,25 +86,20 @@ describe("its place in the schedule", () => {
   const promotion = { run_id: "k-1", version: "c-2", parent: "c-1", at_ms: 1 };
 
   it.each([
-    ["enough has been recorded", fresh, 20_000, true],
-    [
-      "little has been recorded since the last",
-      { ...fresh, calibrated_position: 15_000 },
-      20_000,
-      false,
-    ],
-    ["a rollback asks for a pause", state, 20_000, false],
+    ["enough has been recorded", fresh, 200, true],
+    ["little has been recorded since the last", { ...fresh, calibrated_position: 150 }, 200, false],
+    ["a rollback asks for a pause", state, 200, false],
     [
       "a calibration was promoted",
       { ...fresh, promotions: [{ ...promotion, kind: "calibration" as const }] },
-      20_000,
+      200,
       true,
     ],
-    ["a full run was promoted", { ...fresh, promotions: [promotion] }, 20_000, false],
+    ["a full run was promoted", { ...fresh, promotions: [promotion] }, 200, false],
     [
       "that was taken back",
       { ...fresh, promotions: [{ ...promotion, rolled_back: { at_ms: 2, reason: "" } }] },
-      20_000,
+      200,
       true,
     ],
   ])("is due or not when %s", (_, now, position, expected) => {

@@ -43,8 +43,8 @@ const STATE = "state.json";
 const VERSION = /^c-[0-9a-f]{16}$/;
 const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
 const RUNS_LISTED = 500;
-/** Bytes of the journal that a hundred outcomes, the least of a test, take at the very least. */
-const CALIBRATION_BYTES_MIN = 10_000;
+/** Records of the journal since the last start-up calibration: a test needs as many outcomes. */
+const CALIBRATION_RECORDS_MIN = 100;
 
 /** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
 export function versionOf(config: ScoringConfig): string {
@@ -222,5 +222,5 @@ export function isCalibrationDue(state: KaizenState, position: number): boolean 
   const isGrown = promotions.some(
     ({ kind, rolled_back }) => kind !== "calibration" && rolled_back === undefined,
   );
-  return !isGrown && cool_down_runs === 0 && position - last >= CALIBRATION_BYTES_MIN;
+  return !isGrown && cool_down_runs === 0 && position - last >= CALIBRATION_RECORDS_MIN;
 }
