@@ -71,7 +71,7 @@ export const ATTACK_SCRIPTS = {
     unit: "invented reports",
     spent: [1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 100, 200],
   },
-  cheap_trades: { unit: "trades at 0.01", spent: [5, 10, 30, 100, 300, 1000] },
+  cheap_trades: { unit: "trades at 0.01", spent: [5, 10, 20, 40, 70, 100, 200, 400, 700, 1000] },
   streak: { unit: "failures after 400 successes", spent: [1, 2, 3, 4, 5, 6, 7, 8] },
 } as const;
 export type AttackScript = keyof typeof ATTACK_SCRIPTS;
@@ -160,10 +160,12 @@ function onOff(
   reporters: readonly string[],
   endMs: number,
 ): void {
-  const at = (day: number) => endMs - (45 - day) * DAY_MS;
+  const at = (day: number) => Math.floor(endMs - (45 - day) * DAY_MS);
   agents.forEach((agent, a) => {
     const by = (i: number) => reporters[(i + 3 * a) % reporters.length]!;
-    for (let day = 0; day < 30; day++) stage.fold(report(agent, by(day), 1, at(day)));
+    // Some are busier than others, or all would cross a border at the same step.
+    const daily = 1 + (a % 3);
+    for (let i = 0; i < 30 * daily; i++) stage.fold(report(agent, by(i), 1, at(i / daily)));
     for (let i = 0; i < 5; i++) stage.fold(report(agent, by(i), 0, at(31)));
     recorder.ask(agent, 0, at(31) + DAY_MS / 2);
     for (let day = 32; day < 45; day++) {
@@ -173,7 +175,7 @@ function onOff(
   });
 }
 
-/** A thousand trades at next to nothing within a month: what do they buy for a large one? */
+/** A thousand trades at next to nothing within ten to 55 days: what do they buy for a large one? */
 function cheapTrades(
   stage: AttackStage,
   recorder: Recorder,
@@ -183,8 +185,9 @@ function cheapTrades(
 ): void {
   const trades = ATTACK_SCRIPTS.cheap_trades.spent.at(-1)!;
   agents.forEach((agent, a) => {
+    const spanMs = (10 + 5 * a) * DAY_MS;
     for (let i = 0; i < trades; i++) {
-      const atMs = endMs - 30 * DAY_MS + Math.floor((i * 30 * DAY_MS) / trades);
+      const atMs = endMs - spanMs + Math.floor((i * spanMs) / trades);
       const by = reporters[(i + 3 * a) % reporters.length]!;
       stage.fold({ ...report(agent, by, 1, atMs), stakes: CHEAP_STAKES });
       recorder.ask(agent, i + 1, atMs);
@@ -192,7 +195,7 @@ function cheapTrades(
   });
 }
 
-/** Four hundred successes over three months, and then failures within a day. */
+/** Four hundred successes over 45 to 135 days, and then failures within a day. */
 function streak(
   stage: AttackStage,
   recorder: Recorder,
@@ -202,8 +205,9 @@ function streak(
 ): void {
   agents.forEach((agent, a) => {
     const by = (i: number) => reporters[(i + 3 * a) % reporters.length]!;
+    const spanMs = (45 + 10 * a) * DAY_MS;
     for (let i = 0; i < STREAK; i++) {
-      const atMs = endMs - 91 * DAY_MS + Math.floor((i * 90 * DAY_MS) / STREAK);
+      const atMs = endMs - DAY_MS - spanMs + Math.floor((i * spanMs) / STREAK);
       stage.fold(report(agent, by(i), 1, atMs));
     }
     for (const failures of ATTACK_SCRIPTS.streak.spent) {
