@@ -72,18 +72,15 @@ export function openAttackJudge(first: ScoringConfig): AttackJudge {
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, first, SEED);
   const reader = openEngineReader(memory, 1);
-  const names = new Map<ScoringConfig, string>([[first, nameOf(first)]]);
-  const held = new Set(names.values());
+  const names = new WeakMap<ScoringConfig, string>();
   return (config, leg) => {
     let name = names.get(config);
-    if (name === undefined) {
-      names.set(config, (name = nameOf(config)));
-      if (!held.has(name)) writer.installConfig(config);
-      held.add(name);
-    }
+    if (name === undefined) names.set(config, (name = nameOf(config)));
     const reading = reader.rejudge(leg, name);
-    if (reading === undefined) throw new Error(`the config ${name} is not held any more`);
-    return reading;
+    if (reading !== undefined) return reading;
+    // Not yet installed, or long ago: the engine holds a few configs at a time.
+    writer.installConfig(config);
+    return reader.rejudge(leg, name)!;
   };
 }
 
