@@ -1,5 +1,7 @@
 // Start-up calibration: an operator's own rate and slope from a few hundred outcomes, no agent ranked
 // or denied otherwise, nothing from too little, no row tested twice.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { calibrationRun } from "../../src/kaizen/calibration.ts";
 import { denialsOf, forecast } from "../../src/kaizen/model/holdout.ts";
@@ -11,6 +13,7 @@ import type { KaizenState } from "../../src/kaizen/service/files.ts";
 import { runDaily } from "../../src/kaizen/service/schedule.ts";
 import type { RunRequest } from "../../src/kaizen/kaizen.ts";
 import { CONFIG, evidenceFrom } from "./_evidence.ts";
+import { ASKED, NOW_MS, openStage, outcomesOf } from "./_service.ts";
 
 const MORE = { ...CONFIG.check, intercept: CONFIG.check.intercept + 1 };
 
@@ -138,4 +141,31 @@ describe("its place in the schedule", () => {
     await daily(true);
     expect(asked).toEqual(["watch", "schedule calibration"]);
   });
+});
+
+it("is a run of the service with its kind on record, spending nothing of the weekly runs", async () => {
+  const stage = await openStage();
+  try {
+    await stage.ledger.appendBatch(outcomesOf(1, 800));
+    expect(stage.kaizen.isCalibrationDue).toBe(true);
+    const run = await stage.kaizen.start({ ...ASKED, kind: "calibration" })!.done;
+    expect(run).toMatchObject({ kind: "calibration", rows: 800 });
+    expect(["kept", "promoted"]).toContain(run.state);
+    for (const { gates, challenger } of run.findings!.sides) {
+      expect(gates.map(({ id }) => id)).toEqual(["G1", "G2", "G3"]);
+      expect(challenger).toBeDefined();
+    }
+    expect(stage.kaizen.isCalibrationDue).toBe(false);
+    const state = JSON.parse(readFileSync(join(stage.dataDir, "kaizen", "state.json"), "utf8"));
+    expect(state).toMatchObject({
+      calibrated_to_ms: { check: NOW_MS, handshake: NOW_MS },
+      calibrated_position: 800,
+      tested_to_ms: { check: 0, handshake: 0 },
+      last_scheduled_ms: 0,
+    });
+    for (const { kind } of state.promotions) expect(kind).toBe("calibration");
+  } finally {
+    await stage.kaizen.close();
+    await stage.ledger.close();
+  }
 });
