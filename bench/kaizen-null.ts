@@ -5,12 +5,18 @@ import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig } from "../src/engine/config.ts";
 import { challenge } from "../src/kaizen/challenge.ts";
+import type { Challenge } from "../src/kaizen/challenge.ts";
+import { attackGate } from "../src/kaizen/gates/attack-gate.ts";
+import { GATE_POLICY } from "../src/kaizen/gates/gate.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { coefficientsOf, rowLogit, withCoefficients } from "../src/kaizen/model/scorecard.ts";
 import { seededRandom } from "../src/kaizen/model/random.ts";
-import { evidenceOf } from "./kaizen-stream.ts";
 import { drawLabels, movedTruth } from "./label-worlds.ts";
 import type { Truth } from "./label-worlds.ts";
+import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import type { History } from "../src/kaizen/replay/history.ts";
+import { evidenceTableAt } from "../src/kaizen/replay/evidence.ts";
+import { evidenceOf, historyOf } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";
 import { usableColumns } from "./replay.ts";
 
@@ -42,9 +48,34 @@ function stretchesOf(holdouts: number): number[][] {
   return [[0, TRAIN_ROWS], ...ends.map((from) => [from, from + HOLDOUT_ROWS])];
 }
 
-function isNullPromoted({ base, config, champion }: Trial, seed: number): boolean {
+function nullTrial({ base, config, champion }: Trial, seed: number): Challenge {
   const failures = drawLabels(base, champion, stretchesOf(1), seededRandom(seed));
-  return test({ ...base, failures }, config, TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS).passed;
+  return test({ ...base, failures }, config, TRAIN_ROWS, TRAIN_ROWS + HOLDOUT_ROWS);
+}
+
+/**
+ * What gate G9 measures where a re-fit learns nothing but noise: the scripts on the table at the end
+ * of the trial's rows, under weights fitted to labels that the champion itself has drawn.
+ */
+function attackNoise(trials: readonly Challenge[], history: History, nowMs: number) {
+  const config = defaultConfig();
+  const { tapes, credibility } = playOnTable(evidenceTableAt(history, nowMs, config));
+  const judge = openAttackJudge(config);
+  const gates = trials.flatMap(({ challenger, holdout }) => {
+    if (challenger === undefined || holdout === undefined || tapes === undefined) return [];
+    // The border of denial is the champion's: where slander profits from a fitted one, it stays.
+    const { deny_at } = config.handshake;
+    const own = { ...config, handshake: { ...challenger, ...(deny_at && { deny_at }) } };
+    const rivals = { side: "handshake", champion: config, challenger: own, holdout } as const;
+    return [attackGate({ tapes, credibility }, rivals, judge, GATE_POLICY)];
+  });
+  const excesses = gates.map(({ numbers }) => numbers["largest_excess"]!).toSorted((a, b) => a - b);
+  const quantile = (share: number) => excesses[Math.floor(share * (excesses.length - 1))];
+  return {
+    trials: gates.length,
+    stopped: gates.filter(({ passed }) => !passed).length,
+    largest_excess: { median: quantile(0.5), q95: quantile(0.95), q99: quantile(0.99) },
+  };
 }
 
 /** Number of the run that promotes after the world has moved; 0 for none within three. */
@@ -88,7 +119,8 @@ function main(): void {
     process.exit(2);
   }
   const config = defaultConfig();
-  const base = evidenceOf(readRatings(values.file, "eval"), config);
+  const outcomes = readRatings(values.file, "eval");
+  const base = evidenceOf(outcomes, config);
   const needed = TRAIN_ROWS + SHIFT_RUNS * HOLDOUT_ROWS;
   if (base.failures.length < needed) throw new RangeError(`the stream needs ${needed} rows`);
   const beta = coefficientsOf(withCoefficients(config.handshake, coefficientsOf(config.handshake)));
@@ -103,11 +135,22 @@ function main(): void {
   };
   const runs = Number(values.runs);
   const shiftRuns = Number(values["shift-runs"]);
-  const promotedNull = count(runs, (seed) => isNullPromoted(trial, seed), "null");
+  const nulls: Challenge[] = [];
+  const promotedNull = count(
+    runs,
+    (seed) => (nulls[seed - 1] = nullTrial(trial, seed)).passed,
+    "null",
+  );
+  const attacks = attackNoise(
+    nulls,
+    historyOf(outcomes, 0),
+    base.timesMs[TRAIN_ROWS + HOLDOUT_ROWS]!,
+  );
   const within = seeds(shiftRuns).map((seed) => runsToPromotion(trial, seed));
   const promotedPoison = count(runs, (seed) => isPoisonPromoted(trial, seed), "poison");
   const report = {
     null: { runs, promotions: promotedNull, share: promotedNull / runs },
+    null_attacks: attacks,
     shift: {
       runs: shiftRuns,
       promoted_within_3: within.filter((run) => run > 0).length,

@@ -4,9 +4,9 @@ import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";
 import { openEngineReader } from "../src/engine/reader.ts";
 import { openEngineWriter } from "../src/engine/writer.ts";
-import { attackLifts, playAttacks } from "../src/kaizen/gates/attacks.ts";
-import type { AttackStage } from "../src/kaizen/gates/attacks.ts";
-import { appendRow } from "../src/kaizen/model/scorecard.ts";
+import type { FoldOutcome } from "../src/engine/reading.ts";
+import { attackLifts } from "../src/kaizen/gates/attack-gate.ts";
+import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
 import { CredibilityBatch } from "./credibility-batch.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { foldRating, SEED } from "./replay.ts";
@@ -45,26 +45,26 @@ export function sybilLifts(
     batch?.advance(writer, i, outcome.timeMs);
     foldRating(writer, outcome);
   });
-  const stage: AttackStage = {
-    fold: (outcome) => {
-      writer.fold(outcome);
-      const { subject, reporter, stakes } = outcome;
-      const failure = outcome.outcome === 1 ? 0 : 1;
-      history.push({ subject, reporter, stakes, failure, timeMs: outcome.settledAtMs });
-    },
-    refresh: () => {
-      if (batch !== undefined) batch.withHistory(history).run(writer, history.length);
-    },
-    read: (rows, subject, nowMs) => {
-      reader.check(subject, 0, nowMs);
-      appendRow(rows, reader.legWords, reader.baseRate);
-    },
-  };
   const ranked = byRecord(outcomes);
-  const rows = playAttacks(stage, {
+  const attackAgents = {
     frauds: ranked.slice(0, VICTIMS).map(({ id }) => id),
     honest: ranked.slice(-VICTIMS).map(({ id }) => id),
     nowMs: outcomes.at(-1)!.timeMs,
-  });
-  return attackLifts(rows, model, config);
+  };
+  const standings = {
+    believed: 0,
+    add: ({ subject, reporter, stakes, outcome, settledAtMs }: FoldOutcome) => {
+      const failure = outcome === 1 ? 0 : 1;
+      history.push({ subject, reporter, stakes, failure, timeMs: settledAtMs });
+    },
+    batch: () => {
+      // It writes into the table by itself.
+      batch?.withHistory(history).run(writer, history.length);
+      return undefined;
+    },
+  };
+  const { tapes } = playOnTable({ writer, reader, attackAgents }, standings);
+  const judge = openAttackJudge(config);
+  const own = { ...config, check: model };
+  return attackLifts(tapes!, "check", (leg) => judge(own, leg));
 }

@@ -147,11 +147,12 @@ export async function showStatus(access: DataAccess, flags: KaizenFlags): Promis
   }
   const rows = status.runs.map((run) => [
     run.run_id,
+    run.kind ?? "full",
     run.rolled_back === undefined ? run.state : "rolled back",
     run.rows,
     run.reason,
   ]);
-  for (const line of formatTable(["run", "state", "rows", "reason"], rows)) print(line);
+  for (const line of formatTable(["run", "kind", "state", "rows", "reason"], rows)) print(line);
 }
 
 /** Prints one run; its page goes to a file on request. */
@@ -203,6 +204,13 @@ function printRun(run: RunRecord): void {
   );
   for (const side of run.findings?.sides ?? []) {
     print(`\n${side.side}: ${side.passed ? "passed" : "not promoted"}`);
+    const { denial_border: border, rows: count } = side;
+    if (border !== undefined) print(`denials: ${border}`);
+    if (count.held_back !== undefined) {
+      print(
+        `${count.held_back} of ${count.holdout} tested outcomes settled of agents held back at L2`,
+      );
+    }
     const rows = side.gates.map((gate) => [
       gate.id,
       gate.name,

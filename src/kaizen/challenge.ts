@@ -3,9 +3,9 @@
 // answer.
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
 import type { Fit } from "./model/fit.ts";
-import { GATE_POLICY } from "./gates/gate.ts";
+import { GATE_POLICY, show } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
-import { lossGain, rankingGate, sampleGate, sliceGate, superiorityGate } from "./gates/loss.ts";
+import { lossGain, rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
 import { calibrationGate, driftGate, falsePositiveGate, stabilityGate } from "./gates/safety.ts";
 import { breadthGate } from "./gates/breadth.ts";
 import { forecast } from "./model/holdout.ts";
@@ -14,10 +14,13 @@ import type { FittedRows } from "./model/leave-out.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
 import { newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
-import { slicesOf } from "./model/slices.ts";
+import { calibrationSlices, slicesOf } from "./model/slices.ts";
+import { sliceGate } from "./gates/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 
+/** G6 stands after G5. */
+const MONOTONE_AT = 5;
 /** Strengths of the penalty towards the champion; one is chosen on an inner split by time. */
 const LAMBDAS = [1, 5, 25] as const;
 /** Share of the training rows, the newest, on which lambda is chosen. */
@@ -43,6 +46,10 @@ export interface ChallengeOptions {
   isSignedOff?: boolean;
   /** Plays a challenger on random states in a private engine (gate G6). */
   probe?: (challenger: ScoringConfig) => StateFindings;
+  /** True: the border of denial stays the champion's, whatever the successes would allow. */
+  isBorderKept?: boolean;
+  /** True: random states are played only where every other gate has passed. */
+  isBrief?: boolean;
 }
 
 export interface Challenge {
@@ -51,6 +58,8 @@ export interface Challenge {
   /** Rows of the test, for figures and resampling. */
   holdout?: Holdout;
   lambda?: number;
+  /** What the training successes say of the border of denial. */
+  border?: string;
   gates: GateResult[];
   passed: boolean;
   /** One sentence: promoted, or the first obstacle. */
@@ -87,31 +96,38 @@ export function challenge(
   }
   const fitted = fitChallenger(evidence, config, options);
   if ("broken" in fitted) return refusal([sample], `${fitted.broken}; the champion stays`);
-  const { model, fitted: rows } = fitted;
+  const { model, border, fitted: rows } = fitted;
   const after = forecast(evidence, holdoutFrom, holdoutTo, model, config);
   // Features of the holdout or fitted weights are not finite numbers: a comparison is impossible.
   const isFinite = [before, after].every(({ logits }) => logits.every(Number.isFinite));
   if (!isFinite) return refusal([sample], "the holdout gives no finite score; the champion stays");
   const holdout: Holdout = { ...base, challenger: after };
   const trainScores = forecast(evidence, 0, trainTo, champion, config).scores;
-  const found = options.probe?.({ ...config, [options.side]: model });
   const { z } = lossGain(holdout);
-  const gates = [
+  const others = [
     sample,
     superiorityGate(holdout, policy),
     rankingGate(holdout, policy),
     calibrationGate(holdout, policy),
     falsePositiveGate(holdout, policy),
-    monotoneGate(holdout, policy, found),
     driftGate(holdout, trainScores, z, policy),
     stabilityGate(holdout, z, options.isSignedOff ?? false, policy),
-    sliceGate(holdout, slicesOf(evidence, holdoutFrom, holdoutTo), policy),
+    sliceGate(
+      holdout,
+      slicesOf(evidence, holdoutFrom, holdoutTo),
+      calibrationSlices(evidence, holdoutFrom, holdoutTo, before, config),
+      policy,
+    ),
     breadthGate(holdout, { fitted: rows, holdoutFrom }, policy),
   ];
+  const isProbed = options.isBrief !== true || others.every((gate) => gate.passed);
+  const found = isProbed ? options.probe?.({ ...config, [options.side]: model }) : undefined;
+  const gates = others.toSpliced(MONOTONE_AT, 0, monotoneGate(holdout, policy, found));
   const failed = gates.find((gate) => !gate.passed);
   const passed = failed === undefined;
   const reason = passed ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
-  return { challenger: model, holdout, lambda: rows.lambda, gates, passed, reason };
+  const { lambda } = rows;
+  return { challenger: model, holdout, lambda, border, gates, passed, reason };
 }
 
 /** Chooses lambda on an inner split, then fits all training rows; returns the defect on failure. */
@@ -119,7 +135,7 @@ function fitChallenger(
   evidence: FitRows,
   config: ScoringConfig,
   options: ChallengeOptions,
-): { model: ScoringModel; fitted: FittedRows } | { broken: string } {
+): { model: ScoringModel; fitted: FittedRows; border: string } | { broken: string } {
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
@@ -141,13 +157,40 @@ function fitChallenger(
     return { broken: "the fit broke: the features tell every failure from every success" };
   }
   const shaped = withCoefficients(champion, fit.coefficients);
-  const border = denialBorder(goodScores(evidence, trainTo, shaped, config));
+  const goods = goodScores(evidence, trainTo, shaped, config);
+  const border = denialBorder(goods);
   // Too few successes for a guarantee: the border stays where it is.
-  const denyAt = Number.isFinite(border) ? border : champion.deny_at;
+  const isKept = options.isBorderKept === true || !Number.isFinite(border);
+  const denyAt = isKept ? champion.deny_at : border;
   const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
   const { coefficients } = fit;
   const { lambda } = best;
-  return { model, fitted: { evidence, trainTo, weights, usable, lambda, coefficients } };
+  return {
+    model,
+    fitted: { evidence, trainTo, weights, usable, lambda, coefficients },
+    border: borderWords(goods.length, border, champion, isKept),
+  };
+}
+
+/** Why the border of denial is where it is, in one sentence. */
+function borderWords(
+  goods: number,
+  border: number,
+  { deny_at: before }: ScoringModel,
+  isKept: boolean,
+): string {
+  const reached = `at most 0.1 % of ${goods} successes reach`;
+  if (!isKept) {
+    return `a record denies from a failure probability of ${show(border)} on, which ${reached}`;
+  }
+  const stays =
+    before === undefined || before > 1
+      ? "the border of denial stays closed: no probability denies"
+      : `the border of denial stays at ${show(before)}`;
+  if (Number.isFinite(border)) {
+    return `${stays}; from ${show(border)} on, which ${reached}, slander would deny honest agents`;
+  }
+  return `${stays}; ${goods} successes are too few to promise that at most 0.1 % are denied`;
 }
 
 /** Failure probabilities of the successes in order of time; 0 where a thin record denies nothing. */
@@ -163,7 +206,7 @@ function goodScores(
 }
 
 /** Weights of the training rows: evidence, and who reports. */
-function trainingWeights(evidence: FitRows, to: number): Float64Array {
+export function trainingWeights(evidence: FitRows, to: number): Float64Array {
   const weights = rowWeights(evidence, 0, to, newcomersOf(evidence, to));
   return weights.map((weight, i) => weight * evidence.weights[i]!);
 }

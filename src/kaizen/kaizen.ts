@@ -2,7 +2,13 @@
 // over the pool, the data directory and the ledger's writer.
 import type { Findings, Side } from "./run.ts";
 
+/** A full re-fit, or a start-up calibration of intercept and slope alone. */
+export const RUN_KINDS = ["full", "calibration"] as const;
+export type RunKind = (typeof RUN_KINDS)[number];
+
 export interface RunRequest {
+  /** Full by default. */
+  kind?: RunKind;
   isDryRun: boolean;
   /** Days of newest evidence to test on, 1 to 365; at most 60 by default. */
   holdoutDays?: number;
@@ -18,6 +24,8 @@ export type RunState = (typeof RUN_STATES)[number];
 /** A stored run with everything it rests on. */
 export interface RunRecord {
   run_id: string;
+  /** Absent in runs of older releases: full. */
+  kind?: RunKind;
   state: RunState;
   started_at: string;
   started_by: string;

@@ -5,7 +5,7 @@ import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
 import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
-import { clopperPearsonLower, stabilityIndex, twoWayVariance } from "./model/statistics.ts";
+import { clopperPearsonLower, stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
 
 /** Days during which the sequential boundary monitors a promotion. */
 export const WATCH_DAYS = 28;
@@ -100,10 +100,11 @@ export function driftedDays({ scores, timesMs, sinceMs, reference }: DriftInput)
     if (own === undefined) days.set(day, [score]);
     else own.push(score);
   });
+  const indexOf = stabilityAgainst(reference);
   let [longest, current, last] = [0, 0, -2];
   for (const [day, own] of days) {
     const noise = 27.877 * (1 / reference.length + 1 / own.length);
-    const isDrifted = stabilityIndex(reference, own) > Math.max(DRIFT_MAX, noise);
+    const isDrifted = indexOf(own) > Math.max(DRIFT_MAX, noise);
     const isNext = day === last + 1;
     current = isDrifted ? (isNext ? current : 0) + 1 : 0;
     longest = Math.max(longest, current);

@@ -1,15 +1,17 @@
 // Kaizen run over the evidence of a service: both scorecards challenged, the findings as a record
 // for people and programs. Pure: the same journal and champion give the same record.
 import { createHash } from "node:crypto";
+import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { ScoringConfig, ScoringModel } from "../engine/config.ts";
-import { attackGate } from "./gates/attacks.ts";
-import type { AttackCredibility, AttackRows } from "./gates/attacks.ts";
+import { attackGate } from "./gates/attack-gate.ts";
+import type { AttackJudge, PlayedAttacks } from "./gates/attack-gate.ts";
 import { pigeonholeBootstrap } from "./model/bootstrap.ts";
 import type { Bootstrap } from "./model/bootstrap.ts";
 import { challenge } from "./challenge.ts";
+import type { Challenge, ChallengeOptions } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy, GateResult } from "./gates/gate.ts";
-import { rowAt } from "./model/holdout.ts";
+import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { figuresOf } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
@@ -36,8 +38,15 @@ export interface RunOptions {
   testedToMs: Record<Side, number>;
   /** Training ends this long before the holdout: the 95th percentile of the settlement lag. */
   gapMs: number;
-  /** Credibility during the attacks (gate G9); absent when it was not in force. */
-  credibility?: AttackCredibility;
+  /** True: nothing that cannot change the verdict, as attacks on a challenger that fails anyway. */
+  isBrief?: boolean;
+}
+
+/** The attack scripts on the table as the run finds it (gate G9). */
+export interface AttackReplay {
+  /** Asked once, and only where a challenger is to be judged. */
+  play: () => PlayedAttacks;
+  judge: AttackJudge;
 }
 
 /** Plays a challenger on random states in a private engine (gate G6). */
@@ -58,10 +67,14 @@ export interface SideRecord {
     holdout: number;
     /** Rows of both whose stakes were unknown before the outcome, counted as none. */
     without_stakes: number;
+    /** Holdout rows that settled although the live weights would hold them back at L2. */
+    held_back?: number;
   };
   holdout_from_ms: number;
   holdout_to_ms: number;
   lambda?: number;
+  /** Why the border of denial is where it is; absent where nothing was fitted. */
+  denial_border?: string;
   gates: GateResult[];
   champion: ScoringModel;
   challenger?: ScoringModel;
@@ -84,15 +97,75 @@ function rowsWithoutStakes({ context }: FitRows, to: number): number {
   return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
 }
 
+/** Numbers of rows on both sides of a split by time. */
+export function rowsRecord(
+  side: Side,
+  evidence: FitRows,
+  champion: ScoringConfig,
+  {
+    trainTo,
+    holdoutFrom,
+    holdoutTo,
+  }: Pick<ChallengeOptions, "trainTo" | "holdoutFrom" | "holdoutTo">,
+): SideRecord["rows"] {
+  const { levels } = DEFAULT_POLICY;
+  const bound = side === "check" ? levels.L2.allow_up_to : levels.L2.allow_handshake_up_to;
+  const live = forecast(evidence, holdoutFrom, holdoutTo, champion[side], champion);
+  const heldBack = live.probabilities.filter((p, i) => p > bound || live.thin[i] === 1).length;
+  return {
+    training: trainTo,
+    holdout: holdoutTo - holdoutFrom,
+    without_stakes: rowsWithoutStakes(evidence, holdoutTo),
+    held_back: heldBack,
+  };
+}
+
 /** Seed from the run's id, so that anyone can repeat the resampling. */
 function seedOf(id: string): number {
   return createHash("sha256").update(id).digest().readUInt32LE(0);
 }
 
+/** What one challenge is made of, but for the border of denial. */
+interface Contest {
+  side: Side;
+  attacks: AttackReplay | undefined;
+  champion: ScoringConfig;
+  options: RunOptions;
+  challenge: (isBorderKept: boolean) => Challenge;
+}
+
+/** The challenge with gate G9 in its place, before G10. */
+function contest({ side, attacks, champion, options, challenge: test }: Contest, isKept: boolean) {
+  const found = test(isKept);
+  const { challenger, holdout } = found;
+  if (challenger === undefined || holdout === undefined) return found;
+  const isAsked = found.passed || options.isBrief !== true;
+  const { tapes, credibility } = (isAsked && attacks?.play()) || {};
+  if (attacks === undefined || tapes === undefined || credibility === undefined) return found;
+  const rivals = { side, holdout, champion, challenger: { ...champion, [side]: challenger } };
+  const gate = attackGate({ tapes, credibility }, rivals, attacks.judge, GATE_POLICY);
+  const at = found.gates.findIndex(({ id }) => id === "G10");
+  const gates = found.gates.toSpliced(at, 0, gate);
+  if (gate.passed || !found.passed) return { ...found, gates };
+  return { ...found, gates, passed: false, reason: `G9 attacks: ${gate.sentence}` };
+}
+
+/**
+ * The border of denial is fitted to successes; slander is none of them. Where it alone makes the
+ * attacks worse, the weights are tested with the border as it was.
+ */
+function withSafeBorder(contested: Contest): Challenge {
+  const found = contest(contested, false);
+  const { harms = 0, denial_harms: denials } =
+    found.gates.find(({ id }) => id === "G9")?.numbers ?? {};
+  const isBorderAlone = harms > 0 && harms === denials && found.reason.startsWith("G9");
+  return isBorderAlone ? contest(contested, true) : found;
+}
+
 function challengeSide(
   side: Side,
   evidence: FitRows,
-  attacks: AttackRows | undefined,
+  attacks: AttackReplay | undefined,
   champion: ScoringConfig,
   options: RunOptions,
   probe: Probe | undefined,
@@ -102,25 +175,29 @@ function challengeSide(
   const holdoutFromMs = Math.max(fromMs, options.testedToMs[side]);
   const holdoutFrom = rowAt(evidence, holdoutFromMs);
   const trainTo = rowAt(evidence, holdoutFromMs - options.gapMs);
-  const found = challenge(evidence, champion, {
+  const split = { trainTo, holdoutFrom, holdoutTo };
+  const found = withSafeBorder({
     side,
-    usable: scorecardColumns(side),
-    trainTo,
-    holdoutFrom,
-    holdoutTo,
-    isPilot: options.isPilot,
-    isSignedOff: options.isSignedOff,
-    ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
+    attacks,
+    champion,
+    options,
+    challenge: (isBorderKept) =>
+      challenge(evidence, champion, {
+        side,
+        usable: scorecardColumns(side),
+        ...split,
+        isPilot: options.isPilot,
+        isSignedOff: options.isSignedOff,
+        isBrief: options.isBrief === true,
+        isBorderKept,
+        ...(probe && { probe: (own) => probe(side, champion, own, seedOf(options.id)) }),
+      }),
   });
   const record: SideRecord = {
     side,
     passed: found.passed,
     reason: found.reason,
-    rows: {
-      training: trainTo,
-      holdout: holdoutTo - holdoutFrom,
-      without_stakes: rowsWithoutStakes(evidence, holdoutTo),
-    },
+    rows: rowsRecord(side, evidence, champion, split),
     holdout_from_ms: holdoutFromMs,
     holdout_to_ms: options.nowMs,
     gates: found.gates,
@@ -128,21 +205,12 @@ function challengeSide(
   };
   const { challenger, holdout } = found;
   if (challenger === undefined || holdout === undefined) return record;
-  if (attacks !== undefined) {
-    const { credibility } = options;
-    const models = [champion[side], challenger] as const;
-    const gate = attackGate(attacks, ...models, champion, GATE_POLICY, credibility);
-    record.gates.splice(
-      record.gates.findIndex(({ id }) => id === "G10"),
-      0,
-      gate,
-    );
-    if (!gate.passed && found.passed) record.reason = `G9 attacks: ${gate.sentence}`;
-    record.passed &&= gate.passed;
-  }
   if (found.lambda !== undefined) record.lambda = found.lambda;
+  if (found.border !== undefined) record.denial_border = found.border;
   record.challenger = challenger;
-  record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+  if (options.isBrief !== true) {
+    record.bootstrap = pigeonholeBootstrap(holdout, seedOf(options.id));
+  }
   record.figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
   return record;
 }
@@ -150,16 +218,23 @@ function challengeSide(
 /** Challenges both scorecards. Does not throw on any evidence. */
 export function kaizenRun(
   evidence: Record<Side, FitRows>,
-  attacks: Partial<Record<Side, AttackRows>>,
+  attacks: AttackReplay | undefined,
   champion: ScoringConfig,
   options: RunOptions,
   onSide: (side: Side) => void = () => undefined,
   probe?: Probe,
 ): Findings {
+  let played: PlayedAttacks | undefined;
+  const replay = attacks && { ...attacks, play: () => (played ??= attacks.play()) };
   const sides = SIDES.map((side) => {
     onSide(side);
-    return challengeSide(side, evidence[side], attacks[side], champion, options, probe);
+    return challengeSide(side, evidence[side], replay, champion, options, probe);
   });
+  return findingsOf(sides, champion, `kaizen ${options.id}`);
+}
+
+/** The findings of both sides, with the config that they make where one passed. */
+export function findingsOf(sides: SideRecord[], champion: ScoringConfig, name: string): Findings {
   const passed = sides.filter((side) => side.passed && side.challenger !== undefined);
   const reason =
     passed.length > 0
@@ -168,5 +243,5 @@ export function kaizenRun(
   const findings: Findings = { sides, reason, policy: GATE_POLICY };
   if (passed.length === 0) return findings;
   const models = Object.fromEntries(passed.map(({ side, challenger }) => [side, challenger]));
-  return { ...findings, config: { ...champion, ...models, name: `kaizen ${options.id}` } };
+  return { ...findings, config: { ...champion, ...models, name } };
 }

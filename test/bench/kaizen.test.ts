@@ -1,5 +1,8 @@
 // The benches of kaizen in smoke mode: they cannot rot, and their last line says what is asked.
 import { execFile } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
@@ -33,4 +36,24 @@ test("bench:kaizen measures in turns, over runs that test something", async () =
   expect(report.load.quiet).toHaveLength(1);
   expect(report.load.during).toHaveLength(1);
   expect(report.load.errors).toBe(0);
+});
+
+test("eval:kaizen walks a stream day by day as the service would", async () => {
+  const rows = Array.from({ length: 420 }, (_, i) => {
+    const seconds = 1_600_000_000 + i * 3600;
+    return `r${i % 37},s${i % 23},${i % 5 === 0 ? -1 : 2},${seconds}`;
+  });
+  const file = join(mkdtempSync(join(tmpdir(), "eval-kaizen-")), "stream.csv");
+  writeFileSync(file, rows.join("\n"));
+  const flags = ["--file", file, "--seeds", "earliest", "--lag-days", "1", "--quiet"];
+  const report = (await lastLine("bench/eval-kaizen.ts", ...flags)) as {
+    runs: number;
+    handshake: { live_log_loss: number; no_refit_log_loss: number; successes: number };
+    tests: { kind: string }[];
+  };
+  expect(report.runs).toBe(2);
+  expect(report.handshake.successes).toBe(336);
+  expect(report.handshake.live_log_loss).toBeGreaterThan(0);
+  expect(report.handshake.no_refit_log_loss).toBeGreaterThan(0);
+  expect(report.tests.every(({ kind }) => kind === "calibration")).toBe(true);
 });

@@ -9,6 +9,7 @@ const DAYS = `must be a number of days from 1 to ${HOLDOUT_DAYS_MAX}`;
 
 const summary = {
   run_id: t.text,
+  kind: t.optional(t.oneOf(["full", "calibration"])),
   state: t.oneOf(["running", "kept", "promoted", "dry_run", "failed"]),
   started_at: t.optional(t.time),
   started_by: t.optional(t.text),

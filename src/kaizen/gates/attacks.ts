@@ -1,20 +1,8 @@
-// Attack replays (gate G9): invented agents that praise a fraud, an agent that starts over under a
-// new name, one that behaves until it pays, many that slander an honest agent. Played through the
-// real engine on a private copy of the table, then judged under any weights: weights do not change
-// state.
-import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import type { FoldOutcome } from "../../engine/reading.ts";
-import { show } from "./gate.ts";
-import type { GatePolicy, GateResult } from "./gate.ts";
-import { denyBorder } from "../model/holdout.ts";
-import {
-  coefficientsOf,
-  createRows,
-  isThinRow,
-  rowDeviation,
-  rowLogit,
-} from "../model/scorecard.ts";
-import type { ScorecardRows } from "../model/scorecard.ts";
+// Attack scripts of gate G9: what invented agents say of a fraud or of an honest agent, and what a
+// cheat does with a record of its own. Played through the real engine on a private copy of the
+// table; at every step the victims' legs are put on a tape, which any weights can judge afterwards:
+// weights do not change state.
+import type { FoldOutcome, LoggedInputs } from "../../engine/reading.ts";
 
 const DAY_MS = 86_400_000;
 const COUNTERPARTY_GRADE = 3;
@@ -22,6 +10,11 @@ const BUREAU_SIGNATURE = 1;
 const FAKE_STAKES = 10;
 /** Prefix of the identifiers of invented agents. */
 export const INVENTED = "agent://attack/";
+/** Stakes at which every step is asked; 0: verify without stakes. */
+export const ATTACK_STAKES = [0, 1, 10, 100] as const;
+
+/** Logged legs of both scorecards: victim by victim, for each of ATTACK_STAKES. */
+export type Legs = Record<"check" | "handshake", LoggedInputs[]>;
 
 /** Engine access of a script. The caller owns the memory, which is spoilt afterwards. */
 export interface AttackStage {
@@ -31,8 +24,8 @@ export interface AttackStage {
    * hour. Does nothing without seeds: reporters are then indistinguishable.
    */
   refresh(): void;
-  /** Appends the leg that scores `subject` at `nowMs` to `rows`. */
-  read(rows: ScorecardRows, subject: string, nowMs: number): void;
+  /** Appends the legs on `subject` at `nowMs`, one for each of ATTACK_STAKES and scorecard. */
+  read(legs: Legs, subject: string, nowMs: number): void;
 }
 
 /** Credibility during the scripts; weights play no part in it. */
@@ -52,17 +45,43 @@ export interface AttackAgents {
   nowMs: number;
 }
 
-/** Rows of the victims before and after, by script. */
-export type AttackRows = Record<AttackScript, { before: ScorecardRows; after: ScorecardRows }>;
+/** One script as it went. */
+export interface AttackTape {
+  /** What the attacker had spent at each step: reports, days, trades or failures. */
+  spent: readonly number[];
+  /** The victims before the attack. */
+  before: Legs;
+  /** The victims after each step. */
+  asked: readonly Legs[];
+}
 
-export const ATTACK_SCRIPTS = [
-  "sybil_20x5",
-  "sybil_200x20",
-  "whitewash",
-  "on_off",
-  "bad_mouthing",
-] as const;
-export type AttackScript = (typeof ATTACK_SCRIPTS)[number];
+/** Steps at which each script is asked, and what they count. */
+export const ATTACK_SCRIPTS = {
+  sybil_20x5: {
+    unit: "invented reports",
+    spent: [1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 100, 200],
+  },
+  sybil_200x20: {
+    unit: "invented reports",
+    spent: [50, 100, 200, 400, 800, 1600, 2400, 4000],
+  },
+  whitewash: { unit: "invented reports", spent: [1, 2, 3, 4, 5] },
+  on_off: { unit: "honest days", spent: [0, 1, 2, 3, 5, 7, 10, 13] },
+  bad_mouthing: {
+    unit: "invented reports",
+    spent: [1, 2, 3, 5, 7, 10, 14, 20, 28, 40, 56, 80, 100, 200],
+  },
+  cheap_trades: { unit: "trades at 0.01", spent: [5, 10, 20, 40, 70, 100, 200, 400, 700, 1000] },
+  streak: { unit: "failures after 400 successes", spent: [1, 2, 3, 4, 5, 6, 7, 8] },
+} as const;
+export type AttackScript = keyof typeof ATTACK_SCRIPTS;
+export const ATTACK_NAMES = Object.keys(ATTACK_SCRIPTS) as readonly AttackScript[];
+export type AttackTapes = Record<AttackScript, AttackTape>;
+
+/** Agents of the scripts that need no victim. */
+const CHEATS = 10;
+const CHEAP_STAKES = 0.01;
+const STREAK = 400;
 
 function report(subject: string, reporter: string, outcome: 0 | 1, atMs: number): FoldOutcome {
   return {
@@ -76,162 +95,172 @@ function report(subject: string, reporter: string, outcome: 0 | 1, atMs: number)
   };
 }
 
+/** A tape under way: asks the engine whenever a step's price has been paid. */
+class Recorder {
+  readonly tape: AttackTape;
+  readonly #stage: AttackStage;
+  readonly #nowMs: number;
+
+  constructor(stage: AttackStage, script: AttackScript, victims: readonly string[], nowMs: number) {
+    this.#stage = stage;
+    this.#nowMs = nowMs;
+    const { spent } = ATTACK_SCRIPTS[script];
+    const asked = spent.map(() => ({ check: [], handshake: [] }));
+    this.tape = { spent, before: { check: [], handshake: [] }, asked };
+    for (const victim of victims) stage.read(this.tape.before, victim, nowMs);
+  }
+
+  /** Asks about the victim when `spent` is a step. Victims come in the same order at every step. */
+  ask(victim: string, spent: number, nowMs = this.#nowMs): void {
+    const legs = this.tape.asked[this.tape.spent.indexOf(spent)];
+    if (legs !== undefined) this.#stage.read(legs, victim, nowMs);
+  }
+}
+
+interface Crowd {
+  name: string;
+  victims: readonly string[];
+  /** Invented agents for each victim, and the reports of each on it. */
+  count: number;
+  each: number;
+  outcome: 0 | 1;
+  fromMs: number;
+  /** Reports that an earlier wave has told about each victim. */
+  already?: number;
+}
+
 /** `count` invented agents give `each` reports on every victim, and praise one another. */
-function crowd(
-  stage: AttackStage,
-  name: string,
-  victims: readonly string[],
-  count: number,
-  each: number,
-  outcome: 0 | 1,
-  fromMs: number,
-): void {
+function crowd(stage: AttackStage, recorder: Recorder, crowded: Crowd): void {
+  const { name, victims, count, each, outcome, fromMs } = crowded;
   victims.forEach((victim, v) => {
     const member = (i: number) => `${INVENTED}${name}-${v}-${i % count}`;
+    let told = crowded.already ?? 0;
+    const last = told + count * each;
     for (let k = 0; k < each; k++) {
       const atMs = fromMs + Math.floor((k * DAY_MS) / each);
-      for (let i = 0; i < count; i++) stage.fold(report(victim, member(i), outcome, atMs));
+      for (let i = 0; i < count; i++) {
+        stage.fold(report(victim, member(i), outcome, atMs));
+        told++;
+        if (told < last) recorder.ask(victim, told);
+      }
     }
     for (let i = 0; i < count; i++) {
       stage.fold(report(member(i + 1), member(i), 1, fromMs));
       stage.fold(report(member(i + 2), member(i), 1, fromMs));
     }
+    recorder.ask(victim, last);
   });
 }
 
 /** The agent is honest for a month at low stakes, fails five times, and is honest again. */
-function onOff(stage: AttackStage, agent: string, reporters: readonly string[], endMs: number) {
-  const at = (day: number) => endMs - (45 - day) * DAY_MS;
-  const by = (i: number) => reporters[i % reporters.length]!;
-  for (let day = 0; day < 30; day++) stage.fold(report(agent, by(day), 1, at(day)));
-  for (let i = 0; i < 5; i++) stage.fold(report(agent, by(i), 0, at(31)));
-  for (let day = 32; day < 45; day++) stage.fold(report(agent, by(day), 1, at(day)));
+function onOff(
+  stage: AttackStage,
+  recorder: Recorder,
+  agents: readonly string[],
+  reporters: readonly string[],
+  endMs: number,
+): void {
+  const at = (day: number) => Math.floor(endMs - (45 - day) * DAY_MS);
+  agents.forEach((agent, a) => {
+    const by = (i: number) => reporters[(i + 3 * a) % reporters.length]!;
+    // Some are busier than others, or all would cross a border at the same step.
+    const daily = 1 + (a % 3);
+    for (let i = 0; i < 30 * daily; i++) stage.fold(report(agent, by(i), 1, at(i / daily)));
+    for (let i = 0; i < 5; i++) stage.fold(report(agent, by(i), 0, at(31)));
+    recorder.ask(agent, 0, at(31) + DAY_MS / 2);
+    for (let day = 32; day < 45; day++) {
+      stage.fold(report(agent, by(day), 1, at(day)));
+      recorder.ask(agent, day - 31, at(day) + DAY_MS / 2);
+    }
+  });
 }
 
-function readAll(stage: AttackStage, subjects: readonly string[], nowMs: number): ScorecardRows {
-  const rows = createRows(subjects.length);
-  for (const subject of subjects) stage.read(rows, subject, nowMs);
-  return rows;
+/** A thousand trades at next to nothing within ten to 55 days: what do they buy for a large one? */
+function cheapTrades(
+  stage: AttackStage,
+  recorder: Recorder,
+  agents: readonly string[],
+  reporters: readonly string[],
+  endMs: number,
+): void {
+  const trades = ATTACK_SCRIPTS.cheap_trades.spent.at(-1)!;
+  agents.forEach((agent, a) => {
+    const spanMs = (10 + 5 * a) * DAY_MS;
+    for (let i = 0; i < trades; i++) {
+      const atMs = endMs - spanMs + Math.floor((i * spanMs) / trades);
+      const by = reporters[(i + 3 * a) % reporters.length]!;
+      stage.fold({ ...report(agent, by, 1, atMs), stakes: CHEAP_STAKES });
+      recorder.ask(agent, i + 1, atMs);
+    }
+  });
+}
+
+/** Four hundred successes over 45 to 135 days, and then failures within a day. */
+function streak(
+  stage: AttackStage,
+  recorder: Recorder,
+  agents: readonly string[],
+  reporters: readonly string[],
+  endMs: number,
+): void {
+  agents.forEach((agent, a) => {
+    const by = (i: number) => reporters[(i + 3 * a) % reporters.length]!;
+    const spanMs = (45 + 10 * a) * DAY_MS;
+    for (let i = 0; i < STREAK; i++) {
+      const atMs = endMs - DAY_MS - spanMs + Math.floor((i * spanMs) / STREAK);
+      stage.fold(report(agent, by(i), 1, atMs));
+    }
+    for (const failures of ATTACK_SCRIPTS.streak.spent) {
+      const atMs = endMs - DAY_MS + (failures * DAY_MS) / 10;
+      stage.fold(report(agent, by(failures), 0, atMs));
+      recorder.ask(agent, failures, atMs);
+    }
+  });
 }
 
 /** Plays all scripts; the table is spoilt afterwards. */
-export function playAttacks(stage: AttackStage, attackAgents: AttackAgents): AttackRows {
+export function playAttacks(stage: AttackStage, attackAgents: AttackAgents): AttackTapes {
   const { frauds, honest, nowMs } = attackAgents;
   const thenMs = nowMs + 2 * DAY_MS;
   const half = Math.floor(frauds.length / 2);
   const [few, many] = [frauds.slice(0, half), frauds.slice(half)];
   const slandered = honest.slice(0, Math.ceil(honest.length / 2));
-  const reborn = frauds.map((_, i) => `${INVENTED}reborn-${i}`);
-  const switcher = `${INVENTED}on-off`;
-  const before = {
-    sybil_20x5: readAll(stage, few, thenMs),
-    sybil_200x20: readAll(stage, many, thenMs),
-    whitewash: readAll(stage, frauds, thenMs),
-    on_off: readAll(stage, [switcher], thenMs),
-    bad_mouthing: readAll(stage, slandered, thenMs),
+  const invented = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${INVENTED}${name}-${i}`);
+  const reborn = invented("reborn", frauds.length);
+  const [switchers, savers, cheats] = [
+    invented("on-off", CHEATS),
+    invented("saver", CHEATS),
+    invented("streak", CHEATS),
+  ];
+  const record = (script: AttackScript, victims: readonly string[]) =>
+    new Recorder(stage, script, victims, thenMs);
+  const recorders: Record<AttackScript, Recorder> = {
+    sybil_20x5: record("sybil_20x5", few),
+    sybil_200x20: record("sybil_200x20", many),
+    // Before, the fraud under its old name.
+    whitewash: record("whitewash", frauds),
+    on_off: record("on_off", switchers),
+    bad_mouthing: record("bad_mouthing", slandered),
+    cheap_trades: record("cheap_trades", savers),
+    streak: record("streak", cheats),
   };
-  onOff(stage, switcher, honest, nowMs);
-  crowd(stage, "few", few, 20, 5, 1, nowMs);
-  crowd(stage, "many", many, 200, 20, 1, nowMs);
-  crowd(stage, "wash", reborn, 5, 1, 1, nowMs);
-  crowd(stage, "slander", slandered, 20, 5, 0, nowMs);
+  const { sybil_20x5, sybil_200x20, whitewash, bad_mouthing } = recorders;
+  onOff(stage, recorders.on_off, switchers, honest, nowMs);
+  const wave = { count: 20, each: 5, fromMs: nowMs };
+  crowd(stage, sybil_20x5, { ...wave, name: "few", victims: few, outcome: 1 });
+  const large = { name: "many", victims: many, count: 200, each: 20, outcome: 1 } as const;
+  crowd(stage, sybil_200x20, { ...large, fromMs: nowMs });
+  const praise = { name: "wash", victims: reborn, count: 5, each: 1, outcome: 1 } as const;
+  crowd(stage, whitewash, { ...praise, fromMs: nowMs });
+  crowd(stage, bad_mouthing, { ...wave, name: "slander", victims: slandered, outcome: 0 });
   stage.refresh();
   // The praise counts as it was folded; a second wave meets the standings earned by the first.
-  crowd(stage, "few", few, 20, 5, 1, nowMs + DAY_MS);
-  crowd(stage, "slander", slandered, 20, 5, 0, nowMs + DAY_MS);
-  return {
-    sybil_20x5: { before: before.sybil_20x5, after: readAll(stage, few, thenMs) },
-    sybil_200x20: { before: before.sybil_200x20, after: readAll(stage, many, thenMs) },
-    whitewash: { before: before.whitewash, after: readAll(stage, reborn, thenMs) },
-    on_off: { before: before.on_off, after: readAll(stage, [switcher], thenMs) },
-    bad_mouthing: { before: before.bad_mouthing, after: readAll(stage, slandered, thenMs) },
-  };
-}
-
-/** Pessimistic scores of the rows under a model, clipped as the engine clips them. */
-function effectiveScores(rows: ScorecardRows, model: ScoringModel, config: ScoringConfig) {
-  const beta = coefficientsOf(model);
-  return Array.from({ length: rows.count }, (_, row) => {
-    const eta = rowLogit(rows, row, beta) + config.caution * rowDeviation(rows, row, model);
-    return Math.min(850, Math.max(300, config.score_offset - config.score_factor * eta));
-  });
-}
-
-function isDenied(rows: ScorecardRows, row: number, model: ScoringModel, config: ScoringConfig) {
-  const p = 1 / (1 + Math.exp(-rowLogit(rows, row, coefficientsOf(model))));
-  return !isThinRow(rows, row, config) && p >= denyBorder(model, config);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
-/** Median change of the pessimistic score of each script's victims, in points. */
-export function attackLifts(
-  rows: AttackRows,
-  model: ScoringModel,
-  config: ScoringConfig,
-): Record<AttackScript, number> {
-  const lift = (script: AttackScript) => {
-    const { before, after } = rows[script];
-    const old = effectiveScores(before, model, config);
-    return median(effectiveScores(after, model, config).map((score, i) => score - old[i]!));
-  };
-  return Object.fromEntries(ATTACK_SCRIPTS.map((script) => [script, lift(script)])) as Record<
-    AttackScript,
-    number
-  >;
-}
-
-/** Honest agents that only the slander gets denied. */
-function refusedBySlander(rows: AttackRows, model: ScoringModel, config: ScoringConfig): number {
-  const { before, after } = rows.bad_mouthing;
-  let refused = 0;
-  for (let row = 0; row < after.count; row++) {
-    const wasDenied = isDenied(before, row, model, config);
-    if (!wasDenied && isDenied(after, row, model, config)) refused++;
-  }
-  return refused;
-}
-
-/**
- * G9: effect of invented agents under the challenger. Above the limit it may still pass when the
- * effect under the champion is no smaller: without verified seeds no weights can distinguish
- * reporters.
- */
-export function attackGate(
-  rows: AttackRows,
-  champion: ScoringModel,
-  challenger: ScoringModel,
-  config: ScoringConfig,
-  policy: GatePolicy,
-  credibility: AttackCredibility = { isInForce: false, believed: 0 },
-): GateResult {
-  const own = attackLifts(rows, challenger, config);
-  const other = attackLifts(rows, champion, config);
-  const refused = refusedBySlander(rows, challenger, config);
-  const refusedNow = refusedBySlander(rows, champion, config);
-  const isFew = own.sybil_20x5 <= Math.max(policy.lift_20x5_max, other.sybil_20x5);
-  const isMany = own.sybil_200x20 <= Math.max(policy.lift_200x20_max, other.sybil_200x20);
-  const numbers: Record<string, number> = {
-    refused_by_slander: refused,
-    champion_refused_by_slander: refusedNow,
-    credibility_in_force: credibility.isInForce ? 1 : 0,
-    invented_believed: credibility.believed,
-  };
-  for (const script of ATTACK_SCRIPTS) {
-    numbers[script] = own[script];
-    numbers[`champion_${script}`] = other[script];
-  }
-  const sentence =
-    `20 x 5 invented reports lift a fraud by ${show(own.sybil_20x5, 1)} points (champion ` +
-    `${show(other.sybil_20x5, 1)}), 200 x 20 by ${show(own.sybil_200x20, 1)} (champion ` +
-    `${show(other.sybil_200x20, 1)}); ${refused} honest agents refused on slander ` +
-    `alone (champion ${refusedNow}); ` +
-    (credibility.isInForce
-      ? `${credibility.believed} invented agents came to be believed`
-      : "no seeds are named, so that every reporter counts fully");
-  const passed = isFew && isMany && refused <= refusedNow;
-  return { id: "G9", name: "attacks", passed, numbers, sentence };
+  const second = { ...wave, fromMs: nowMs + DAY_MS, already: 100 };
+  crowd(stage, sybil_20x5, { ...second, name: "few", victims: few, outcome: 1 });
+  crowd(stage, bad_mouthing, { ...second, name: "slander", victims: slandered, outcome: 0 });
+  cheapTrades(stage, recorders.cheap_trades, savers, honest, nowMs);
+  streak(stage, recorders.streak, cheats, honest, nowMs);
+  const tapes = ATTACK_NAMES.map((script) => [script, recorders[script].tape] as const);
+  return Object.fromEntries(tapes) as AttackTapes;
 }

@@ -1,6 +1,6 @@
 // Promotion gate: its public thresholds, and its answer with every number behind it. The gates
-// themselves are in loss.ts, safety.ts, attacks.ts and random-states.ts; ARCHITECTURE.md says where
-// and why they differ from a plain cut.
+// themselves are in loss.ts, safety.ts, slices.ts, attack-gate.ts and random-states.ts;
+// docs/decisions says where and why they differ from a plain cut.
 
 /** Thresholds of the gates; every one is public and part of the record of a run. */
 export const GATE_POLICY = {
@@ -40,11 +40,20 @@ export const GATE_POLICY = {
   coefficient_floor: 0.1,
   /** z that a structural change needs (one-sided 2 %) without a person's sign-off. */
   z_min_structural: 2.054,
-  lift_20x5_max: 30,
-  lift_200x20_max: 35,
+  /** An answer is bought for sure only where its odds of failure are so far beyond the border. */
+  attack_odds_margin: 1.25,
+  /** More wrong answers to an attack than under the champion: in so large a share, beyond chance. */
+  attack_excess_max: 0.05,
+  attack_p_max: 0.05,
+  /** The same where no chance is asked about: however few the victims. */
+  attack_excess_large: 0.15,
   slice_rows_min: 200,
   slice_z_min: -2.5,
   slice_loss_increase_max: 0.02,
+  /** Failures foretold over failures seen, or the other way round. */
+  slice_factor_max: 1.25,
+  /** A smaller change of what is foretold adds no error of its own. */
+  slice_factor_added: 1.1,
   /** Mass of those who gained most in the lesson, and in the test, left out by G11. */
   teachers_share: 0.2,
   examiners_share: 0.3,

@@ -1,9 +1,8 @@
-// Gates on sample and loss: G1 enough evidence, G2 lower loss, G3 ranking, G10 no slice hurt
-// (kaizen 6.3). Each a pure function of the holdout.
+// Gates on sample and loss: G1 enough evidence, G2 lower loss, G3 ranking (kaizen 6.3). Each a pure
+// function of the holdout.
 import { show } from "./gate.ts";
 import type { GatePolicy, GateResult } from "./gate.ts";
 import type { Holdout } from "../model/holdout.ts";
-import type { Slice } from "../model/slices.ts";
 import { aucDifference, effectiveClusters, twoWayVariance } from "../model/statistics.ts";
 
 const countOf = (failures: Uint8Array): number => failures.reduce((sum, y) => sum + y, 0);
@@ -82,39 +81,4 @@ export function rankingGate(holdout: Holdout, policy: GatePolicy): GateResult {
     `AUC changes by ${show(difference)} (90 % interval ${show(lower)} to ${show(upper)}); ` +
     `needed: above ${show(-policy.auc_loss_max)} throughout, or not lower`;
   return { id: "G3", name: "ranking", passed, numbers, sentence };
-}
-
-/** G10: no slice with enough rows gets clearly worse. */
-export function sliceGate(
-  holdout: Holdout,
-  slices: readonly Slice[],
-  policy: GatePolicy,
-): GateResult {
-  const { champion, challenger } = holdout;
-  const tested = slices.filter((slice) => slice.rows.length >= policy.slice_rows_min);
-  const numbers: Record<string, number> = {};
-  const hurt: string[] = [];
-  for (const { name, rows } of tested) {
-    const pick = (values: ArrayLike<number>) => Float64Array.from(rows, (i) => values[i]!);
-    const before = pick(champion.losses);
-    const after = pick(challenger.losses);
-    const gains = before.map((loss, i) => loss - after[i]!);
-    const { mean, variance } = twoWayVariance(
-      gains,
-      pick(holdout.weights),
-      pick(holdout.subjects),
-      pick(holdout.reporters),
-    );
-    const z = variance > 0 ? mean / Math.sqrt(variance) : 0;
-    const base = before.reduce((sum, x) => sum + x, 0) / before.length;
-    numbers[`${name}: rows`] = rows.length;
-    numbers[`${name}: z`] = z;
-    numbers[`${name}: loss change`] = -mean / base;
-    if (z < policy.slice_z_min && -mean / base > policy.slice_loss_increase_max) hurt.push(name);
-  }
-  const worst = hurt.length === 0 ? "" : `: ${hurt.join(", ")}`;
-  const sentence =
-    `${hurt.length} of ${tested.length} slices with enough rows get clearly worse${worst} ` +
-    `(looked at: ${tested.map(({ name }) => name).join(", ") || "none"})`;
-  return { id: "G10", name: "slices", passed: hurt.length === 0, numbers, sentence };
 }

@@ -2,7 +2,7 @@
 // reporter and subject of each.
 import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
 import { logLossOf } from "./metrics.ts";
-import { coefficientsOf, isThinRow, rowLogit } from "./scorecard.ts";
+import { coefficientsOf, isThinRow, rowDeviation, rowLogit } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
 
 /** Context of rows besides their agents. */
@@ -38,6 +38,8 @@ export interface Forecast {
   model: ScoringModel;
   logits: Float64Array;
   probabilities: Float64Array;
+  /** Pessimistic probabilities: what decisions at stakes go by. */
+  pessimistic: Float64Array;
   losses: Float64Array;
   /** Internal scores, 300 to 850. */
   scores: number[];
@@ -80,10 +82,13 @@ export function forecast(
   const n = to - from;
   const beta = coefficientsOf(model);
   const logits = new Float64Array(n);
+  const pessimistic = new Float64Array(n);
   const thin = new Uint8Array(n);
   const { rows, failures } = evidence;
   for (let i = 0; i < n; i++) {
     logits[i] = rowLogit(rows, from + i, beta);
+    const cautious = logits[i]! + config.caution * rowDeviation(rows, from + i, model);
+    pessimistic[i] = 1 / (1 + Math.exp(-cautious));
     thin[i] = isThinRow(rows, from + i, config) ? 1 : 0;
   }
   const probabilities = logits.map((x) => 1 / (1 + Math.exp(-x)));
@@ -92,6 +97,7 @@ export function forecast(
     model,
     logits,
     probabilities,
+    pessimistic,
     losses: probabilities.map((p, i) => logLossOf(p, failures[from + i]!)),
     scores: Array.from(logits, (x) => Math.min(850, Math.max(300, offset - factor * x))),
     thin,

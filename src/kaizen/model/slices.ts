@@ -1,8 +1,10 @@
 // Slices of a holdout for gate G10: everything, newcomers, high stakes and each namespace that is
-// large enough. Slices overlap; a row is in every slice to which it belongs.
+// large enough; for calibration also what the agent did last, tenths of the stakes, and tiers.
+// Slices overlap; a row is in every slice to which it belongs.
 import { namespaceOfKey } from "../../contract/identifiers.ts";
 import { FEATURES } from "../../contract/vocabulary.ts";
-import type { FitRows, RowContext } from "./holdout.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { FitRows, Forecast, RowContext } from "./holdout.ts";
 import { COLUMNS } from "./scorecard.ts";
 
 export interface Slice {
@@ -53,6 +55,101 @@ function namespaceSlices(context: RowContext, from: number, to: number): Slice[]
       name: `namespace ${context.namespaceNames[number] ?? "?"}`,
       rows: Uint32Array.from(rows),
     }));
+}
+
+const WEEK_MS = 7 * 86_400_000;
+/** A long good record, and how many failures of one week break it. */
+const BROKEN_SUCCESSES_MIN = 20;
+const BROKEN_FAILURES = [2, 3] as const;
+
+/** What had settled about a subject strictly before a row. */
+interface Past {
+  successes: number;
+  /** Failures in a row, up to now. */
+  streak: number;
+  /** Times of failures of the last week, epoch ms, oldest first. */
+  failedMs: number[];
+}
+
+/**
+ * Which slices of an agent's last outcomes a row belongs to. Counted over rows of evidence that
+ * settled strictly before; what had settled but not been recorded counts, too.
+ */
+function recordSlices({ failures, subjects, timesMs }: FitRows, from: number, to: number): Slice[] {
+  const past = new Map<number, Past>();
+  const [last, lastTwo, broken]: number[][] = [[], [], []];
+  let settled = 0;
+  for (let row = 0; row < to; row++) {
+    for (; timesMs[settled]! < timesMs[row]!; settled++) {
+      note(past, subjects[settled]!, failures[settled]!, timesMs[settled]!);
+    }
+    const own = past.get(subjects[row]!);
+    if (row < from || own === undefined) continue;
+    if (own.streak >= 1) last!.push(row - from);
+    if (own.streak >= 2) lastTwo!.push(row - from);
+    const recent = own.failedMs.filter((at) => at >= timesMs[row]! - WEEK_MS).length;
+    const isBroken = recent >= BROKEN_FAILURES[0] && recent <= BROKEN_FAILURES[1];
+    if (own.successes >= BROKEN_SUCCESSES_MIN && isBroken) broken!.push(row - from);
+  }
+  return [
+    { name: "last outcome failed", rows: Uint32Array.from(last!) },
+    { name: "last two failed", rows: Uint32Array.from(lastTwo!) },
+    { name: "20 successes, then 2 or 3 failures in a week", rows: Uint32Array.from(broken!) },
+  ];
+}
+
+function note(past: Map<number, Past>, subject: number, failure: number, atMs: number): void {
+  let own = past.get(subject);
+  if (own === undefined) past.set(subject, (own = { successes: 0, streak: 0, failedMs: [] }));
+  if (failure === 0) {
+    own.successes++;
+    own.streak = 0;
+    return;
+  }
+  own.streak++;
+  own.failedMs = [...own.failedMs.filter((at) => at >= atMs - WEEK_MS), atMs];
+}
+
+/** Tenths of the rows with known stakes, where stakes differ at all. */
+function stakesTenths({ stakes }: RowContext, from: number, to: number): Slice[] {
+  const rows = pick(to - from, (row) => stakes[from + row]! > 0);
+  rows.sort((a, b) => stakes[from + a]! - stakes[from + b]!);
+  const at = (share: number) => rows[Math.min(rows.length - 1, Math.floor(rows.length * share))];
+  if (rows.length === 0 || stakes[from + at(0)!] === stakes[from + at(1)!]) return [];
+  return Array.from({ length: 10 }, (_, k) => ({
+    name: `stakes, tenth ${k + 1} of 10`,
+    rows: rows.slice(Math.floor((rows.length * k) / 10), Math.floor((rows.length * (k + 1)) / 10)),
+  }));
+}
+
+/** Tiers of the live weights, thin records apart (scoring 3). */
+function tierSlices(champion: Forecast, { tier_a: a, tier_b: b, tier_c: c }: ScoringConfig) {
+  const { scores, thin } = champion;
+  const tierOf = (row: number) => {
+    if (thin[row] === 1) return "REVIEW";
+    const score = scores[row]!;
+    return score >= a ? "A" : score >= b ? "B" : score >= c ? "C" : "D";
+  };
+  return ["A", "B", "C", "D", "REVIEW"].map((tier) => ({
+    name: `tier ${tier}`,
+    rows: pick(scores.length, (row) => tierOf(row) === tier),
+  }));
+}
+
+/** The slices of rows [from, to) in which a probability must mean what it says. */
+export function calibrationSlices(
+  evidence: FitRows,
+  from: number,
+  to: number,
+  champion: Forecast,
+  config: ScoringConfig,
+): Slice[] {
+  const { context } = evidence;
+  return [
+    ...recordSlices(evidence, from, to),
+    ...(context === undefined ? [] : stakesTenths(context, from, to)),
+    ...tierSlices(champion, config),
+  ];
 }
 
 /** The slices of rows [from, to). Without a context only those that follow from the features. */

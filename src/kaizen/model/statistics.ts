@@ -164,8 +164,10 @@ export function mcnemarOneSided(more: number, less: number): number {
   return 1 - binomialCdf(more - 1, more + less, 0.5);
 }
 
-/** Population stability index over ten bins of the expected sample's deciles. */
-export function stabilityIndex(expected: readonly number[], actual: readonly number[]): number {
+/** Population stability index of samples over ten bins of one expected sample's deciles. */
+export function stabilityAgainst(
+  expected: readonly number[],
+): (actual: readonly number[]) => number {
   const sorted = expected.toSorted((a, b) => a - b);
   const edges = Array.from(
     { length: 9 },
@@ -177,8 +179,13 @@ export function stabilityIndex(expected: readonly number[], actual: readonly num
     return counts.map((count) => count / (sample.length + 5));
   };
   const e = shares(expected);
-  const a = shares(actual);
-  return a.reduce((sum, share, i) => sum + (share - e[i]!) * Math.log(share / e[i]!), 0);
+  return (actual) =>
+    shares(actual).reduce((sum, a, i) => sum + (a - e[i]!) * Math.log(a / e[i]!), 0);
+}
+
+/** The same of one sample. */
+export function stabilityIndex(expected: readonly number[], actual: readonly number[]): number {
+  return stabilityAgainst(expected)(actual);
 }
 
 /** Spearman rank correlation. */

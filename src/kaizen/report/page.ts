@@ -128,6 +128,20 @@ function stakesNote({ rows }: SideRecord): string {
   );
 }
 
+/**
+ * What was denied never settles, so that no fit sees it. How many of these outcomes followed a
+ * decision of this service the journal does not say; how many would not have come in if all had, it
+ * does.
+ */
+function heldBackNote({ rows }: SideRecord): string {
+  if (rows.held_back === undefined || rows.holdout === 0) return "";
+  return (
+    ` ${rows.held_back} of the newer ones are of agents whom the live weights would hold back from ` +
+    `sensitive tools (L2): what a service denies never settles, and where these become few, a fit ` +
+    `sees only what was let through.`
+  );
+}
+
 function sideSection(side: SideRecord): string {
   const { figures, challenger, bootstrap } = side;
   const { title, about } = SIDE_WORDS[side.side];
@@ -139,8 +153,11 @@ function sideSection(side: SideRecord): string {
     `</strong> ${side.passed ? "" : `${sentence(side.reason)}.`}</p>`,
     `<p>${side.rows.training} outcomes to learn from; ${side.rows.holdout} newer ones, used in no `,
     `test before, to test on (${day(side.holdout_from_ms)} to ${day(side.holdout_to_ms)}).`,
-    `${stakesNote(side)}</p>`,
+    `${stakesNote(side)}${heldBackNote(side)}</p>`,
   ];
+  if (side.denial_border !== undefined) {
+    parts.push(`<p>Denials: ${escapeHtml(side.denial_border)}.</p>`);
+  }
   if (figures !== undefined) parts.push(measureTable(figures));
   if (bootstrap !== undefined) {
     const { auc, log_loss: loss, resamples } = bootstrap;
@@ -184,6 +201,7 @@ export function reportPage(run: RunRecord): string {
   const back = run.rolled_back;
   const headline = back === undefined ? HEADLINES[run.state] : "Promoted, then taken back";
   const facts = [
+    ["kind", run.kind === "calibration" ? "start-up calibration" : ""],
     ["started", `${run.started_at} by ${run.started_by}`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
     ["evidence", `${run.rows} signed outcomes, journal position ${run.position}`],

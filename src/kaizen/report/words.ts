@@ -34,8 +34,8 @@ export const QUESTIONS: Readonly<Record<string, string>> = {
   G6: "Does worse behaviour always score worse?",
   G7: "Is the population still the one that was learned from?",
   G8: "Do agents wake up with a different score?",
-  G9: "What can invented agents buy or spoil?",
-  G10: "Does any group of agents get clearly worse predictions?",
+  G9: "Do attackers get more wrong decisions than before?",
+  G10: "Does any group of agents get clearly worse predictions, or a probability that is wrong for it?",
   G11: "Do those agree who did not teach the change?",
 };
 

@@ -115,7 +115,8 @@ export class Champion {
       await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
       const next = change(this.#state);
       const parent = next.champion;
-      const promotion: Promotion = { run_id: run.run_id, version, parent, at_ms: nowMs };
+      const { run_id, kind } = run;
+      const promotion: Promotion = { run_id, version, parent, at_ms: nowMs, ...(kind && { kind }) };
       const promotions = [...next.promotions, promotion];
       await this.#commit({ ...next, champion: version, promotions });
       return true;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import { configDigest, configName } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
-import type { RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
+import type { RunKind, RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
 import { SIDES } from "../run.ts";
 import type { Findings, Side } from "../run.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
@@ -17,6 +17,8 @@ export interface Promotion {
   /** Version it replaced; target of a rollback. */
   parent: string;
   at_ms: number;
+  /** Absent in files of older releases: full. */
+  kind?: RunKind;
   rolled_back?: { at_ms: number; reason: string };
 }
 
@@ -28,6 +30,10 @@ export interface KaizenState {
   promotions: Promotion[];
   /** Evidence up to here has been in a test and is spent, by scorecard. */
   tested_to_ms: Record<Side, number>;
+  /** The same for start-up calibrations; absent before the first. */
+  calibrated_to_ms?: Record<Side, number>;
+  /** Position of the journal at the last start-up calibration. */
+  calibrated_position?: number;
   /** Runs after a rollback that still only test. */
   cool_down_runs: number;
   last_scheduled_ms: number;
@@ -37,6 +43,8 @@ const STATE = "state.json";
 const VERSION = /^c-[0-9a-f]{16}$/;
 const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
 const RUNS_LISTED = 500;
+/** Records of the journal since the last start-up calibration: a test needs as many outcomes. */
+const CALIBRATION_RECORDS_MIN = 100;
 
 /** Identity of a config: `c-` and 16 hex digits of the sha256 of its canonical JSON. */
 export function versionOf(config: ScoringConfig): string {
@@ -178,13 +186,19 @@ export function spend(
   request: RunRequest,
   findings: Findings,
   nowMs: number,
+  position: number,
 ): KaizenState {
-  const tested = { ...state.tested_to_ms };
+  const isCalibration = request.kind === "calibration";
+  const tested = { ...(isCalibration ? testedByCalibrations(state) : state.tested_to_ms) };
   for (const side of SIDES) {
     const wasTested = findings.sides.some(
       (each) => each.side === side && each.challenger !== undefined,
     );
     if (wasTested) tested[side] = nowMs;
+  }
+  // A calibration runs by the day: it takes no turn of the weekly runs, and no pause less.
+  if (isCalibration) {
+    return { ...state, calibrated_to_ms: tested, calibrated_position: position };
   }
   return {
     ...state,
@@ -192,4 +206,21 @@ export function spend(
     cool_down_runs: Math.max(0, state.cool_down_runs - 1),
     ...(request.startedBy === "schedule" ? { last_scheduled_ms: nowMs } : {}),
   };
+}
+
+/** Evidence up to which calibrations have been tested, by scorecard. */
+export function testedByCalibrations(state: KaizenState): Record<Side, number> {
+  return state.calibrated_to_ms ?? { check: 0, handshake: 0 };
+}
+
+/**
+ * Whether a start-up calibration is due: no full re-fit has been promoted and stands, no rollback
+ * asks for a pause, and since the last one enough has been recorded for a test.
+ */
+export function isCalibrationDue(state: KaizenState, position: number): boolean {
+  const { promotions, cool_down_runs, calibrated_position: last = 0 } = state;
+  const isGrown = promotions.some(
+    ({ kind, rolled_back }) => kind !== "calibration" && rolled_back === undefined,
+  );
+  return !isGrown && cool_down_runs === 0 && position - last >= CALIBRATION_RECORDS_MIN;
 }

@@ -1,5 +1,5 @@
-// Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, and a daily
-// comparison of the newest promotion.
+// Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
+// comparison of the newest promotion, and daily start-up calibrations before the first full one.
 import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";
@@ -44,7 +44,7 @@ function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(
     kaizen.nextRunMs = weekly.next();
   };
   const weekly = every(WEEKLY, run);
-  const daily = every(DAILY, () => kaizen.watch());
+  const daily = every(DAILY, () => runDaily(kaizen));
   kaizen.nextRunMs = weekly.next();
   const firstMs = firstRecordedMs(options.journal, options.ledger.position());
   const isMissed = isRunMissed(kaizen.lastScheduledMs, firstMs, options.clock());
@@ -57,6 +57,15 @@ function scheduleKaizen(kaizen: KaizenService, options: KaizenOptions): { close(
       daily.close();
     },
   };
+}
+
+/** The comparison, and a start-up calibration where one is due: it compares by itself, too. */
+export async function runDaily(
+  kaizen: Pick<KaizenService, "watch" | "isCalibrationDue" | "start">,
+): Promise<void> {
+  if (!kaizen.isCalibrationDue) return kaizen.watch();
+  const request = { isDryRun: false, isSignedOff: false, startedBy: "schedule" };
+  await kaizen.start({ ...request, kind: "calibration" })?.done;
 }
 
 export interface OpenKaizen {

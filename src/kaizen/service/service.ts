@@ -4,7 +4,15 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import { Champion } from "./champion.ts";
 import type { ConfigWriter } from "./champion.ts";
-import { KaizenFiles, runIdOf, spend, versionOf, withFate } from "./files.ts";
+import {
+  isCalibrationDue,
+  KaizenFiles,
+  runIdOf,
+  spend,
+  testedByCalibrations,
+  versionOf,
+  withFate,
+} from "./files.ts";
 import type { KaizenState } from "./files.ts";
 import { runOnPool } from "./pool.ts";
 import { KAIZEN_STAGES } from "./task.ts";
@@ -109,6 +117,11 @@ export class KaizenService implements Kaizen {
     await this.#running?.done;
   }
 
+  /** See `isCalibrationDue` of files.ts. */
+  get isCalibrationDue(): boolean {
+    return isCalibrationDue(this.#champion.state, this.#options.ledger.position());
+  }
+
   get lastScheduledMs(): number {
     return this.#champion.state.last_scheduled_ms;
   }
@@ -175,6 +188,7 @@ export class KaizenService implements Kaizen {
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
     const run: RunRecord = {
       run_id: id,
+      kind: request.kind ?? "full",
       state: "running",
       started_at: new Date(nowMs).toISOString(),
       started_by: request.startedBy,
@@ -248,17 +262,21 @@ export class KaizenService implements Kaizen {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
     const { journal, seeds } = this.#options;
+    const isCalibration = request.kind === "calibration";
     return {
       journal,
       uptoLsn,
       ...(seeds && { seeds }),
       champion: this.#champion.config(),
       ...(last && parent ? { watch: { sinceMs: last.at_ms, parent } } : {}),
+      ...(isCalibration ? { isCalibration } : {}),
       options: {
         id,
         nowMs,
         isSignedOff: request.isSignedOff,
-        testedToMs: this.#champion.state.tested_to_ms,
+        testedToMs: isCalibration
+          ? testedByCalibrations(this.#champion.state)
+          : this.#champion.state.tested_to_ms,
         ...(request.holdoutDays === undefined ? {} : { holdoutDays: request.holdoutDays }),
       },
     };
@@ -272,7 +290,7 @@ export class KaizenService implements Kaizen {
       run.state = "dry_run";
       return;
     }
-    const change = (state: KaizenState) => spend(state, request, findings, nowMs);
+    const change = (state: KaizenState) => spend(state, request, findings, nowMs, run.position);
     const isCooling = this.#champion.state.cool_down_runs > 0;
     if (config !== undefined && !isCooling) {
       const isPromoted = await this.#champion.promote(run, config, change, nowMs);

@@ -17,13 +17,15 @@ export interface KaizenTask {
   journal: string;
   uptoLsn: number;
   champion: ScoringConfig;
-  options: Omit<RunOptions, "gapMs" | "isPilot" | "credibility">;
+  options: Omit<RunOptions, "gapMs" | "isPilot">;
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
   /** The promotion to monitor: its time, and the config it replaced. */
   watch?: { sinceMs: number; parent: ScoringConfig };
   /** True: no challenge, only the comparison. */
   isWatchOnly?: boolean;
+  /** True: intercept and slope alone; `options.testedToMs` is that of calibrations. */
+  isCalibration?: boolean;
 }
 
 export interface KaizenResult {

@@ -6,15 +6,13 @@ import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
 import { replayJournal } from "../../kaizen/replay/evidence.ts";
 import type { Replayed } from "../../kaizen/replay/evidence.ts";
 import { probeEngine } from "../../kaizen/replay/probe-engine.ts";
+import { openAttackJudge, playOnTable } from "../../kaizen/replay/attack-engine.ts";
 import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
-import { INVENTED, playAttacks } from "../../kaizen/gates/attacks.ts";
-import type { AttackCredibility, AttackRows, AttackStage } from "../../kaizen/gates/attacks.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
+import { calibrationRun } from "../../kaizen/calibration.ts";
 import { watchSince } from "../../kaizen/monitor.ts";
 import { kaizenRun, SIDES } from "../../kaizen/run.ts";
-import type { Side } from "../../kaizen/run.ts";
-import { appendRow, createRows } from "../../kaizen/model/scorecard.ts";
-import type { ScorecardRows } from "../../kaizen/model/scorecard.ts";
+import type { AttackReplay } from "../../kaizen/run.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
 
@@ -26,53 +24,6 @@ const { progress } = workerData as KaizenWorkerData;
 function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
   Atomics.store(progress, 0, KAIZEN_STAGES.indexOf(stage));
   Atomics.store(progress, 1, Math.round(share * 1000));
-}
-
-interface Attacks {
-  rows?: Record<Side, AttackRows>;
-  credibility: AttackCredibility;
-}
-
-/**
- * The scripts of gate G9 after the replayed history; both legs of every victim, though the scripts
- * ask for one. A deployment with seeds gets standings that are up to date before the attack, and
- * again after its first wave, as the service would write them: an attack takes longer than an hour.
- */
-function attackBoth(replayed: Replayed, task: KaizenTask): Attacks {
-  const { writer, reader, attackAgents } = replayed;
-  const isInForce = () => reader.areStandingsInForce;
-  if (attackAgents.frauds.length < 2)
-    return { credibility: { isInForce: isInForce(), believed: 0 } };
-  const standings = attackStandings(task);
-  const twins = new Map<ScorecardRows, ScorecardRows>();
-  const stage: AttackStage = {
-    fold: (outcome) => {
-      writer.fold(outcome);
-      standings?.add(outcome);
-    },
-    refresh: () => {
-      const written = standings?.batch();
-      if (written !== undefined) writer.applyStandings(written);
-    },
-    read: (rows, subject, nowMs) => {
-      reader.check(subject, 0, nowMs);
-      appendRow(rows, reader.legWords, reader.baseRate);
-      const twin =
-        twins.get(rows) ?? createRows(attackAgents.frauds.length + attackAgents.honest.length);
-      twins.set(rows, twin);
-      reader.handshake(`${INVENTED}viewer`, subject, 0, nowMs);
-      appendRow(twin, reader.legWords, reader.baseRate);
-    },
-  };
-  stage.refresh();
-  const check = playAttacks(stage, attackAgents);
-  const entries = Object.entries(check).map(([script, { before, after }]) => [
-    script,
-    { before: twins.get(before)!, after: twins.get(after)! },
-  ]);
-  const handshake = Object.fromEntries(entries) as AttackRows;
-  const believed = standings?.believed ?? 0;
-  return { rows: { check, handshake }, credibility: { isInForce: isInForce(), believed } };
 }
 
 function attackStandings({ journal, uptoLsn, champion, seeds }: KaizenTask) {
@@ -100,18 +51,23 @@ export default function run(task: KaizenTask): KaizenResult {
     const findings = { sides: [], reason: "watched", policy: GATE_POLICY };
     return { findings, rows, ...watched };
   }
-  enter("attacks");
-  const attacks = attackBoth(replayed, task);
+  const runOptions = { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS };
+  if (task.isCalibration === true) {
+    const findings = calibrationRun(replayed.evidence, champion, runOptions);
+    return { findings, rows, ...watched };
+  }
+  const attacks: AttackReplay = {
+    play: () => {
+      enter("attacks");
+      return playOnTable(replayed, attackStandings(task));
+    },
+    judge: openAttackJudge(champion),
+  };
   const findings = kaizenRun(
     replayed.evidence,
-    attacks.rows ?? {},
+    attacks,
     champion,
-    {
-      ...options,
-      gapMs: replayed.lagMs,
-      isPilot: rows < PILOT_ROWS,
-      credibility: attacks.credibility,
-    },
+    runOptions,
     (side) => enter(side, SIDES.indexOf(side) / SIDES.length),
     probeEngine,
   );

@@ -1,18 +1,24 @@
-// Gate G9 with credibility: what the seeds buy against invented agents in a run of the service, and
-// that belief which an attack earns would show.
+// Gate G9 with credibility: what the seeds buy against invented agents, that belief which an attack
+// earns would show, and that a run of the service asks the seeds of its setting.
 import { afterEach, describe, expect, it } from "vitest";
 import { SIGNATURES } from "../../../src/contract/vocabulary.ts";
+import { VOICE_FIRST_PARTY } from "../../../src/contract/voices.ts";
 import { readStandingHistory } from "../../../src/kaizen/replay/credibility-history.ts";
 import { defaultConfig } from "../../../src/engine/config.ts";
 import { AttackStandings } from "../../../src/kaizen/gates/attack-credibility.ts";
-import { GATE_POLICY } from "../../../src/kaizen/gates/gate.ts";
+import { attackLifts } from "../../../src/kaizen/gates/attack-gate.ts";
+import { ATTACK_NAMES, ATTACK_STAKES } from "../../../src/kaizen/gates/attacks.ts";
+import { openAttackJudge, playOnTable } from "../../../src/kaizen/replay/attack-engine.ts";
+import type { History } from "../../../src/kaizen/replay/history.ts";
+import { evidenceTableAt } from "../../../src/kaizen/replay/evidence.ts";
 import type { RunRecord } from "../../../src/kaizen/kaizen.ts";
 import { parseSeedRules } from "../../../src/kaizen/credibility/seeds.ts";
 import { standingBatch, standingPolicy } from "../../../src/kaizen/credibility/standings.ts";
+import type { StandingHistory } from "../../../src/kaizen/credibility/standings.ts";
 import { dataPaths } from "../../../src/journal/data-directory.ts";
 import { endAll, runCommand } from "../../cli/_process.ts";
 import { startServer } from "../../crash/server.ts";
-import { ASKED, openStage, outcomesOf } from "../_service.ts";
+import { NOW_MS, openStage, outcomesOf } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
 const CONFIG = defaultConfig();
@@ -25,45 +31,110 @@ afterEach(async () => {
   await endAll();
 });
 
-describe("gate G9 in a run", () => {
-  /** Both scorecards' numbers and words, when the operator names these seeds. */
-  async function attacked(seeds: string) {
-    stage = await openStage(undefined, seeds === "" ? {} : { seeds: parseSeedRules(seeds) });
-    await stage.ledger.appendBatch(outcomesOf(1, 3000));
-    const request = { ...ASKED, isDryRun: true, holdoutDays: 120 };
-    const { findings } = await stage.kaizen.start(request)!.done;
-    await stage.kaizen.close();
-    await stage.ledger.close();
-    const gates = findings!.sides.map((side) => side.gates.find(({ id }) => id === "G9")!);
-    stage = undefined;
-    return gates;
+/** Outcomes as the columns of a journal, and as the graph of reports of a batch. */
+function historyOf(count: number): { history: History; graph: StandingHistory } {
+  const outcomes = outcomesOf(1, count);
+  const agents = [...new Set(outcomes.flatMap(({ subject, reporter }) => [subject, reporter]))];
+  const numbers = new Map(agents.map((agent, i) => [agent, i]));
+  const history: History = {
+    agents,
+    subjects: outcomes.map(({ subject }) => numbers.get(subject)!),
+    reporters: outcomes.map(({ reporter }) => numbers.get(reporter)!),
+    failures: outcomes.map(({ outcome }) => 1 - outcome),
+    stakes: outcomes.map(({ stakes }) => stakes),
+    stakesKnown: outcomes.map(() => 1),
+    grades: outcomes.map(({ gradeIndex }) => gradeIndex),
+    signatures: outcomes.map(({ signature }) => SIGNATURES.indexOf(signature)),
+    voices: outcomes.map(() => VOICE_FIRST_PARTY),
+    settledMs: outcomes.map(({ settledAtMs }) => settledAtMs),
+    recordedMs: outcomes.map(({ recordedAtMs }) => recordedAtMs),
+    standings: [],
+    marks: [],
+    assessments: [],
+  };
+  const graph: StandingHistory = {
+    ids: agents,
+    edges: {
+      agents: agents.length,
+      reporters: Uint32Array.from(history.reporters),
+      subjects: Uint32Array.from(history.subjects),
+      failures: Uint8Array.from(history.failures),
+      weights: new Float32Array(count).fill(1),
+      count,
+    },
+    stakes: Float32Array.from(history.stakes),
+    keyHolders: new Map(),
+    written: new Map(),
+    stakesHigh: 0,
+  };
+  return { history, graph };
+}
+
+describe("the scripts of gate G9", () => {
+  const { history, graph } = historyOf(1500);
+
+  /** Points that the rings lift the median fraud, by scorecard, and who came to be believed. */
+  function attacked(seeds: string) {
+    const table = evidenceTableAt(history, NOW_MS, CONFIG);
+    const { frauds, honest } = table.attackAgents;
+    // Few victims: what one of them meets, all do.
+    const attackAgents = {
+      ...table.attackAgents,
+      frauds: frauds.slice(0, 8),
+      honest: honest.slice(0, 8),
+    };
+    const standings =
+      seeds === "" ? undefined : new AttackStandings(graph, parseSeedRules(seeds), CONFIG);
+    const { tapes, credibility } = playOnTable({ ...table, attackAgents }, standings);
+    const judge = openAttackJudge(CONFIG);
+    const sides = (["check", "handshake"] as const).map((side) =>
+      attackLifts(tapes!, side, (leg) => judge(CONFIG, leg)),
+    );
+    return { sides, credibility, tapes: tapes!, judge };
   }
 
-  it("without seeds a ring is believed like anybody, and the gate says so", async () => {
-    for (const { numbers, sentence } of await attacked("")) {
-      expect(numbers["champion_sybil_20x5"]).toBeGreaterThan(3 * GATE_POLICY.lift_20x5_max);
-      expect(numbers).toMatchObject({ credibility_in_force: 0, invented_believed: 0 });
-      expect(sentence).toContain("no seeds are named");
-    }
+  it("without seeds a ring is believed like anybody", () => {
+    const { sides, credibility } = attacked("");
+    for (const lifts of sides) expect(lifts.sybil_20x5).toBeGreaterThan(90);
+    expect(credibility).toEqual({ isInForce: false, believed: 0 });
   });
 
-  it("with seeds a ring buys next to nothing, from its first wave on", async () => {
-    for (const { numbers, sentence, passed } of await attacked("agent://voice/*")) {
-      expect(numbers["sybil_20x5"]).toBeLessThan(GATE_POLICY.lift_20x5_max);
-      expect(numbers["sybil_200x20"]).toBeLessThan(GATE_POLICY.lift_200x20_max);
-      expect(numbers).toMatchObject({ credibility_in_force: 1, invented_believed: 0 });
-      expect(numbers["refused_by_slander"]).toBe(0);
-      expect(passed).toBe(true);
-      expect(sentence).toContain("0 invented agents came to be believed");
+  it("with seeds a ring buys next to nothing, from its first wave on", () => {
+    const { sides, credibility } = attacked("agent://voice/*");
+    for (const lifts of sides) {
+      expect(lifts.sybil_20x5).toBeLessThan(30);
+      expect(lifts.sybil_200x20).toBeLessThan(35);
     }
+    expect(credibility).toEqual({ isInForce: true, believed: 0 });
   });
 
-  it("belief that an attack earns counts in its second wave", async () => {
-    const [check, handshake] = await attacked("agent://voice/*,agent://attack/*");
-    for (const gate of [check!, handshake!]) {
-      expect(gate.numbers["invented_believed"]).toBeGreaterThan(100);
-      expect(gate.numbers["champion_sybil_20x5"]).toBeGreaterThan(2 * GATE_POLICY.lift_20x5_max);
+  it("belief that an attack earns counts in its second wave", () => {
+    const { sides, credibility } = attacked("agent://voice/*,agent://attack/*");
+    expect(credibility.believed).toBeGreaterThan(100);
+    for (const lifts of sides) expect(lifts.sybil_20x5).toBeGreaterThan(60);
+  });
+
+  it("ask the same engine, step by step: the price of an answer is on the tape", () => {
+    const { tapes, judge } = attacked("");
+    for (const script of ATTACK_NAMES) {
+      const { spent, asked, before } = tapes[script];
+      expect(asked).toHaveLength(spent.length);
+      for (const { check, handshake } of [before, ...asked]) {
+        expect(check.length % ATTACK_STAKES.length).toBe(0);
+        expect([check.length, handshake.length]).toEqual([
+          before.check.length,
+          before.check.length,
+        ]);
+      }
     }
+    // Eight failures after four hundred successes: the risk rises with each.
+    const risks = tapes.streak.asked.map(
+      ({ check }) => judge(CONFIG, check[0]!).failureProbability,
+    );
+    expect(risks).toEqual(risks.toSorted((a, b) => a - b));
+    // A thousand trades prove no stakes: what they buy is at most what ten buy and trust in time.
+    const { stakes } = tapes.cheap_trades.asked.at(-1)!.check.at(-1)!;
+    expect(stakes).toBe(ATTACK_STAKES.at(-1));
   });
 });
 
@@ -106,7 +177,7 @@ it("writes nothing where the seeds name nobody", async () => {
 it("takes the seeds from the setting, in the server and by command", async () => {
   stage = await openStage();
   const { dataDir, ledger } = stage;
-  await ledger.appendBatch(outcomesOf(1, 2000, Date.now()));
+  await ledger.appendBatch(outcomesOf(1, 1500, Date.now()));
   await ledger.close();
   stage = undefined;
   // Who vouches for the attackers believes them: the mark that these very seeds were asked.

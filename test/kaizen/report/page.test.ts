@@ -9,7 +9,7 @@ import { CONFIG, evidenceFrom } from "../_evidence.ts";
 
 const TRUTH = { ...CONFIG.handshake, intercept: -1, mean: 0.5 };
 const evidence = evidenceFrom(1, 9000, TRUTH);
-const findings = kaizenRun({ check: evidence, handshake: evidence }, {}, CONFIG, {
+const findings = kaizenRun({ check: evidence, handshake: evidence }, undefined, CONFIG, {
   id: "k-20260601-030000000",
   nowMs: evidence.timesMs.at(-1)! + 1,
   holdoutDays: 120,

@@ -1,0 +1,235 @@
+// The service's schedule of kaizen over a recorded stream: calibrations by day, runs by week, the
+// watch, rollbacks and pauses, by the functions that the service calls and with every gate. Each
+// run knows what had been recorded by its time and nothing later.
+import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
+import { calibrationRun } from "../src/kaizen/calibration.ts";
+import { liveLoss } from "../src/kaizen/challenge.ts";
+import { show } from "../src/kaizen/gates/gate.ts";
+import { denialsOf, forecast, rowAt } from "../src/kaizen/model/holdout.ts";
+import type { FitRows } from "../src/kaizen/model/holdout.ts";
+import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
+import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
+import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
+import type { History } from "../src/kaizen/replay/history.ts";
+import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
+import { evidenceTableAt, replayEvidence } from "../src/kaizen/replay/evidence.ts";
+import { kaizenRun, SIDES } from "../src/kaizen/run.ts";
+import type { Findings, RunOptions, Side, SideRecord } from "../src/kaizen/run.ts";
+import type { StreamStandings } from "./kaizen-stream.ts";
+
+export const DAY_MS = 86_400_000;
+/** A promotion is harmful when the 90 days after it would have gone better without. */
+const JUDGED_DAYS = 90;
+/** As src/threads/kaizen/worker.ts. */
+const PILOT_ROWS = 50_000;
+
+export interface PromotionRecord {
+  at: string;
+  kind: "run" | "calibration";
+  side: Side;
+  /** Log-loss of the 90 days after it under the old and the new weights. */
+  before: number;
+  after: number;
+  harmful: boolean;
+  /** z of the increase, clustered by subject and reporter. */
+  z: number;
+  rolled_back?: string;
+}
+
+/** One tested scorecard of a run. */
+export interface TestRecord {
+  at: string;
+  kind: "run" | "calibration";
+  side: Side;
+  promoted: boolean;
+  reason: string;
+  /** Gates that failed. */
+  failed: string[];
+  /** G9's own words. */
+  attacks?: string;
+  gain?: number;
+  z?: number;
+  /** Successes of the holdout, and how many the tested weights and the live ones deny. */
+  successes: number;
+  denied: number;
+  denied_live: number;
+}
+
+interface Live {
+  atMs: number;
+  old: ScoringConfig;
+  records: PromotionRecord[];
+  kind: "run" | "calibration";
+}
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** Mean log-loss of rows [from, to). */
+export function meanLoss(evidence: FitRows, from: number, to: number, model: ScoringModel): number {
+  let sum = 0;
+  for (let row = from; row < to; row++) sum += liveLoss(evidence, row, model);
+  return sum / Math.max(1, to - from);
+}
+
+export function deniedSuccesses(
+  evidence: FitRows,
+  [from, to]: readonly [number, number],
+  model: ScoringModel,
+  config: ScoringConfig,
+) {
+  const denials = denialsOf(forecast(evidence, from, to, model, config), config);
+  const failures = evidence.failures.subarray(from, to);
+  const denied = denials.filter((isDenied, i) => isDenied && failures[i] === 0).length;
+  return { denied, successes: failures.filter((y) => y === 0).length };
+}
+
+/** Judges a promotion by the 90 days after it. */
+function judge(evidence: FitRows, from: number, to: number, old: ScoringModel, own: ScoringModel) {
+  const worse: number[] = [];
+  for (let row = from; row < to; row++) {
+    worse.push(liveLoss(evidence, row, own) - liveLoss(evidence, row, old));
+  }
+  const { mean, variance } = twoWayVariance(
+    worse,
+    new Float64Array(worse.length).fill(1),
+    evidence.subjects.subarray(from, to),
+    evidence.reporters.subarray(from, to),
+  );
+  return {
+    before: meanLoss(evidence, from, to, old),
+    after: meanLoss(evidence, from, to, own),
+    harmful: mean > 0,
+    z: variance > 0 ? mean / Math.sqrt(variance) : 0,
+  };
+}
+
+export class KaizenSchedule {
+  readonly promotions: PromotionRecord[] = [];
+  readonly tests: TestRecord[] = [];
+  readonly evidence: Record<Side, FitRows>;
+  config: ScoringConfig;
+  runs = 0;
+  readonly #history: History;
+  readonly #shipped: ScoringConfig;
+  readonly #standings: StreamStandings | undefined;
+  readonly #gapMs: number;
+  #tested: Record<"run" | "calibration", Record<Side, number>> = {
+    run: { check: 0, handshake: 0 },
+    calibration: { check: 0, handshake: 0 },
+  };
+  #coolDown = 0;
+  #live: Live[] = [];
+
+  constructor(history: History, shipped: ScoringConfig, standings?: StreamStandings) {
+    this.#history = history;
+    this.#shipped = shipped;
+    this.#standings = standings;
+    this.config = shipped;
+    const { evidence, lagMs } = replayEvidence(history, shipped);
+    this.evidence = evidence;
+    this.#gapMs = lagMs;
+  }
+
+  /** Whether a full run has been promoted and stands. */
+  get #isGrown(): boolean {
+    return this.#live.some(({ kind }) => kind === "run");
+  }
+
+  /** What the service does at `atMs`: the watch, then a calibration or a run. */
+  at(atMs: number, kind: "run" | "calibration"): void {
+    this.#watch(atMs);
+    if (kind === "calibration" && (this.#isGrown || this.#coolDown > 0)) return;
+    // What settled within the lag before has not come in: the newest evidence is older by it.
+    const nowMs = atMs - this.#gapMs;
+    const options: RunOptions = {
+      id: `${kind} ${dayOf(atMs)}`,
+      nowMs,
+      isSignedOff: false,
+      isPilot: rowAt(this.evidence.check, nowMs) < PILOT_ROWS,
+      testedToMs: this.#tested[kind],
+      gapMs: this.#gapMs,
+      isBrief: true,
+    };
+    const findings =
+      kind === "run"
+        ? this.#run(atMs, options)
+        : calibrationRun(this.evidence, this.config, options);
+    if (kind === "run") this.runs++;
+    this.#decide(atMs, kind, options, findings);
+  }
+
+  #run(atMs: number, options: RunOptions): Findings {
+    const play = () =>
+      playOnTable(
+        evidenceTableAt(this.#history, atMs, this.#shipped),
+        this.#standings?.attackedAt(atMs),
+      );
+    const attacks = { play, judge: openAttackJudge(this.config) };
+    return kaizenRun(this.evidence, attacks, this.config, options, undefined, probeEngine);
+  }
+
+  #decide(atMs: number, kind: "run" | "calibration", { nowMs }: RunOptions, findings: Findings) {
+    const isPromoted = findings.config !== undefined && this.#coolDown === 0;
+    const tested = findings.sides.filter(({ challenger }) => challenger !== undefined);
+    for (const side of tested) {
+      this.#tested[kind] = { ...this.#tested[kind], [side.side]: nowMs };
+      this.tests.push(this.#testOf(side, atMs, kind, isPromoted));
+    }
+    if (kind === "run") this.#coolDown = Math.max(0, this.#coolDown - 1);
+    if (!isPromoted) return;
+    const records = tested
+      .filter(({ passed }) => passed)
+      .map(({ side, challenger }): PromotionRecord => {
+        const rows = this.evidence[side];
+        const from = rowAt(rows, nowMs);
+        const until = rowAt(rows, atMs + JUDGED_DAYS * DAY_MS);
+        const found = judge(rows, from, until, this.config[side], challenger!);
+        return { at: dayOf(atMs), kind, side, ...found };
+      });
+    this.promotions.push(...records);
+    this.#live.push({ atMs, old: this.config, records, kind });
+    this.config = findings.config!;
+  }
+
+  #testOf(side: SideRecord, atMs: number, kind: "run" | "calibration", isPromoted: boolean) {
+    const rows = this.evidence[side.side];
+    const range = [rowAt(rows, side.holdout_from_ms), rowAt(rows, side.holdout_to_ms)] as const;
+    const own = deniedSuccesses(rows, range, side.challenger!, this.config);
+    const live = deniedSuccesses(rows, range, side.champion, this.config);
+    const gate = (id: string) => side.gates.find((each) => each.id === id);
+    const { relative_gain: gain, z } = gate("G2")?.numbers ?? {};
+    const attacks = gate("G9")?.sentence;
+    return {
+      at: dayOf(atMs),
+      kind,
+      side: side.side,
+      promoted: isPromoted && side.passed,
+      reason: side.reason,
+      failed: side.gates.filter(({ passed }) => !passed).map(({ id }) => id),
+      ...(attacks === undefined ? {} : { attacks }),
+      ...(gain === undefined ? {} : { gain: Number(show(gain)) }),
+      ...(z === undefined ? {} : { z: Number(show(z, 2)) }),
+      successes: own.successes,
+      denied: own.denied,
+      denied_live: live.denied,
+    };
+  }
+
+  /** Takes the newest promotion back where the watch says so. */
+  #watch(atMs: number): void {
+    const last = this.#live.at(-1);
+    if (last === undefined) return;
+    for (const side of SIDES) {
+      if (this.config[side] === last.old[side]) continue;
+      const rows = this.evidence[side];
+      const to = rowAt(rows, atMs - this.#gapMs);
+      const seen = watchRows(rows, last.atMs, to, side, this.config, last.old);
+      if (!seen.isRollbackDue) continue;
+      for (const record of last.records) record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
+      this.config = last.old;
+      this.#coolDown = COOL_DOWN_RUNS;
+      this.#live.pop();
+      return;
+    }
+  }
+}

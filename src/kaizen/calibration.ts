@@ -1,0 +1,99 @@
+// Start-up calibration as a run: before the first full re-fit there are too few outcomes for fifteen
+// weights, but soon enough for two. A light challenge of its own: gates G1 to G3, on rows that no
+// calibration has been tested on. Pure.
+import type { ScoringConfig } from "../engine/config.ts";
+import { trainingWeights } from "./challenge.ts";
+import { GATE_POLICY } from "./gates/gate.ts";
+import type { GatePolicy } from "./gates/gate.ts";
+import { rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
+import { figuresOf } from "./model/figures.ts";
+import { forecast, rowAt } from "./model/holdout.ts";
+import type { FitRows, Holdout } from "./model/holdout.ts";
+import { newcomersOf, rowWeights } from "./model/row-weights.ts";
+import { calibrated, fitCalibration } from "./model/start-up.ts";
+import { findingsOf, rowsRecord, SIDES } from "./run.ts";
+import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
+
+/** Settled outcomes from which on a start-up calibration is tried. */
+export const CALIBRATION_ROWS_MIN = 200;
+/**
+ * Two numbers are learnt: a tenth of what fifteen weights need. A try a day, and some twenty tests
+ * before the first full re-fit: each may be fooled in one of a hundred cases, not in one of twenty.
+ */
+const CALIBRATION_POLICY: GatePolicy = {
+  ...GATE_POLICY,
+  z_min: 2.326,
+  relative_gain_min: 0.01,
+  failures_min_pilot: 10,
+  effective_reporters_min: 10,
+  effective_subjects_min: 10,
+};
+
+function calibrateSide(
+  side: Side,
+  evidence: FitRows,
+  champion: ScoringConfig,
+  options: RunOptions,
+): SideRecord {
+  const holdoutTo = rowAt(evidence, options.nowMs);
+  // The first calibration keeps the newer half for its test, a later one what no test has seen.
+  const testedToMs = options.testedToMs[side];
+  const holdoutFrom = testedToMs > 0 ? rowAt(evidence, testedToMs) : holdoutTo >> 1;
+  const fromMs = evidence.timesMs[holdoutFrom] ?? options.nowMs;
+  const trainTo = rowAt(evidence, fromMs - options.gapMs);
+  const record: SideRecord = {
+    side,
+    passed: false,
+    reason: "",
+    rows: rowsRecord(side, evidence, champion, { trainTo, holdoutFrom, holdoutTo }),
+    holdout_from_ms: fromMs,
+    holdout_to_ms: options.nowMs,
+    gates: [],
+    champion: champion[side],
+  };
+  if (holdoutTo < CALIBRATION_ROWS_MIN || holdoutFrom >= holdoutTo) {
+    const reason = `insufficient evidence: ${holdoutTo} outcomes, needed ${CALIBRATION_ROWS_MIN}`;
+    return { ...record, reason };
+  }
+  const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
+  const base = {
+    failures: evidence.failures.subarray(holdoutFrom, holdoutTo),
+    subjects: evidence.subjects.subarray(holdoutFrom, holdoutTo),
+    reporters,
+    weights: rowWeights(evidence, holdoutFrom, holdoutTo, newcomersOf(evidence, trainTo)),
+    config: champion,
+    champion: forecast(evidence, holdoutFrom, holdoutTo, champion[side], champion),
+  };
+  const sample = sampleGate(base, CALIBRATION_POLICY, true);
+  record.gates.push(sample);
+  if (!sample.passed) return { ...record, reason: `insufficient evidence: ${sample.sentence}` };
+  const found = fitCalibration(
+    evidence,
+    trainTo,
+    champion[side],
+    trainingWeights(evidence, trainTo),
+  );
+  if (found === null) return { ...record, reason: "the calibration broke; the champion stays" };
+  const challenger = calibrated(champion[side], found, champion);
+  const after = forecast(evidence, holdoutFrom, holdoutTo, challenger, champion);
+  const holdout: Holdout = { ...base, challenger: after };
+  record.gates.push(
+    superiorityGate(holdout, CALIBRATION_POLICY),
+    rankingGate(holdout, CALIBRATION_POLICY),
+  );
+  const failed = record.gates.find((gate) => !gate.passed);
+  const figures = figuresOf(holdout, evidence.rows, holdoutFrom, holdoutTo);
+  const reason =
+    failed === undefined ? "all gates passed" : `${failed.id} ${failed.name}: ${failed.sentence}`;
+  return { ...record, passed: failed === undefined, reason, challenger, figures };
+}
+
+/** Calibrates both scorecards. `testedToMs` is that of calibrations. */
+export function calibrationRun(
+  evidence: Record<Side, FitRows>,
+  champion: ScoringConfig,
+  options: RunOptions,
+): Findings {
+  const sides = SIDES.map((side) => calibrateSide(side, evidence[side], champion, options));
+  return findingsOf(sides, champion, `calibration ${options.id}`);
+}

@@ -1,0 +1,249 @@
+// Gate G9: what the attack scripts buy, in decisions. Every step of every script is asked under the
+// champion and under the challenger, on the same tape, and the wrong answers are counted: an ALLOW
+// at the policy's levels, a connect at stakes, an honest agent held back. Points of score decide
+// nothing: sharper weights move more points and sell no more for it.
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { LoggedInputs, Reading } from "../../engine/reading.ts";
+import type { Holdout } from "../model/holdout.ts";
+import { mcnemarOneSided } from "../model/statistics.ts";
+import { ATTACK_NAMES, ATTACK_SCRIPTS, ATTACK_STAKES } from "./attacks.ts";
+import type { AttackCredibility, AttackScript, AttackTapes, Legs } from "./attacks.ts";
+import { borderAlike, PRIZES, withMargin } from "./attack-prizes.ts";
+import type { Prize, Side } from "./attack-prizes.ts";
+import type { GatePolicy, GateResult } from "./gate.ts";
+
+/** The engine's own judgement of a taped leg under a config; the reading is reused by the next. */
+export type AttackJudge = (config: ScoringConfig, leg: LoggedInputs) => Readonly<Reading>;
+
+/** The scripts as they went, and the credibility that was in force meanwhile. */
+export interface PlayedAttacks {
+  /** Absent where the history names too few agents. */
+  tapes?: AttackTapes;
+  credibility: AttackCredibility;
+}
+
+const HARMS_NAMED = 3;
+
+/** Wrong answers of one script and prize under one model. */
+interface Taking {
+  /** By victim, over the steps. */
+  wrong: Uint16Array;
+  all: number;
+  /** Spent by the median victim until the first wrong answer; undefined when it never came. */
+  price: number | undefined;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function takingOf(
+  tapes: AttackTapes,
+  script: AttackScript,
+  prize: Prize,
+  judge: (leg: LoggedInputs) => Readonly<Reading>,
+  side: Side,
+  isWrong = prize.isWrong,
+): Taking {
+  const { spent, asked } = tapes[script];
+  const each = ATTACK_STAKES.length;
+  const offset = ATTACK_STAKES.findIndex((stakes) => stakes === prize.stakes);
+  const victims = asked[0]![side].length / each;
+  const wrong = new Uint16Array(victims);
+  const prices = Array.from({ length: victims }, () => Infinity);
+  asked.forEach((legs, step) => {
+    for (let victim = 0; victim < victims; victim++) {
+      if (!isWrong(judge(legs[side][victim * each + offset]!), side)) continue;
+      wrong[victim]! += 1;
+      prices[victim] = Math.min(prices[victim]!, spent[step]!);
+    }
+  });
+  const price = median(prices);
+  const all = wrong.reduce((sum, count) => sum + count, 0);
+  return { wrong, all, price: Number.isFinite(price) ? price : undefined };
+}
+
+/** Wrong answers of the challenger against those of the champion. */
+interface Excess {
+  /** Share of the answers asked. */
+  share: number;
+  /** Chance of so many victims doing worse rather than better at one half. */
+  p: number;
+  isHarm: boolean;
+}
+
+function excessOf(own: Taking, other: Taking, asked: number, policy: GatePolicy): Excess {
+  let [more, fewer] = [0, 0];
+  own.wrong.forEach((count, victim) => {
+    if (count > other.wrong[victim]!) more++;
+    if (count < other.wrong[victim]!) fewer++;
+  });
+  const share = asked > 0 ? (own.all - other.all) / asked : 0;
+  const p = mcnemarOneSided(more, fewer);
+  const isSure = p < policy.attack_p_max && share > policy.attack_excess_max;
+  // Few victims prove nothing by their number: what is large needs no proof.
+  return { share, p, isHarm: isSure || share > policy.attack_excess_large };
+}
+
+/** One script and prize under both models. */
+interface Comparison {
+  script: AttackScript;
+  prize: string;
+  asked: number;
+  own: Taking;
+  other: Taking;
+  /** Beyond the challenger's own border by the margin. */
+  excess: Excess;
+  /** The same with its border where it serves as many good outcomes as the champion. */
+  alike?: Excess;
+  isHarm: boolean;
+}
+
+function compare(
+  tapes: AttackTapes,
+  script: AttackScript,
+  prize: Prize,
+  rivals: Rivals,
+  judge: AttackJudge,
+  policy: GatePolicy,
+): Comparison {
+  const { side, champion, challenger, holdout } = rivals;
+  const byOwn = (leg: LoggedInputs) => judge(challenger, leg);
+  const own = takingOf(tapes, script, prize, byOwn, side);
+  const other = takingOf(tapes, script, prize, (leg) => judge(champion, leg), side);
+  const asked = own.wrong.length * ATTACK_SCRIPTS[script].spent.length;
+  const beyond = (border: number) => {
+    const moved = withMargin(prize, border, policy.attack_odds_margin);
+    const isWrong: Prize["isWrong"] = (reading) => prize.isWrongAt(reading, moved);
+    const taken = takingOf(tapes, script, prize, byOwn, side, isWrong);
+    return excessOf(taken, other, asked, policy);
+  };
+  const excess = beyond(prize.borderOf(side, challenger));
+  const found = { script, prize: prize.name, asked, own, other, excess };
+  const border = borderAlike(prize, holdout, side);
+  if (border === undefined) return { ...found, isHarm: excess.isHarm };
+  const alike = beyond(border);
+  return { ...found, alike, isHarm: excess.isHarm && alike.isHarm };
+}
+
+/** Median change of the pessimistic score of each script's victims over the script, in points. */
+export function attackLifts(
+  tapes: AttackTapes,
+  side: Side,
+  judge: (leg: LoggedInputs) => Readonly<Reading>,
+): Record<AttackScript, number> {
+  const scoresOf = (legs: Legs) =>
+    legs[side].filter(({ stakes }) => stakes === 0).map((leg) => judge(leg).scoreEffective);
+  const lift = (script: AttackScript) => {
+    const before = scoresOf(tapes[script].before);
+    const after = scoresOf(tapes[script].asked.at(-1)!);
+    return median(after.map((score, i) => score - before[i]!));
+  };
+  const lifts = ATTACK_NAMES.map((script) => [script, lift(script)] as const);
+  return Object.fromEntries(lifts) as Record<AttackScript, number>;
+}
+
+/** What a comparison is judged by: the smaller of its excesses. */
+const weightOf = ({ excess, alike = excess }: Comparison): number =>
+  Math.min(excess.share, alike.share);
+
+function wordsOf({ script, prize, asked, own, other }: Comparison): string {
+  const { unit } = ATTACK_SCRIPTS[script];
+  const priceOf = ({ price }: Taking) => (price === undefined ? "never" : `from ${price}`);
+  const prices = `${priceOf(own)} ${unit} on, under the champion ${priceOf(other)}`;
+  return `${script} gets ${prize} in ${own.all} of ${asked} answers, not ${other.all} (${prices})`;
+}
+
+/** The largest few in words; the numbers have them all. */
+function harmWords(harms: readonly Comparison[]): string {
+  const worst = harms.toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, HARMS_NAMED);
+  const others = harms.length - worst.length;
+  return worst.map(wordsOf).join("; ") + (others > 0 ? `; and ${others} more` : "");
+}
+
+function numbersOf(comparisons: readonly Comparison[]): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const { script, prize, asked, own, other, excess, alike } of comparisons) {
+    const name = `${script} ${prize}`;
+    numbers[`${name}: asked`] = asked;
+    numbers[`${name}: wrong`] = own.all;
+    numbers[`${name}: champion wrong`] = other.all;
+    numbers[`${name}: excess`] = excess.share;
+    numbers[`${name}: p`] = excess.p;
+    if (alike !== undefined) {
+      numbers[`${name}: excess at equal service`] = alike.share;
+      numbers[`${name}: p at equal service`] = alike.p;
+    }
+    if (own.price !== undefined) numbers[`${name}: price`] = own.price;
+    if (other.price !== undefined) numbers[`${name}: champion price`] = other.price;
+  }
+  return numbers;
+}
+
+/** Two configs that differ in the scorecard of `side`, and the outcomes both were tested on. */
+export interface Rivals {
+  side: Side;
+  holdout: Holdout;
+  champion: ScoringConfig;
+  challenger: ScoringConfig;
+}
+
+/**
+ * G9: what the scripts buy from the challenger against what they buy from the champion, under the
+ * same standings and the default policy. Fails where any script gets any prize clearly more often:
+ * by more than `attack_excess_max` of the answers and from more victims than chance would have it,
+ * or by more than `attack_excess_large` at all.
+ */
+export function attackGate(
+  { tapes, credibility }: Required<PlayedAttacks>,
+  rivals: Rivals,
+  judge: AttackJudge,
+  policy: GatePolicy,
+): GateResult {
+  const { side, champion, challenger } = rivals;
+  const comparisons = ATTACK_NAMES.flatMap((script) =>
+    PRIZES[script].map((prize) => compare(tapes, script, prize, rivals, judge, policy)),
+  );
+  const harms = comparisons.filter(({ isHarm }) => isHarm);
+  const total = (of: (each: Comparison) => number) =>
+    comparisons.reduce((sum, each) => sum + of(each), 0);
+  const [asked, wrong, before] = [
+    total((each) => each.asked),
+    total((each) => each.own.all),
+    total((each) => each.other.all),
+  ];
+  const worst = comparisons.reduce((most, each) => (weightOf(each) > weightOf(most) ? each : most));
+  const [lifts, championLifts] = [
+    attackLifts(tapes, side, (leg) => judge(challenger, leg)),
+    attackLifts(tapes, side, (leg) => judge(champion, leg)),
+  ];
+  const numbers: Record<string, number> = {
+    asked,
+    wrong,
+    champion_wrong: before,
+    largest_excess: weightOf(worst),
+    harms: harms.length,
+    denial_harms: harms.filter(({ alike }) => alike === undefined).length,
+    credibility_in_force: credibility.isInForce ? 1 : 0,
+    invented_believed: credibility.believed,
+    ...numbersOf(comparisons),
+  };
+  // In points of score, for people: nothing is judged by them.
+  for (const script of ATTACK_NAMES) {
+    numbers[script] = lifts[script];
+    numbers[`champion_${script}`] = championLifts[script];
+  }
+  const found =
+    harms.length > 0
+      ? harmWords(harms)
+      : weightOf(worst) > 0
+        ? `the most that gets worse: ${wordsOf(worst)}`
+        : "no script gets anything more often";
+  const sentence =
+    `under the default policy the scripts get ${wrong} wrong answers out of ${asked} (champion ` +
+    `${before}); ${found}; ` +
+    (credibility.isInForce
+      ? `${credibility.believed} invented agents came to be believed`
+      : "no seeds are named, so that every reporter counts fully");
+  return { id: "G9", name: "attacks", passed: harms.length === 0, numbers, sentence };
+}

@@ -1,0 +1,87 @@
+// Gate G9 on the engine: the scripts played on the replayed table, and a private engine that judges
+// the tape under any weights. The table is spoilt afterwards.
+import { configDigest, configName } from "../../engine/config.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import { createEngineMemory } from "../../engine/memory.ts";
+import { openEngineReader } from "../../engine/reader.ts";
+import type { TableReader } from "../../engine/reader.ts";
+import type { LoggedInputs } from "../../engine/reading.ts";
+import { openEngineWriter } from "../../engine/writer.ts";
+import type { TableWriter } from "../../engine/writer.ts";
+import type { AttackStandings } from "../gates/attack-credibility.ts";
+import type { AttackJudge, PlayedAttacks } from "../gates/attack-gate.ts";
+import { ATTACK_STAKES, INVENTED, playAttacks } from "../gates/attacks.ts";
+import type { AttackAgents } from "../gates/attacks.ts";
+
+const SEED = 0x6a75646765n;
+
+/** Table at the end of a replay, its memory owned by the caller. */
+export interface AttackTable {
+  writer: TableWriter;
+  reader: TableReader;
+  attackAgents: AttackAgents;
+}
+
+/**
+ * Plays the scripts after the replayed history. A deployment with seeds gets standings that are up
+ * to date before the attack, and again after its first wave, as the service would write them: an
+ * attack takes longer than an hour.
+ */
+export function playOnTable(
+  { writer, reader, attackAgents }: AttackTable,
+  standings?: Pick<AttackStandings, "add" | "batch" | "believed">,
+): PlayedAttacks {
+  const isInForce = () => reader.areStandingsInForce;
+  if (attackAgents.frauds.length < 2) {
+    return { credibility: { isInForce: isInForce(), believed: 0 } };
+  }
+  const refresh = () => {
+    const written = standings?.batch();
+    if (written !== undefined) writer.applyStandings(written);
+  };
+  const logged = (isHandshake: boolean, isKnown: boolean, stakes: number): LoggedInputs => ({
+    inputs: reader.legInputs(0).slice(),
+    isKnown,
+    isHandshake,
+    stakes,
+  });
+  refresh();
+  const tapes = playAttacks(
+    {
+      fold: (outcome) => {
+        writer.fold(outcome);
+        standings?.add(outcome);
+      },
+      refresh,
+      read: (legs, subject, nowMs) => {
+        for (const stakes of ATTACK_STAKES) {
+          const { isKnown } = reader.check(subject, stakes, nowMs);
+          legs.check.push(logged(false, isKnown, stakes));
+          const [leg] = reader.handshake(`${INVENTED}viewer`, subject, stakes, nowMs);
+          legs.handshake.push(logged(true, leg.isKnown, stakes));
+        }
+      },
+    },
+    attackAgents,
+  );
+  return { tapes, credibility: { isInForce: isInForce(), believed: standings?.believed ?? 0 } };
+}
+
+/** A judge of taped legs: the engine itself, with every config it is asked for. */
+export function openAttackJudge(first: ScoringConfig): AttackJudge {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, first, SEED);
+  const reader = openEngineReader(memory, 1);
+  const names = new WeakMap<ScoringConfig, string>();
+  return (config, leg) => {
+    let name = names.get(config);
+    if (name === undefined) names.set(config, (name = nameOf(config)));
+    const reading = reader.rejudge(leg, name);
+    if (reading !== undefined) return reading;
+    // Not yet installed, or long ago: the engine holds a few configs at a time.
+    writer.installConfig(config);
+    return reader.rejudge(leg, name)!;
+  };
+}
+
+const nameOf = (config: ScoringConfig): string => configName(configDigest(config));
