@@ -156,8 +156,12 @@ async function openGround(
     decisions: decisions.log,
     ...config.journal,
     log,
-    onTable: (memory) => subscribers.rebind(memory),
+    onTable: (memory) => {
+      subscribers.rebind(memory);
+      store.showScores(memory);
+    },
   });
+  store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.ledger.close());
   closers.push(() => evidence.sources.close());
   const policies = new Policies({
@@ -220,6 +224,7 @@ function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): P
     rings: decisions.rings,
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
+    timeZone: config.timeZone,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }

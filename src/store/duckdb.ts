@@ -7,6 +7,7 @@ import {
   DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBResult,
+  DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBType,
   DuckDBTypeId,
@@ -18,6 +19,7 @@ import {
   UTINYINT,
   VARCHAR,
 } from "@duckdb/node-api";
+import { LocalTimes } from "./local-time.ts";
 
 export type Row = unknown[];
 
@@ -85,12 +87,14 @@ export class StatementRefused extends Error {}
  * Opens (or creates) a database file.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
  * @param exportDirectory the one place where files may be written and read.
+ * @param timeZone IANA name of the zone of local times.
  * @throws DuckDB's error when it does not open.
  */
 export async function openDatabase(
   path: string,
   memoryMegabytes: number,
   exportDirectory: string,
+  timeZone = "UTC",
 ): Promise<Database> {
   const instance = await DuckDBInstance.create(path, {
     threads: "1",
@@ -101,7 +105,9 @@ export async function openDatabase(
     allow_community_extensions: "false",
   });
   const connection = await instance.connect();
+  const localTimes = new LocalTimes(timeZone);
   try {
+    await connection.run(`SET GLOBAL TimeZone = '${timeZone.replaceAll("'", "''")}'`);
     // Order matters: with external access off neither directory can be set any more. A list cannot
     // be given at creation, so all three follow at once.
     const directory = `${exportDirectory}/`.replaceAll("'", "''");
@@ -115,7 +121,7 @@ export async function openDatabase(
   }
   connection.closeSync();
   return {
-    connect: async () => new NodeConnection(await instance.connect()),
+    connect: async () => new NodeConnection(await instance.connect(), localTimes),
     close: () => instance.closeSync(),
   };
 }
@@ -128,9 +134,11 @@ const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, V
 
 class NodeConnection implements Connection {
   readonly #connection: DuckDBConnection;
+  readonly #localTimes: LocalTimes;
 
-  constructor(connection: DuckDBConnection) {
+  constructor(connection: DuckDBConnection, localTimes: LocalTimes) {
     this.#connection = connection;
+    this.#localTimes = localTimes;
   }
 
   async run(sql: string): Promise<void> {
@@ -139,7 +147,7 @@ class NodeConnection implements Connection {
 
   async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<Row[]> {
     const result = await this.#connection.run(sql, [...parameters]);
-    return result.convertRows(jsonConverter(() => undefined));
+    return result.convertRows(jsonConverter(() => undefined, this.#localTimes));
   }
 
   async append(table: string, fill: (appender: RowAppender) => void): Promise<void> {
@@ -189,7 +197,8 @@ class NodeConnection implements Connection {
     try {
       if (!READING.has(prepared.statementType)) throw new StatementRefused("not a SELECT");
       const result = await prepared.stream();
-      return streamOf(result, () => prepared.destroySync(), onText);
+      const converter = jsonConverter(onText, this.#localTimes);
+      return streamOf(result, () => prepared.destroySync(), converter);
     } catch (error) {
       prepared.destroySync();
       throw error;
@@ -208,9 +217,8 @@ class NodeConnection implements Connection {
 function streamOf(
   result: DuckDBResult,
   close: () => void,
-  onText: (length: number) => void,
+  converter: DuckDBValueConverter<Json>,
 ): RowStream {
-  const converter = jsonConverter(onText);
   const names = result.columnNames();
   return {
     columns: names.map((name, index) => ({ name, type: result.columnType(index).toString() })),
@@ -232,15 +240,21 @@ const DECIMAL_DIGITS_MAX = 15;
 
 /**
  * Values as JSON can carry them: integers as numbers while exact, else text; timestamps (which
- * are UTC here) in RFC 3339; the rest as DuckDB's own JSON form.
+ * are UTC here) in RFC 3339, those with a zone in local time; the rest as DuckDB's own JSON form.
  */
-function jsonConverter(onText: (length: number) => void): DuckDBValueConverter<Json> {
+function jsonConverter(
+  onText: (length: number) => void,
+  localTimes: LocalTimes,
+): DuckDBValueConverter<Json> {
   return (value, type, converter) => {
     if (typeof value === "bigint") {
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
     }
     if (value instanceof DuckDBTimestampValue) return instantOf(value);
+    if (value instanceof DuckDBTimestampTZValue) {
+      return value.isFinite ? localTimes.text(value.micros) : value.toString();
+    }
     const json = JsonDuckDBValueConverter(value, type, converter);
     if (typeof json !== "string") return json;
     onText(json.length);

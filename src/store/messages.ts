@@ -2,6 +2,7 @@
 import type { FaultCode } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { SignedId } from "../contract/signed-records.ts";
+import type { Asker } from "./query/guard.ts";
 import type { ExportView, QueryLimits, StoreEvents } from "./store.ts";
 
 export interface StoreThreadData {
@@ -14,11 +15,16 @@ export interface StoreThreadData {
   rings: readonly SharedArrayBuffer[];
   decisionsKeptDays: number;
   outcomesKeptDays: number;
+  timeZone: string;
 }
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
-  | { name: "query"; sql: string; limits: QueryLimits; tenant: string | undefined }
+  | { name: "query"; sql: string; limits: QueryLimits; asker: Asker }
+  | { name: "openStream"; sql: string; asker: Asker }
+  | { name: "nextPart"; stream: number }
+  | { name: "closeStream"; stream: number }
+  | { name: "describe" }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
@@ -35,6 +41,8 @@ export type StoreCall =
 export type ToStore =
   | { kind: "call"; id: number; call: StoreCall }
   | { kind: "notify"; lsn: number }
+  /** The agent table whose scores are shown from now on. */
+  | { kind: "table"; engineMemory: WebAssembly.Memory }
   | { kind: "close" };
 
 /** The state of the store, sent after every change. */

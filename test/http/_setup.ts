@@ -33,8 +33,12 @@ export class RowStore implements Store {
   /** Tenants that were asked for; undefined stands for all. */
   readonly tenants: (string | undefined)[] = [];
 
-  async query(sql: string, _limits?: unknown, tenant?: string) {
+  /** Views that the last asker's scopes do not cover. */
+  withheld: readonly string[] = [];
+
+  async query(sql: string, _limits?: unknown, tenant?: string, withheld: readonly string[] = []) {
     this.tenants.push(tenant);
+    this.withheld = withheld;
     if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
     return {
       columns: [
@@ -47,7 +51,32 @@ export class RowStore implements Store {
       ],
       isTruncated: false,
       elapsedMs: 1.5,
+      asOf: { position: 7, timeMs: START_MS },
     };
+  }
+
+  /** Parts of the streams that are asked for; the last may be an error. */
+  parts: (string | Error)[] = ['{"n":1}\n'];
+  cancelCount = 0;
+
+  async stream(sql: string, tenant?: string, withheld?: readonly string[]) {
+    const { columns, asOf } = await this.query(sql, undefined, tenant, withheld);
+    const parts = [...this.parts];
+    return {
+      columns,
+      asOf,
+      next: async () => {
+        const part = parts.shift();
+        if (part instanceof Error) throw part;
+        return part === undefined ? undefined : new TextEncoder().encode(part);
+      },
+      cancel: () => void (this.cancelCount += 1),
+    };
+  }
+
+  async describe() {
+    const columns = [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }];
+    return { views: [{ name: "outcomes", comment: "outcomes", columns }], timeZone: "UTC" };
   }
 
   readonly noted: { table: string; event: object }[] = [];

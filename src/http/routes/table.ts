@@ -9,6 +9,7 @@ import { GATEWAY_ROUTES } from "./gateway.ts";
 import { KAIZEN_ROUTES } from "./kaizen.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { POLICY_ROUTES } from "./policy.ts";
+import { QUERY_ROUTES } from "./query.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SERVICE_ROUTES } from "./service.ts";
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
+  ...QUERY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

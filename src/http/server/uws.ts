@@ -15,6 +15,7 @@ import {
   SERVER_LIMITS,
 } from "./port.ts";
 import { statusLine } from "./status-lines.ts";
+import { streamReply, writeLines } from "./uws-reply.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -144,6 +145,7 @@ class UwsCall implements Peer {
   #contentLength = 0;
   #isRejected = false;
   #body: BodyBuffer | undefined = undefined;
+  #onGone: (() => void) | undefined = undefined;
 
   constructor(server: UwsServer, response: HttpResponse) {
     this.#server = server;
@@ -185,6 +187,7 @@ class UwsCall implements Peer {
   abort(): void {
     if (!this.#isOpen) return;
     this.#leave();
+    this.#onGone?.();
     this.#server.application.onAborted();
   }
 
@@ -253,13 +256,18 @@ class UwsCall implements Peer {
 
   #later(reply: Reply, isLast: boolean): void {
     if (this.#isOpen) this.#response.cork(() => this.#write(reply, isLast));
+    else reply.stream?.cancel();
   }
 
-  /** All lines cross into native code as one, for their values hold no line breaks. */
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
     // Before the call is over: a reply that cannot be laid out is answered as a failure.
     const { status, headLines } = reply;
+    if (headLines === undefined && reply.stream !== undefined) {
+      const call = { isOpen: () => this.#isOpen, leave: () => this.#leave() };
+      this.#onGone = streamReply(this.#response, reply, reply.stream, call, isLast);
+      return;
+    }
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
     this.#leave();
     const response = this.#response;
@@ -277,12 +285,4 @@ class UwsCall implements Peer {
     if (this.#body !== undefined) this.#server.budget.release(this.#body);
     this.#server.leave();
   }
-}
-
-function writeLines(response: HttpResponse, headers: readonly string[]): void {
-  let lines = headers[1] as string;
-  for (let index = 2; index < headers.length; index += 2) {
-    lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
-  }
-  response.writeHeader(headers[0] as string, lines);
 }

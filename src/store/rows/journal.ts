@@ -8,6 +8,7 @@ import { decodeStandings } from "../../journal/standings.ts";
 import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { View } from "../view.ts";
+import { appendPolicy, type PolicyRow } from "./policies.ts";
 
 /** State of a source of the vault from this record on. */
 export interface SourceRow {
@@ -37,6 +38,7 @@ export interface AuditRow {
 export interface JournalRows {
   sources: SourceRow[];
   audits: AuditRow[];
+  policies: PolicyRow[];
 }
 
 /**
@@ -75,6 +77,7 @@ export class JournalRowBatch {
   readonly #sources: At<SourceRow>[] = [];
   readonly #audits: At<AuditRow>[] = [];
   readonly #standings: At<StandingRow>[] = [];
+  readonly #policies: At<PolicyRow>[] = [];
 
   constructor(describe: DescribeRecord) {
     this.#describe = describe;
@@ -94,9 +97,10 @@ export class JournalRowBatch {
       for (const row of standingRows(bytes, at)) this.#standings.push({ position, ...row });
       return;
     }
-    const { sources = [], audits = [] } = this.#describe(bytes, at);
+    const { sources = [], audits = [], policies = [] } = this.#describe(bytes, at);
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
+    for (const row of policies) this.#policies.push({ position, ...row });
   }
 
   /** Appends the gathered rows, inside the open transaction. */
@@ -127,6 +131,9 @@ export class JournalRowBatch {
         if (text === null) appender.appendNull();
         else appender.appendVarchar(text);
       }
+    });
+    await appendEach(connection, "policy_rows", this.#policies, (appender, row) => {
+      appendPolicy(appender, row, row.position);
     });
     await appendEach(connection, "standing_rows", this.#standings, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));

@@ -1,6 +1,6 @@
 // Tables and views of outcomes: their rows, the daily counts that remain of expired rows, the views
 // over both.
-import type { View } from "../view.ts";
+import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
 
 /** Columns of `outcome_rows` in append order, with comments for analysts. */
 export const OUTCOME_COLUMNS = [
@@ -83,7 +83,11 @@ const AGENTS_DAILY: View = {
     GROUP BY subject, day`,
   comment: "outcomes that were the agent's doing, by agent and day; kept when rows expire",
   columns: [
+    ["subject", "the agent reported on"],
     ["day", "UTC day of settlement"],
+    ["outcomes", "outcomes that were its doing"],
+    ["successes", "of those, successes"],
+    ["failures", "of those, failures"],
     ["failure_rate", "failures / outcomes, 0 to 1"],
     ["stakes_total", "sum of stakes that day"],
     ["stakes_failed", "sum of stakes of failures that day"],
@@ -111,6 +115,12 @@ const REPORTERS: View = {
     GROUP BY reporter`,
   comment: "who reports: volume, breadth, how often a failure; of the outcomes that are kept",
   columns: [
+    ["reporter", "the agent that reports"],
+    ["outcomes", "outcomes that it reported"],
+    ["failures", "of those, failures"],
+    ["stakes_total", "sum of their stakes"],
+    ["first_settled_at", "when its first outcome settled, UTC"],
+    ["last_settled_at", "when its newest outcome settled, UTC"],
     ["subjects", "distinct agents reported on"],
     ["failure_rate", "share of reported failures, 0 to 1"],
     ["signed_share", "share of outcomes with a proved origin, 0 to 1"],
@@ -122,9 +132,14 @@ const REPORTERS: View = {
 
 export const OUTCOME_VIEWS: Readonly<Record<string, View>> = {
   outcomes: {
-    sql: (from) => `SELECT * FROM ${from("outcome_rows")}`,
+    sql: (from) => `SELECT *, ${localTime("settled_at")} AS settled_local,
+      ${localTime("recorded_at")} AS recorded_local FROM ${from("outcome_rows")}`,
     comment: "every recorded outcome that is kept, one row each",
-    columns: OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment]),
+    columns: [
+      ...OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment] as const),
+      ["settled_local", `settled_at, ${IN_LOCAL_TIME}`],
+      ["recorded_local", `recorded_at, ${IN_LOCAL_TIME}`],
+    ],
   },
   agents_daily: AGENTS_DAILY,
   reporters: REPORTERS,
