@@ -65,7 +65,7 @@ export interface Connection {
     count: number,
   ): Promise<void>;
   /**
-   * Prepares exactly one reading statement and starts it.
+   * Prepares exactly one reading statement and starts it, inside the open transaction.
    * @throws StatementRefused when the text is anything else.
    */
   stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
@@ -198,7 +198,11 @@ class NodeConnection implements Connection {
       if (!READING.has(prepared.statementType)) throw new StatementRefused("not a SELECT");
       const result = await prepared.stream();
       const converter = jsonConverter(onText, this.#localTimes);
-      return streamOf(result, () => prepared.destroySync(), converter);
+      const atEnd = async () => {
+        // A failure between two chunks looks like the end: only the transaction tells.
+        await this.#connection.run("SELECT 1").catch(failedLate);
+      };
+      return streamOf(result, () => prepared.destroySync(), converter, atEnd);
     } catch (error) {
       prepared.destroySync();
       throw error;
@@ -214,17 +218,26 @@ class NodeConnection implements Connection {
   }
 }
 
+function failedLate(error: Error): never {
+  if (!error.message.includes("transaction is aborted")) throw error;
+  throw new Error("the query failed after its first rows: one of fewer rows says why");
+}
+
 function streamOf(
   result: DuckDBResult,
   close: () => void,
   converter: DuckDBValueConverter<Json>,
+  atEnd: () => Promise<void>,
 ): RowStream {
   const names = result.columnNames();
   return {
     columns: names.map((name, index) => ({ name, type: result.columnType(index).toString() })),
     next: async () => {
       const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) return undefined;
+      if (chunk === null || chunk.rowCount === 0) {
+        await atEnd();
+        return undefined;
+      }
       return chunk.convertRows(converter);
     },
     close,

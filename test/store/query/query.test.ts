@@ -6,6 +6,7 @@ import type { ServiceFault } from "../../../src/contract/faults.ts";
 import type { OpenStore } from "../../../src/store/client.ts";
 import { fillJournal, LIMITS, openStore } from "../_fixtures.ts";
 import { stretched } from "../../_patience.ts";
+import { ALLOWED, REFUSED } from "./_statements.ts";
 
 let dataDir: string;
 let store: OpenStore;
@@ -34,137 +35,9 @@ async function refusalOf(sql: string, limits = LIMITS): Promise<ServiceFault> {
   }
 }
 
-const ALLOWED = [
-  "SELECT 1",
-  "  select 1 ;",
-  "-- a comment\nSELECT 1",
-  "WITH t AS (SELECT 1 AS a) SELECT * FROM t",
-  "FROM outcomes LIMIT 1",
-  "TABLE outcomes",
-  "VALUES (1), (2)",
-  "DESCRIBE outcomes",
-  "SHOW TABLES",
-  "SUMMARIZE outcomes",
-  "EXPLAIN SELECT * FROM outcomes",
-  "EXPLAIN ANALYZE SELECT count(*) FROM outcomes",
-  "SELECT * FROM range(3)",
-  "SELECT unnest([1, 2])",
-  "SELECT * FROM duckdb_columns()",
-  "SELECT * FROM (PIVOT outcomes ON grade IN ('escrow') USING count(*) GROUP BY subject)",
-  "PIVOT outcomes ON grade IN ('escrow') USING count(*) GROUP BY subject",
-  "PIVOT outcomes ON grade USING count(*) GROUP BY subject",
-  "SELECT lpad(subject, 40, '.'), rpad(reporter, 40, ' ') FROM outcomes",
-  "SELECT bar(stakes, 0, 1000), bar(stakes, 0, 1000, 20) FROM outcomes",
-  "SELECT printf('%-20s %8.2f of 2026, 100 %%', subject, stakes) FROM outcomes",
-  "SELECT format('{:>20} {{}} {:,}', subject, position) FROM outcomes",
-  "SELECT 'checkpoint()' AS text",
-];
-
 test.each(ALLOWED)("allowed: %s", async (sql) => {
   expect((await rowsOf(sql)).length).toBeGreaterThan(0);
 });
-
-const REFUSED = [
-  "",
-  "   ",
-  "-- only a comment",
-  "SELECT",
-  "SELEC 1",
-  "SELECT 1; SELECT 2",
-  "SELECT 1; DROP TABLE outcome_rows",
-  "SELECT 1\u0000; DROP TABLE outcome_rows",
-  "INSERT INTO outcome_rows SELECT * FROM outcome_rows",
-  "UPDATE outcome_rows SET stakes = 0",
-  "DELETE FROM outcome_rows",
-  "EXPLAIN ANALYZE DELETE FROM outcome_rows",
-  "EXPLAIN ANALYZE INSERT INTO applied SELECT * FROM applied",
-  "WITH d AS (DELETE FROM applied RETURNING lsn) SELECT * FROM d",
-  "CREATE TABLE t (a INTEGER)",
-  "CREATE TEMP TABLE t (a INTEGER)",
-  "CREATE MACRO m() AS 1",
-  "DROP VIEW outcomes",
-  "ALTER TABLE applied ADD COLUMN x INTEGER",
-  "COMMENT ON VIEW outcomes IS 'x'",
-  "ATTACH ':memory:' AS other",
-  "ATTACH '/tmp/other.db'",
-  "DETACH outcomes",
-  "USE memory",
-  "COPY outcomes TO '/tmp/trustrank-stolen.csv'",
-  "COPY outcome_rows FROM '/etc/passwd'",
-  "EXPORT DATABASE '/tmp/trustrank-stolen'",
-  "IMPORT DATABASE '/tmp/trustrank-stolen'",
-  "INSTALL httpfs",
-  "LOAD httpfs",
-  "FORCE INSTALL httpfs FROM 'http://localhost'",
-  "PRAGMA version",
-  "PRAGMA table_info('outcomes')",
-  "PRAGMA enable_profiling",
-  "SET threads = 8",
-  "SET GLOBAL memory_limit = '1TB'",
-  "SET lock_configuration = false",
-  "SET enable_external_access = true",
-  "SET VARIABLE a = 1",
-  "RESET memory_limit",
-  "CALL pragma_version()",
-  "CHECKPOINT",
-  "VACUUM",
-  "BEGIN TRANSACTION",
-  "COMMIT",
-  "ROLLBACK",
-  "PREPARE p AS SELECT 1",
-  "EXECUTE p",
-  "SELECT * FROM read_csv('/etc/passwd')",
-  "SELECT * FROM read_text('/etc/passwd')",
-  "SELECT * FROM read_blob('/etc/passwd')",
-  "SELECT * FROM read_json('/etc/passwd')",
-  "SELECT * FROM read_parquet('/etc/passwd')",
-  "SELECT * FROM '/etc/passwd'",
-  "SELECT * FROM '/tmp/x.csv'",
-  "SELECT * FROM sniff_csv('/etc/passwd')",
-  "SELECT * FROM glob('/*')",
-  "SELECT getenv('HOME')",
-  "SELECT * FROM checkpoint()",
-  'SELECT * FROM "Force_Checkpoint"()',
-  "SELECT * FROM enable_logging()",
-  "SELECT * FROM (DESCRIBE SELECT * FROM enable_logging())",
-  "SELECT (SELECT count(*) FROM enable_logging())",
-  "WITH t AS (SELECT * FROM/**/enable_logging()) SELECT 1",
-  "EXPLAIN ANALYZE SELECT * FROM enable_logging()",
-  "SELECT * FROM query('SELECT 1')",
-  "SELECT * FROM query_table('outcome_rows')",
-  "SELECT * FROM duckdb_secrets()",
-  "SELECT write_log('x')",
-  "SELECT length(repeat('x', 3000000000))",
-  "SELECT 'x'.REPEAT(3000000000)",
-  "SELECT lpad('x', 2000000000, 'y')",
-  "SELECT len(list_resize([1], 2000000000))",
-  "SELECT [x FOR x IN range(1000000000)]",
-  "SELECT * FROM unnest(range(1000000000))",
-  "SELECT format('{:>2000000000}', 'x')",
-  "SELECT format('{:>{}}', 'x', 2000000000)",
-  "SELECT format(reporter, 'x') FROM outcomes",
-  "SELECT printf('%2000000000d', 1)",
-  "SELECT printf('%*d', 2000000000, 1)",
-  "SELECT 'x'.printf() FROM outcomes WHERE printf('%' || '2000000000d', 1) <> ''",
-  `SELECT printf('${"%1$s".repeat(101)}', reporter) FROM outcomes`,
-  "SELECT rpad('x', 10001, 'y')",
-  "SELECT lpad('x', 5001, 'y') || lpad('x', 5000, 'y')",
-  "SELECT 'x'.LPAD(2000000000, 'y')",
-  "SELECT lpad('x', position, 'y') FROM outcomes",
-  "SELECT lpad('x', 2e9::INTEGER, 'y')",
-  "SELECT bar(1, 0, 1, 2000000000)",
-  "SELECT bar(1, 0, 1, stakes) FROM outcomes",
-  "PIVOT outcomes ON subject || reporter || position USING count(*)",
-  "PIVOT outcomes ON repeat(subject, 1000000000) USING count(*)",
-  "PIVOT (FROM read_csv('/etc/passwd')) ON 1 USING count(*)",
-  "PIVOT outcomes ON (SELECT count(*) FROM checkpoint()) USING count(*)",
-  "SELECT * FROM (PIVOT outcomes ON grade USING count(*))",
-  "PIVOT outcomes ON NULL USING count(*)",
-  `PIVOT outcomes ON outcome IN (${[...Array(40).keys()].join()}), position IN (${[...Array(40).keys()].join()}) USING count(*)`,
-  "SELECT $1",
-  "SELECT * FROM nowhere",
-  "SELECT nothing FROM outcomes",
-];
 
 test.each(REFUSED)("refused: %s", async (sql) => {
   const before = await rowsOf("SELECT count(*), sum(stakes) FROM outcomes");
@@ -263,6 +136,13 @@ test("an answer of too much text is refused", async () => {
     "SELECT (SELECT string_agg(action, '') FROM outcomes, range(500)) FROM range(10)",
   );
   expect(fault.detail).toContain("larger than");
+});
+
+test("a query that fails late is no shorter answer", async () => {
+  const sql = `SELECT rpad(subject, 2000, '.'), if(position < 490, 1, error('late')) FROM
+    (SELECT * FROM outcomes, range(20) ORDER BY position)`;
+  const fault = await refusalOf(sql, { rowsMax: 10_000_000, timeoutMs: 20_000 });
+  expect(fault.detail).toMatch(/late|failed after its first rows/);
 });
 
 test("values are ready for JSON", async () => {
