@@ -118,7 +118,7 @@ export class RowStore implements Store {
 
   notify(): void {}
 
-  async appliedUpTo(): Promise<void> {}
+  async appliedUpTo(_position: number, _waitMsMax?: number): Promise<void> {}
 
   async close(): Promise<void> {}
 }

@@ -230,13 +230,12 @@ class NodeServer implements HttpServer {
 }
 
 function sinkOf(response: http.ServerResponse): BodySink {
+  let wake = (): void => undefined;
+  for (const event of ["drain", "close"]) response.on(event, () => wake());
   return {
     isOpen: () => !response.destroyed,
     write: (part) => response.write(part),
-    onDrained(call) {
-      response.once("drain", call);
-      response.once("close", call);
-    },
+    onDrained: (call) => void (wake = call),
     end: () => void response.end(),
     cut: () => void response.destroy(),
   };

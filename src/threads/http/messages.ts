@@ -1,4 +1,5 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
+import type { MessagePort } from "node:worker_threads";
 import { type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { FieldError, VerifyContext } from "../../contract/messages.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
@@ -45,8 +46,11 @@ export type Question =
   | { readonly name: "score"; readonly task: VerifyBatchTask }
   | { readonly name: "assess"; readonly context: VerifyContext; readonly tenant: string };
 
+/** A reply as it crosses: a streamed body comes on a port. */
+export type RelayedReply = Omit<Reply, "stream"> & { readonly stream?: MessagePort };
+
 export interface Answers {
-  readonly relay: Reply;
+  readonly relay: RelayedReply;
   readonly score: VerifyBatchResult;
   readonly assess: Finding;
 }
