@@ -2,13 +2,14 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
+import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
-  ExportView,
+  ExportOptions,
   QueryLimits,
   QueryResult,
   Review,
@@ -199,12 +200,12 @@ class StoreClient implements OpenStore {
     return this.#read({ name: "reviews", filter, isOpen });
   }
 
-  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
-    return this.#read({ name: "exportDays", view, sinceMs, tenant });
+  exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
+    return this.#read({ name: "exportDays", view, options });
   }
 
-  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
-    return this.#read({ name: "exportDay", view, day, sinceMs, tenant });
+  exportFile(view: ExportView, day: string | undefined, options: ExportOptions) {
+    return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
   async note<Table extends keyof StoreEvents>(

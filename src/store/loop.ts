@@ -3,12 +3,13 @@
 // else.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
+import { SCORED_VIEWS } from "../contract/views.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./core.ts";
 import type { FromStore, StoreCall, ToStore } from "./messages.ts";
+import { StoreExports } from "./exports.ts";
 import { describeViews } from "./query/catalogue.ts";
 import type { StoreRecords } from "./records.ts";
-import { SCORED_VIEWS } from "./rows/scores.ts";
 import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
 const APPLY_INTERVAL_MS = 250;
@@ -51,10 +52,12 @@ class StoreLoop {
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
   readonly #scores: ScoreKeeper;
+  readonly #exports: StoreExports;
 
   constructor(options: StoreLoopOptions) {
     this.#options = options;
     this.#durableLsn = options.durableLsn;
+    this.#exports = new StoreExports(options.core);
     this.#scores = new ScoreKeeper({
       core: options.core,
       openSource: options.openScores,
@@ -197,10 +200,8 @@ class StoreLoop {
     }
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
-    if (call.name === "exportDays") {
-      return records.exportDays(call.view, call.sinceMs, call.tenant);
-    }
-    return records.exportDay(call.view, call.day, call.sinceMs, call.tenant);
+    if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
+    return this.#exports.file(call.view, call.day, call.options);
   }
 
   #isBehind(): boolean {

@@ -1,9 +1,10 @@
 // Messages between the main thread and the store thread.
 import type { FaultCode } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
+import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
 import type { Asker } from "./query/guard.ts";
-import type { ExportView, QueryLimits, StoreEvents } from "./store.ts";
+import type { ExportOptions, QueryLimits, StoreEvents } from "./store.ts";
 
 export interface StoreThreadData {
   journal: string;
@@ -29,14 +30,8 @@ export type StoreCall =
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
   | { name: "note"; table: keyof StoreEvents; event: StoreEvents[keyof StoreEvents] }
-  | { name: "exportDays"; view: ExportView; sinceMs: number; tenant: string | undefined }
-  | {
-      name: "exportDay";
-      view: ExportView;
-      day: string;
-      sinceMs: number;
-      tenant: string | undefined;
-    };
+  | { name: "exportDays"; view: ExportView; options: ExportOptions }
+  | { name: "exportFile"; view: ExportView; day: string | undefined; options: ExportOptions };
 
 export type ToStore =
   | { kind: "call"; id: number; call: StoreCall }

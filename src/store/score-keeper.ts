@@ -24,6 +24,8 @@ const GOOD_FACTOR = 10;
 const GOOD_UNCHANGED_MS = 10 * 60_000;
 /** A query waits for a new reading this long, then takes the last one. */
 const WAIT_MS_MAX = 2000;
+/** The first one it waits for: what an earlier process has read may be old, or nothing at all. */
+const FIRST_WAIT_MS_MAX = 50_000;
 /** After a start the service serves first. */
 const FIRST_SAMPLE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -81,7 +83,7 @@ export class ScoreKeeper {
     if (this.#reading === undefined) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, WAIT_MS_MAX);
+      timer = setTimeout(resolve, this.#readPosition < 0 ? FIRST_WAIT_MS_MAX : WAIT_MS_MAX);
     });
     await Promise.race([this.#reading, late]);
     clearTimeout(timer);

@@ -2,6 +2,7 @@
 // it may be deleted, it is rebuilt from the journal. No score waits for it.
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 
 export interface QueryLimits {
@@ -126,9 +127,14 @@ export interface StoreEvents {
   };
 }
 
-/** Views that can be exported; a row's day is that of its recording. */
-export const EXPORT_VIEWS = ["outcomes", "decisions"] as const;
-export type ExportView = (typeof EXPORT_VIEWS)[number];
+export interface ExportOptions {
+  /** Rows of earlier times are left out where the view has days; epoch ms. */
+  sinceMs: number;
+  /** Whose rows; undefined for all. */
+  tenant?: string | undefined;
+  /** Recorded by default. */
+  by?: ExportDay | undefined;
+}
 
 /** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
@@ -171,16 +177,14 @@ export interface Store {
    *   write.
    */
   note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
-  /**
-   * Days (`2026-01-31`, UTC) that a view has rows of, from that of `sinceMs` on, among those that
-   * `tenant` may see.
-   */
-  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]>;
-  /**
-   * One day of a view, not before `sinceMs` (epoch ms), of the rows that `tenant` may see, as a
-   * Parquet file.
-   */
-  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array>;
+  /** Days (`2026-01-31`, UTC) that a view has rows of; none for a view that is exported whole. */
+  exportDays(view: ExportView, options: ExportOptions): Promise<string[]>;
+  /** One day of a view as a Parquet file; without a day all of it. */
+  exportFile(
+    view: ExportView,
+    day: string | undefined,
+    options: ExportOptions,
+  ): Promise<Uint8Array>;
   /** Sends the store the durable position; it applies the journal up to there in its own time. */
   notify(position: number): void;
   /**

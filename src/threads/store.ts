@@ -36,7 +36,6 @@ function main(port: MessagePort, data: ThreadData): void {
   const records = new StoreRecords({
     core,
     rings: data.rings,
-    exportDirectory: core.exportDirectory,
     spoolDirectory: join(data.store, "spool"),
     startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,

@@ -16,7 +16,7 @@ import {
   startHttpServer,
 } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
-import type { Store } from "../../src/store/store.ts";
+import type { ExportOptions, Store } from "../../src/store/store.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { MemoryBureau } from "./_bureau.ts";
 
@@ -106,12 +106,12 @@ export class RowStore implements Store {
     await this.hold;
   }
 
-  async exportDays(_view: string, _sinceMs: number, tenant?: string) {
+  async exportDays(_view: string, { tenant }: ExportOptions) {
     this.tenants.push(tenant);
     return ["2026-01-31"];
   }
 
-  async exportDay(_view: string, _day: string, _sinceMs: number, tenant?: string) {
+  async exportFile(_view: string, _day: string | undefined, { tenant }: ExportOptions) {
     this.tenants.push(tenant);
     return new TextEncoder().encode("PAR1");
   }

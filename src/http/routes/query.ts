@@ -4,6 +4,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import { parsePosition } from "../../contract/parse/parameters.ts";
 import { parseQueryRequest } from "../../contract/parse/requests.ts";
+import { SCORED_VIEWS } from "../../contract/views.ts";
 import { formatCsv } from "../../platform/csv.ts";
 import type { AsOf } from "../../store/store.ts";
 import { replyFormat, wantsNdjson } from "../codec/negotiation.ts";
@@ -20,8 +21,6 @@ const QUERY_DEADLINE_MS = 20_000;
 /** The same for a stream, whose first rows may take all of its 60 s. */
 const STREAM_DEADLINE_MS = 75_000;
 const NDJSON = "application/x-ndjson";
-/** Views of scores: reading those takes the scope that scores take everywhere. */
-const SCORED_VIEWS = ["agents", "scores_daily"];
 
 export const QUERY_ROUTES: readonly Route[] = [
   {

@@ -4,6 +4,7 @@ import { ADMIN_ROUTES } from "./admin.ts";
 import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
+import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
 import { KAIZEN_ROUTES } from "./kaizen.ts";
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
+  ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,

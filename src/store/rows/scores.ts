@@ -141,9 +141,6 @@ export const SCORE_VIEWS: Readonly<Record<string, View>> = {
   },
 };
 
-/** Views that show scores, which are what callers pay for. */
-export const SCORED_VIEWS: readonly string[] = Object.keys(SCORE_VIEWS);
-
 /** Appends scores, inside the open transaction. */
 export function appendScores(
   connection: Connection,

@@ -83,10 +83,10 @@ describe("a tenant's key", () => {
   });
 
   test("days are exported of its own rows alone", async () => {
-    const [day] = await store.exportDays("outcomes", 0, "acme");
-    expect(await store.exportDays("outcomes", 0, "nobody")).toEqual([]);
-    const own = await store.exportDay("outcomes", day as string, 0, "acme");
-    const all = await store.exportDay("outcomes", day as string, 0);
+    const [day] = await store.exportDays("outcomes", { sinceMs: 0, tenant: "acme" });
+    expect(await store.exportDays("outcomes", { sinceMs: 0, tenant: "nobody" })).toEqual([]);
+    const own = await store.exportFile("outcomes", day, { sinceMs: 0, tenant: "acme" });
+    const all = await store.exportFile("outcomes", day, { sinceMs: 0 });
     expect(own.byteLength).toBeLessThan(all.byteLength);
     expect(Buffer.from(all).includes(MARK)).toBe(true);
     expect(Buffer.from(own).includes(MARK)).toBe(false);
