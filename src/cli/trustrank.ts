@@ -14,7 +14,7 @@ import { describeSetting, describeVariables } from "../service/settings-text.ts"
 import type { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse/parameters.ts";
-import { versionOf } from "../service/start.ts";
+import { versionOf } from "../service/identity.ts";
 import { runCredibility } from "./credibility-command.ts";
 import type { DataAccess } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
@@ -174,6 +174,7 @@ function addKaizen(program: Command): void {
     .option("--dry-run", "test and report, change nothing")
     .option("--holdout-days <days>", "newest days to test on (default 60)", countOf)
     .option("--sign-off", "agree to a structural change beforehand")
+    .option("--as-of <time>", "as it would have been then; promotes nothing", timeOf)
     .action((flags) => runKaizen(accessOf(flags), flags));
   withAccess(kaizen.command("status"))
     .description("what is live, and every run")
@@ -210,7 +211,7 @@ function addExport(program: Command): void {
   withAccess(program.command("export"))
     .description("every view as Parquet files, one a day where it has days")
     .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
-    .option("--since <time>", "not before: a date or an RFC 3339 date-time", sinceOf, 0)
+    .option("--since <time>", "not before: a date or an RFC 3339 date-time", timeOf, 0)
     .addOption(
       new Option("--by <day>", "the day of an outcome: when it was recorded, or settled")
         .choices(EXPORT_DAYS)
@@ -225,11 +226,13 @@ function addExport(program: Command): void {
     });
 }
 
-function sinceOf(text: string): number {
+function timeOf(text: string): number {
   try {
     return parseSince(text);
   } catch (error) {
-    throw new InvalidArgumentError((error as ServiceFault).detail);
+    throw new InvalidArgumentError(
+      (error as ServiceFault).detail.replace("`since` must be", "expected"),
+    );
   }
 }
 

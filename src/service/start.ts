@@ -1,6 +1,6 @@
 // Composition root: opens everything behind one data directory in order of dependence, and closes
 // it in the opposite order. Holds no decisions of its own.
-import { readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
@@ -18,6 +18,7 @@ import { type Core, openCore } from "./core.ts";
 import { openListeners } from "./listeners.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import type { Keyring } from "../http/access/keyring.ts";
+import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { healthOf, ledgerGauges } from "./health.ts";
@@ -30,13 +31,14 @@ import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import { Subscribers } from "./subscribers.ts";
+import { urlOf, versionOf } from "./identity.ts";
 import { startStore } from "../store/client.ts";
 import type { OpenStore } from "../store/client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
+const LINK_KEY_BYTES = 32;
 const SHIPPED = defaultConfig();
-const MANIFEST = new URL("../../package.json", import.meta.url);
 
 /** A running service. */
 export interface Service {
@@ -252,6 +254,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     policies: parts.policies,
     reporters: parts.reporters,
     kaizen: kaizen.kaizen,
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
     credibility: credibility.credibility,
     scorer,
     clock: Date.now,
@@ -290,16 +293,4 @@ async function makeAdminKey(keyring: Keyring): Promise<string> {
   const label = "first start";
   const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
-}
-
-/** An address to paste: the unspecified address is reached through the loopback. */
-function urlOf(host: string, port: number): string {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
-}
-
-/** Version of the package, as `--version` and the service itself print it. */
-export function versionOf(): string {
-  const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
-  return manifest.version;
 }

@@ -132,14 +132,18 @@ function lagOf(history: History): number {
   return lags.toSorted()[Math.floor(0.95 * (lags.length - 1))] ?? 0;
 }
 
-/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
+/**
+ * Replays the journal up to a durable position, without what came in after `asOfMs`. Calls `onShare`
+ * with the progress, 0 to 1.
+ */
 export function replayJournal(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
   onShare: (share: number) => void,
+  asOfMs?: number,
 ): Replayed {
-  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
+  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
   const count = history.subjects.length;
   const memory = createEngineMemory();
   const writer = openEngineWriter(memory, config, SEED);

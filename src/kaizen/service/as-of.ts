@@ -1,0 +1,18 @@
+// Runs as of an earlier time: a look at what kaizen would have found then. Such a run knows neither
+// what came in later nor later weights, spends no evidence and changes nothing.
+import { invalidRequest } from "../../contract/faults.ts";
+import type { RunRecord, RunRequest } from "../kaizen.ts";
+
+/** Which evidence had been in a test by then is not on record. */
+export const UNTESTED = { check: 0, handshake: 0 };
+
+/** The time in the record of a run; nothing for a run as of now. */
+export function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
+  return asOfMs === undefined ? {} : { as_of: new Date(asOfMs).toISOString() };
+}
+
+/** @throws ServiceFault `invalid_request` for a time that has not come. */
+export function assertPast({ asOfMs }: RunRequest, nowMs: number): void {
+  if (asOfMs === undefined || asOfMs <= nowMs) return;
+  throw invalidRequest([{ pointer: "/as_of", code: "range", detail: "is in the future" }]);
+}
