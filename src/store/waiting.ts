@@ -7,8 +7,8 @@ const WAITING_MAX = 10_000;
 interface Waiter {
   readonly position: number;
   readonly timer: NodeJS.Timeout | undefined;
-  resolve(): void;
-  reject(error: Error): void;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
 }
 
 export class Waiting {

@@ -78,7 +78,7 @@ it("exports by settled day, and keeps a DuckDB file fresh that needs no service"
   });
   follower.process.kill("SIGTERM");
   await follower.ended;
-  const other = await runCommand([...base.slice(0, -2)], { TRUSTRANK_KEY: KEY });
+  const other = await runCommand(base.slice(0, -2), { TRUSTRANK_KEY: KEY });
   expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("by another day") });
 }, 60_000);
 

@@ -17,7 +17,7 @@ import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
-import { RowStore } from "./_setup.ts";
+import { RowStore } from "./_row-store.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export const SERVICE_ID = "trustrank:test";

@@ -57,11 +57,11 @@ export class RowStreams {
     }
     this.#tenants.push(tenant);
     const id = this.#nextId++;
-    const ended = () => {
+    const forget = () => {
       this.#open.delete(id);
       this.#tenants.splice(this.#tenants.indexOf(tenant), 1);
     };
-    const answer = new StreamedAnswer(ended, workMs, this.#suspect);
+    const answer = new StreamedAnswer(forget, workMs, this.#suspect);
     this.#open.set(id, answer);
     const opening = this.#start(id, answer, sql, asker);
     this.#opening.add(opening);

@@ -12,21 +12,21 @@ type Part = { readonly part: Uint8Array | null } | { readonly failed: true };
 export function lendStream(stream: BodyStream): MessagePort {
   const { port1: own, port2: lent } = new MessageChannel();
   const send = (part: Part, transfer: ArrayBuffer[] = []) => own.postMessage(part, transfer);
+  const sendNext = async () => {
+    try {
+      const part = await stream.next();
+      const bytes = part === undefined ? null : movable(part);
+      send({ part: bytes }, bytes === null ? [] : [bytes.buffer]);
+    } catch {
+      send({ failed: true });
+    }
+  };
   own.on("message", (asked: Asked) => {
     if (asked === "cancel") {
       own.close();
       return;
     }
-    stream.next().then(
-      (part) => {
-        if (part === undefined) send({ part: null });
-        else {
-          const bytes = movable(part);
-          send({ part: bytes }, [bytes.buffer]);
-        }
-      },
-      () => send({ failed: true }),
-    );
+    void sendNext();
   });
   // Also when the other thread ends; a stream at its end is not harmed by it.
   own.once("close", () => stream.cancel());
