@@ -24,7 +24,7 @@ const DECISIONS = flags.smoke ? 1000 : Number(flags.decisions);
 const AGENTS = Math.max(100, Math.floor(OUTCOMES / 60));
 const REPORTERS = Math.max(50, Math.floor(OUTCOMES / 240));
 const YEAR_MS = 365 * 86_400_000;
-const BATCH = 500;
+const BATCH = 100;
 const POLL_MS = 250;
 const QUERIES = fileURLToPath(new URL("../examples/analyst", import.meta.url));
 const START_MS = Date.now();
@@ -78,6 +78,18 @@ function send({ url }: ServerProcess, route: string, body: unknown, accept = "ap
   });
 }
 
+/** A busy service asks for patience; what is measured is never asked twice. */
+async function askPatiently<Answer>(service: ServerProcess, route: string, body: unknown) {
+  for (;;) {
+    try {
+      return await ask<Answer>(service, route, body);
+    } catch (error) {
+      if (!String(error).includes(": 503 ")) throw error;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+}
+
 async function ask<Answer>(service: ServerProcess, route: string, body: unknown): Promise<Answer> {
   const response = await send(service, route, body);
   const text = await response.text();
@@ -98,7 +110,7 @@ async function decide(service: ServerProcess): Promise<void> {
       const tool_level = `L${n % 4}`;
       return { agent_id, action: "order.place", tool_level, context: {} };
     });
-    const { items: made } = await ask<Batch>(service, "/v1/trust/verify/batch", { items });
+    const { items: made } = await askPatiently<Batch>(service, "/v1/trust/verify/batch", { items });
     const outcomes = made.map(({ result }, n) => ({
       subject: agents[n],
       reporter: "agent://voice/0",
@@ -107,17 +119,17 @@ async function decide(service: ServerProcess): Promise<void> {
       grade: "counterparty",
       request_id: result?.request_id,
     }));
-    await ask(service, "/v1/outcomes/batch", outcomes);
+    await askPatiently(service, "/v1/outcomes/batch", outcomes);
   }
 }
 
 /** Seconds until the rows hold the journal up to its end. */
-async function catchUp(service: ServerProcess): Promise<number> {
+async function catchUp(service: ServerProcess, outcomes: number): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
     const sql = "SELECT count(*) FROM outcomes";
-    const { rows } = await ask<{ rows: [[number]] }>(service, "/v1/query", { sql });
-    if (rows[0][0] >= OUTCOMES + DECISIONS) return secondsSince(startedAt);
+    const { rows } = await askPatiently<{ rows: [[number]] }>(service, "/v1/query", { sql });
+    if (rows[0][0] >= outcomes) return secondsSince(startedAt);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -160,8 +172,9 @@ process.env["TRUSTRANK_DECISIONS_PER_SECOND"] = "9999999";
 const cleanUp = () => rmSync(path.dirname(dataDir), { recursive: true, force: true });
 const service = await startServiceOver(dataDir, cleanUp, "--no-sample");
 try {
+  const catchUpSeconds = await catchUp(service, OUTCOMES);
   await decide(service);
-  const catchUpSeconds = await catchUp(service);
+  await catchUp(service, OUTCOMES + DECISIONS);
   const queries = await timeQueries(service);
   const stream = await timeStream(service);
   const report = {

@@ -16,7 +16,7 @@ export interface ScoreSource {
 /** Agents between two looks at what else there is to do: some 10 ms. */
 const SLICE = 2048;
 /** Agents of a daily sample. */
-export const SAMPLED_AGENTS_MAX = 20_000;
+const SAMPLED_AGENTS_MAX = 20_000;
 /** A reading is good for this long, and for this many times what it took: then it is made anew. */
 const GOOD_MS_MIN = 1000;
 const GOOD_FACTOR = 10;
@@ -40,6 +40,8 @@ export interface ScoreKeeperOptions {
   clock: () => number;
   /** Days that daily samples are kept. */
   keptDays: number;
+  /** Agents of a daily sample, 20,000 by default. */
+  sampledAgentsMax?: number;
   log: (event: string, detail: string) => void;
 }
 
@@ -137,7 +139,8 @@ export class ScoreKeeper {
     this.#sampledDay ??= await lastSampledDay(writer);
     if (this.#sampledDay >= today) return;
     const cutoffDay = today - this.#options.keptDays;
-    await sampleScores(writer, today, cutoffDay, SAMPLED_AGENTS_MAX);
+    const agentsMax = this.#options.sampledAgentsMax ?? SAMPLED_AGENTS_MAX;
+    await sampleScores(writer, today, cutoffDay, agentsMax);
     this.#sampledDay = today;
   }
 }
