@@ -139,7 +139,11 @@ async function timeQueries(service: ServerProcess): Promise<Record<string, numbe
   for (const name of readdirSync(QUERIES).filter((each) => each.endsWith(".sql"))) {
     const sql = readFileSync(path.join(QUERIES, name), "utf8");
     const startedAt = performance.now();
-    const { rows } = await ask<{ rows: unknown[] }>(service, "/v1/query", { sql });
+    const { rows } = await ask<{ rows: unknown[] }>(service, "/v1/query", { sql }).catch(
+      (error: unknown) => {
+        throw new Error(name, { cause: error });
+      },
+    );
     seconds[name] = secondsSince(startedAt);
     if (rows.length === 0) throw new Error(`${name} has no rows`);
     process.stderr.write(`${name.padEnd(28)} ${seconds[name].toFixed(2)} s\n`);
@@ -168,7 +172,7 @@ function residentMegabytes({ pid }: ServerProcess): number {
 const dataDir = path.join(mkdtempSync(path.join(tmpdir(), "trustrank-store-")), "data");
 mkdirSync(dataDir);
 writeHistory(dataDir);
-process.env["TRUSTRANK_DECISIONS_PER_SECOND"] = "9999999";
+Object.assign(process.env, { TRUSTRANK_DECISIONS_PER_SECOND: "9999999", TRUSTRANK_KAIZEN: "off" });
 const cleanUp = () => rmSync(path.dirname(dataDir), { recursive: true, force: true });
 const service = await startServiceOver(dataDir, cleanUp, "--no-sample");
 try {

@@ -162,6 +162,34 @@ describeAdapters("queries", (adapter) => {
     expect(problemIn(refused).code).toBe("insufficient_scope");
   });
 
+  it("exports every view, scores only with the scope for scores", async () => {
+    const analyst = await service.makeKey(["analytics:read"]);
+    const exported = (path: string, key?: string) =>
+      call(service, `/v1/export/${path}`, key === undefined ? {} : { key });
+    for (const path of [
+      "outcomes?day=2026-01-31&by=settled",
+      "agents",
+      "policies?since=2026-01-01",
+    ]) {
+      const { status, headers } = await exported(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get("content-type")).toBe("application/vnd.apache.parquet");
+    }
+    expect((await exported("policies", analyst)).status).toBe(200);
+    for (const view of ["agents", "agents/days", "scores_daily?day=2026-01-31"]) {
+      expect(problemIn(await exported(view, analyst)).code).toBe("insufficient_scope");
+    }
+    for (const wrong of [
+      "outcomes",
+      "outcomes?day=x",
+      "outcomes?day=2026-01-31&by=now",
+      "agents?by=",
+    ]) {
+      expect(problemIn(await exported(wrong)).code).toBe("invalid_parameter");
+    }
+    expect(problemIn(await exported("outcome_rows")).code).toBe("not_found");
+  });
+
   it("withholds scores from keys without the scope for scores", async () => {
     await query({ sql });
     expect(store.withheld).toEqual([]);
