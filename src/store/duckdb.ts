@@ -44,8 +44,11 @@ export interface Columns {
 /** A statement's answer, pulled in parts so that a huge one is never held whole. */
 export interface RowStream {
   columns: Columns[];
-  /** The next rows, or undefined at the end. */
-  next(): Promise<Row[] | undefined>;
+  /**
+   * The next rows, or undefined at the end. Called once each, `rows` turns them into values: that is
+   * work of this thread, not of the database.
+   */
+  next(): Promise<{ rows: () => Row[] } | undefined>;
   /** Must be called; the connection serves no other statement before. */
   close(): void;
 }
@@ -238,7 +241,7 @@ function streamOf(
         await atEnd();
         return undefined;
       }
-      return chunk.convertRows(converter);
+      return { rows: () => chunk.convertRows(converter) };
     },
     close,
   };

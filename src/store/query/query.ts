@@ -126,7 +126,7 @@ async function readRows(
       const chunk = await stream.next();
       if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
       if (chunk === undefined) return { rows, isTruncated: false };
-      for (const row of chunk) {
+      for (const row of chunk.rows()) {
         if (rows.length === rowsMax) return { rows, isTruncated: true };
         rows.push(row);
       }

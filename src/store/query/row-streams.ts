@@ -128,7 +128,10 @@ class StreamedAnswer {
     }
     this.#connection = connection;
     this.#watch = new Watch(connection, this.#workMs);
-    const reading = await this.#within(() => startReading(connection, sql, asker, clock));
+    const watch = this.#watch;
+    const reading = await this.#within(() =>
+      watch.during(() => startReading(connection, sql, asker, clock)),
+    );
     this.#reading = reading;
     this.#starts = lineStarts(reading.stream.columns);
     return reading;
@@ -143,13 +146,14 @@ class StreamedAnswer {
 
   async #part(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { stream, budget } = this.#reading as Reading;
+    const watch = this.#watch as Watch;
     let lines = "";
     budget.allow(RESULT_TEXT_MAX);
     while (lines.length < PART_BYTES_MIN) {
-      const rows = await stream.next();
-      if (this.#watch?.isOver === true) throw new Error("INTERRUPT Error: Interrupted!");
-      if (rows === undefined) break;
-      for (const row of rows) lines += lineOf(this.#starts, row);
+      const chunk = await watch.during(() => stream.next());
+      if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
+      if (chunk === undefined) break;
+      for (const row of chunk.rows()) lines += lineOf(this.#starts, row);
     }
     return lines === "" ? undefined : new TextEncoder().encode(lines);
   }
@@ -158,7 +162,7 @@ class StreamedAnswer {
   async #within<T>(work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
     const watch = this.#watch as Watch;
-    const step = this.#step.then(() => watch.during(work));
+    const step = this.#step.then(work);
     this.#step = step.catch(() => undefined);
     try {
       return await step;
