@@ -263,6 +263,13 @@ function jsonConverter(
   localTimes: LocalTimes,
 ): DuckDBValueConverter<Json> {
   return (value, type, converter) => {
+    // Most values are plain, and are told from the rest by less than the general conversion does.
+    if (value === null || typeof value === "boolean") return value;
+    if (typeof value === "string") {
+      onText(value.length);
+      return value;
+    }
+    if (typeof value === "number" && Number.isFinite(value)) return value;
     if (typeof value === "bigint") {
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
