@@ -30,6 +30,8 @@ export interface ExportSummary {
 }
 
 const DAY_MS = 86_400_000;
+/** Rest between two exports, however long one takes. */
+const REST_MS_MIN = 1000;
 
 /** Writes every day from `sinceMs` on. A file is replaced whole: readers see the old or the new. */
 export async function runExport(
@@ -48,18 +50,21 @@ export async function followExport(
   flags: { json?: boolean },
 ): Promise<never> {
   let { sinceMs } = request;
+  let hasExported = false;
   for (;;) {
     const startedMs = Date.now();
     try {
       printSummary(await exportOnce(access, { ...request, sinceMs }, true), flags);
+      hasExported = true;
       // Outcomes of any age may settle late; what was recorded on an earlier day is all there.
       if (request.by === "recorded") sinceMs = Math.max(sinceMs, startedMs - (startedMs % DAY_MS));
     } catch (error) {
-      if (!(error instanceof CommandFailure)) throw error;
+      // A wrong key or address shows at once.
+      if (!(error instanceof CommandFailure) || !hasExported) throw error;
       // The last files stay; a service that restarts is there again the next time.
       note(`not exported this time: ${error.message}`);
     }
-    await pause(Math.max(0, everyMs - (Date.now() - startedMs)));
+    await pause(Math.max(REST_MS_MIN, everyMs - (Date.now() - startedMs)));
   }
 }
 

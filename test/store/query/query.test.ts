@@ -131,6 +131,18 @@ test("too much memory is the query's fault, and the store goes on", async () => 
   expect(await rowsOf("SELECT count(*) FROM outcomes")).toEqual([[500]]);
 });
 
+test.each([
+  "SELECT count(DISTINCT rpad(a.subject || b.position, 9999, 'y')) FROM outcomes a, outcomes b",
+  "SELECT length(string_agg(lpad(subject, 9999, 'x'), '')) FROM outcomes, range(1000)",
+  "PIVOT (FROM outcomes, range(100000)) ON grade USING count(DISTINCT hash(position, range))",
+])("what is laid out is within the same limits: %s", async (sql) => {
+  const startedAt = performance.now();
+  const fault = await refusalOf(sql, { rowsMax: 10, timeoutMs: 2000 });
+  expect(fault.detail).toMatch(/more memory|longer than 2000 ms/);
+  expect(performance.now() - startedAt).toBeLessThan(stretched(6000));
+  expect(await rowsOf("SELECT count(*) FROM outcomes")).toEqual([[500]]);
+});
+
 test("an answer of too much text is refused", async () => {
   const fault = await refusalOf(
     "SELECT (SELECT string_agg(action, '') FROM outcomes, range(500)) FROM range(10)",
