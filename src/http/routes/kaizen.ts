@@ -116,7 +116,8 @@ function readByLink(exchange: Exchange): Reply {
   const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
   if (exchange.services.reportLinks?.isGood(id, token) === true) return pageOf(exchange, id);
   const detail = "the link has expired or is not one of this service: ask for the run again";
-  throw new ServiceFault("unauthenticated", detail);
+  // Not 401: no key would help.
+  throw new ServiceFault("not_found", detail);
 }
 
 /** A run with the link that opens its report. */

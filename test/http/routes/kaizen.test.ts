@@ -69,7 +69,7 @@ describe("kaizen over HTTP", () => {
       url.replace(/\?.*/, ""),
     ]) {
       const refused = await fetch(service.url + wrong);
-      expect(refused.status).toBe(401);
+      expect(refused.status).toBe(404);
       expect(await refused.text()).not.toContain("<!doctype");
     }
     const posted = await fetch(service.url + url, { method: "DELETE" });
