@@ -1,5 +1,11 @@
-/* The features behind the latest decisions: the inputs of each score as they were when it was made.
+/* What decisions of each tier were judged from: the averages of their features over the last week. A
+   tier without decisions shows 0.
    Run: npm run -s trustrank -- query "$(cat examples/analyst/latest-features.sql)" */
-SELECT evaluated_at, subject, internal_score, mean, mean_variance, x_momentum, x_recent_failure,
-  x_stakes_novelty, reason_codes
-FROM decisions ORDER BY evaluated_at DESC LIMIT 5;
+WITH tiers AS (SELECT unnest(['A', 'B', 'C', 'D', 'REVIEW']) AS tier)
+SELECT tier, count(d.request_id) AS decisions, round(avg(internal_score)) AS internal_score,
+  round(avg(mean), 3) AS mean, round(avg(mean_variance), 3) AS mean_variance,
+  round(avg(x_momentum), 3) AS momentum, round(avg(x_recent_failure), 3) AS recent_failure,
+  round(avg(x_stakes_novelty), 3) AS stakes_novelty, max(evaluated_at) AS latest
+FROM tiers LEFT JOIN (
+  FROM decisions WHERE evaluated_local >= now() - INTERVAL 7 DAYS) AS d USING (tier)
+GROUP BY tier ORDER BY tier;

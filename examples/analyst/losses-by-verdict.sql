@@ -1,7 +1,10 @@
-/* What the denials kept out and what got through anyway, by verdict and level. Needs outcomes that
-   name the `request_id` of their decision.
+/* What the denials kept out and what got through anyway: settled decisions of each level by verdict.
+   A level without decisions shows 0.
    Run: npm run -s trustrank -- query "$(cat examples/analyst/losses-by-verdict.sql)" */
-SELECT d.tool_level, d.verdict, d.effective, count(*) AS settled, sum(o.stakes) AS stakes,
+WITH levels AS (SELECT unnest(['L0', 'L1', 'L2', 'L3']) AS tool_level)
+SELECT tool_level, d.verdict, d.effective, count(o.position) AS settled,
+  coalesce(sum(o.stakes), 0) AS stakes,
   coalesce(sum(o.stakes) FILTER (o.outcome = 0), 0) AS lost
-FROM decisions AS d JOIN outcomes AS o USING (request_id)
-WHERE d.kind = 'verify' GROUP BY ALL ORDER BY lost DESC;
+FROM levels LEFT JOIN decisions AS d USING (tool_level)
+LEFT JOIN outcomes AS o ON o.request_id = d.request_id
+GROUP BY ALL ORDER BY lost DESC, tool_level;

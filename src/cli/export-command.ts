@@ -1,89 +1,140 @@
-// `trustrank export --to DIR`: outcomes and decisions as Parquet, one file a day, in the layout
-// that DuckDB, pandas and Spark read as partitions: DIR/outcomes/day=2026-01-31/data.parquet.
+// `trustrank export --to DIR`: every view as Parquet, in the layout that DuckDB, pandas and Spark read
+// as partitions: DIR/outcomes/day=2026-01-31/data.parquet, and DIR/agents/data.parquet where a view has
+// no days. With --follow a DuckDB file beside them is kept fresh, for tools that ask no service.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { EXPORT_VIEWS } from "../store/store.ts";
-import type { ExportView } from "../store/store.ts";
-import { startStore } from "../store/client.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { DATED_VIEWS, EXPORT_VIEWS } from "../contract/views.ts";
+import type { ExportDay, ExportView } from "../contract/views.ts";
+import { CommandFailure } from "../service/failure.ts";
+import { writeReplica } from "../store/replica.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
+import { type ExportSource, serverSource, withStoreSource } from "./export-source.ts";
 import { note, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
-import type { ServerClient } from "./server-client.ts";
 
-interface Source {
-  days(view: ExportView): Promise<string[]>;
-  day(view: ExportView, day: string): Promise<Uint8Array>;
+export interface ExportRequest {
+  readonly to: string;
+  readonly sinceMs: number;
+  readonly by: ExportDay;
 }
 
 export interface ExportSummary {
   directory: string;
-  days: Record<ExportView, number>;
+  /** Days written by view; a view without days counts as one. */
+  days: Record<string, number>;
   bytes: number;
+  /** The DuckDB file, with --follow. */
+  replica?: string;
 }
+
+const DAY_MS = 86_400_000;
+/** Rest between two exports, however long one takes. */
+const REST_MS_MIN = 1000;
 
 /** Writes every day from `sinceMs` on. A file is replaced whole: readers see the old or the new. */
 export async function runExport(
   access: DataAccess,
-  options: { to: string; sinceMs: number },
+  request: ExportRequest,
   flags: { json?: boolean },
 ): Promise<void> {
-  const { to, sinceMs } = options;
-  const summary = await withData<ExportSummary>(
-    access,
-    (dataDir) => exportFiles(dataDir, to, sinceMs),
-    (client) => exportFrom(serverSource(client, sinceMs), to),
-  );
-  if (flags.json === true) return printJson(summary);
-  for (const view of EXPORT_VIEWS) print(`${view}: ${summary.days[view]} days`);
-  print(`${summary.bytes} bytes in ${summary.directory}`);
+  printSummary(await exportOnce(access, request, false), flags);
 }
 
-function serverSource(client: ServerClient, sinceMs: number): Source {
-  return {
-    days: async (view) => {
-      const path = `/v1/export/${view}/days?since=${sinceMs}`;
-      return (await client.sendJson<{ days: string[] }>("GET", path)).days;
-    },
-    day: (view, day) => client.fetchBytes(`/v1/export/${view}?day=${day}&since=${sinceMs}`),
-  };
-}
-
-/** Opens the store alone: it first applies the journal records that it lacks. */
-async function exportFiles(dataDir: string, to: string, sinceMs: number): Promise<ExportSummary> {
-  const store = await startStore({
-    dataDir,
-    isStandalone: true,
-    log: (event, detail) => note(`${event}: ${detail}`),
-  });
-  try {
-    return await exportFrom(
-      {
-        days: (view) => store.exportDays(view, sinceMs),
-        day: (view, day) => store.exportDay(view, day, sinceMs),
-      },
-      to,
-    );
-  } finally {
-    await store.close();
+/** Exports, then goes on every `everyMs`: the days that can have changed, and a fresh replica. */
+export async function followExport(
+  access: DataAccess,
+  request: ExportRequest,
+  everyMs: number,
+  flags: { json?: boolean },
+): Promise<never> {
+  let { sinceMs } = request;
+  let hasExported = false;
+  for (;;) {
+    const startedMs = Date.now();
+    try {
+      printSummary(await exportOnce(access, { ...request, sinceMs }, true), flags);
+      hasExported = true;
+      // Outcomes of any age may settle late; what was recorded on an earlier day is all there.
+      if (request.by === "recorded") sinceMs = Math.max(sinceMs, startedMs - (startedMs % DAY_MS));
+    } catch (error) {
+      // A wrong key or address shows at once.
+      if (!(error instanceof CommandFailure) || !hasExported) throw error;
+      // The last files stay; a service that restarts is there again the next time.
+      note(`not exported this time: ${error.message}`);
+    }
+    await pause(Math.max(REST_MS_MIN, everyMs - (Date.now() - startedMs)));
   }
 }
 
-async function exportFrom(source: Source, to: string): Promise<ExportSummary> {
-  const summary: ExportSummary = { directory: to, days: { outcomes: 0, decisions: 0 }, bytes: 0 };
+function exportOnce(access: DataAccess, request: ExportRequest, hasReplica: boolean) {
+  assertOneLayout(request);
+  return withData<ExportSummary>(
+    access,
+    (dataDir) => withStoreSource(dataDir, request, (source) => from(source, request, hasReplica)),
+    (client) => from(serverSource(client, request), request, hasReplica),
+  );
+}
+
+async function from(
+  source: ExportSource,
+  { to }: ExportRequest,
+  hasReplica: boolean,
+): Promise<ExportSummary> {
+  const summary: ExportSummary = { directory: to, days: {}, bytes: 0 };
+  // Before the rows: they hold at least what is in the journal up to here.
+  const description = hasReplica ? await source.describe() : undefined;
   for (const view of EXPORT_VIEWS) {
-    const days = await source.days(view);
-    const progress = new Progress(`export ${view}`, days.length);
-    for (const [index, day] of days.entries()) {
-      const bytes = await source.day(view, day);
-      writeWhole(join(to, view, `day=${day}`), bytes);
+    const files = await filesOf(source, view);
+    const progress = new Progress(`export ${view}`, files.length);
+    for (const [index, day] of files.entries()) {
+      const bytes = await source.file(view, day);
+      writeWhole(
+        day === undefined ? join(to, view) : join(to, view, dayFolder(source, day)),
+        bytes,
+      );
       summary.bytes += bytes.length;
       progress.update(index + 1);
     }
     progress.stop();
-    summary.days[view] = days.length;
+    summary.days[view] = files.length;
+  }
+  if (description !== undefined) {
+    summary.replica = await writeReplica(to, description, description.asOf);
   }
   return summary;
+}
+
+/** Days to write; undefined for a view that is one file. */
+async function filesOf(source: ExportSource, view: ExportView): Promise<(string | undefined)[]> {
+  const isDated = (DATED_VIEWS as readonly string[]).includes(view);
+  return isDated ? source.days(view) : [undefined];
+}
+
+function dayFolder({ by }: ExportSource, day: string): string {
+  return `${by === "settled" ? "settled_day" : "day"}=${day}`;
+}
+
+/**
+ * Both layouts in one directory would show every outcome twice.
+ * @throws CommandFailure when the directory holds the other one.
+ */
+function assertOneLayout({ to, by }: ExportRequest): void {
+  const folder = join(to, "outcomes");
+  if (!fs.existsSync(folder)) return;
+  const other = by === "settled" ? "day=" : "settled_day=";
+  if (!fs.readdirSync(folder).some((name) => name.startsWith(other))) return;
+  throw new CommandFailure(
+    `\`${folder}\` has outcomes by another day: export to another directory`,
+  );
+}
+
+function printSummary(summary: ExportSummary, flags: { json?: boolean }): void {
+  if (flags.json === true) return printJson(summary);
+  for (const view of DATED_VIEWS) print(`${view}: ${summary.days[view]} days`);
+  print(`${summary.bytes} bytes in ${summary.directory}`);
+  if (summary.replica !== undefined) print(`open ${summary.replica} read-only`);
 }
 
 function writeWhole(directory: string, bytes: Uint8Array): void {

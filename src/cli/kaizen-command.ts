@@ -28,6 +28,24 @@ export interface KaizenFlags {
   readonly json?: boolean;
 }
 
+interface RunFlags {
+  readonly dryRun?: boolean;
+  readonly holdoutDays?: number;
+  readonly signOff?: boolean;
+  /** Epoch ms. */
+  readonly asOf?: number;
+}
+
+/** A run as the server gives it: with a link to its report. */
+type LinkedRun = RunRecord & { report?: { url: string; expires_at: string } };
+
+/** The link as it is pasted into a browser. */
+function withAddress(run: LinkedRun, client: ServerClient): LinkedRun {
+  const { report } = run;
+  if (report === undefined) return run;
+  return { ...run, report: { ...report, url: client.url + report.url } };
+}
+
 type Status = KaizenStatus & { runs: RunSummary[] };
 
 /** Opens kaizen on the files for the time of `work`. */
@@ -80,11 +98,8 @@ async function follow<T>(done: Promise<T>, status: () => Promise<KaizenStatus>):
 }
 
 /** Starts a run, follows it and prints its findings. */
-export async function runKaizen(
-  access: DataAccess,
-  flags: KaizenFlags & { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
-): Promise<void> {
-  const run = await withData<RunRecord>(
+export async function runKaizen(access: DataAccess, flags: KaizenFlags & RunFlags): Promise<void> {
+  const run = await withData<LinkedRun>(
     access,
     (dataDir) => onFiles(dataDir, (kaizen) => runHere(kaizen, flags)),
     (client) => runThere(client, flags),
@@ -93,37 +108,33 @@ export async function runKaizen(
   else printRun(run);
 }
 
-function runHere(
-  kaizen: Kaizen,
-  flags: { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
-) {
+function runHere(kaizen: Kaizen, flags: RunFlags) {
   const started = kaizen.start({
     isDryRun: flags.dryRun === true,
     isSignedOff: flags.signOff === true,
     startedBy: "command",
     ...(flags.holdoutDays === undefined ? {} : { holdoutDays: flags.holdoutDays }),
+    ...(flags.asOf === undefined ? {} : { asOfMs: flags.asOf }),
   });
   if (started === undefined) throw new CommandFailure("a run is under way");
   return follow(started.done, async () => kaizen.status());
 }
 
-async function runThere(
-  client: ServerClient,
-  flags: { dryRun?: boolean; holdoutDays?: number; signOff?: boolean },
-): Promise<RunRecord> {
+async function runThere(client: ServerClient, flags: RunFlags): Promise<LinkedRun> {
   const started = await client.sendJson<{ run_id: string }>("POST", "/v1/kaizen/run", {
     wait: false,
     dry_run: flags.dryRun === true,
     sign_off: flags.signOff === true,
     holdout_days: flags.holdoutDays,
+    as_of: flags.asOf,
   });
   const path = `/v1/kaizen/runs/${started.run_id}`;
   const status = () => client.sendJson<Status>("GET", "/v1/kaizen/runs");
   const ended = async () => {
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      const run = await client.sendJson<RunRecord>("GET", path);
-      if (run.state !== "running") return run;
+      const run = await client.sendJson<LinkedRun>("GET", path);
+      if (run.state !== "running") return withAddress(run, client);
     }
   };
   return follow(ended(), status);
@@ -161,13 +172,14 @@ export async function showRun(
   id: string,
   flags: KaizenFlags & { report?: string },
 ): Promise<void> {
-  const { run, page } = await withData<{ run: RunRecord | undefined; page: string | undefined }>(
+  const { run, page } = await withData<{ run: LinkedRun | undefined; page: string | undefined }>(
     access,
     (dataDir) =>
       onFiles(dataDir, async (kaizen) => ({ run: kaizen.find(id), page: kaizen.report(id) })),
     async (client) => {
       const path = encodeURIComponent(id);
-      const found = await client.sendJson<RunRecord>("GET", `/v1/kaizen/runs/${path}`);
+      const answer = await client.sendJson<LinkedRun>("GET", `/v1/kaizen/runs/${path}`);
+      const found = withAddress(answer, client);
       const html = await client.send({ method: "GET", path: `/v1/kaizen/reports/${path}` });
       return { run: found, page: html };
     },
@@ -198,7 +210,7 @@ export async function rollBack(
   else print(`live again: ${done.config_version} (took back ${done.run_id})`);
 }
 
-function printRun(run: RunRecord): void {
+function printRun(run: LinkedRun): void {
   print(
     `${run.run_id} ${run.rolled_back === undefined ? run.state : "rolled back"}: ${run.reason}`,
   );
@@ -219,4 +231,6 @@ function printRun(run: RunRecord): void {
     ]);
     for (const line of formatTable(["gate", "name", "", "found"], rows)) print(line);
   }
+  if (run.report === undefined) note(`its page: kaizen show ${run.run_id} --report FILE`);
+  else note(`its page, until ${run.report.expires_at}: ${run.report.url}`);
 }

@@ -1,10 +1,11 @@
 // `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
 // server.
 import type { QueryResult } from "../store/store.ts";
-import { startStore } from "../store/client.ts";
+import { SCORED_VIEWS } from "../contract/views.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
+import { withStore } from "./file-store.ts";
 import { formatTable, note, print, printJson, printText } from "./output.ts";
 
 export const QUERY_FORMATS = ["table", "csv", "json"] as const;
@@ -28,7 +29,7 @@ export async function runQuery(
 ): Promise<void> {
   const result = await withData<Rows>(
     access,
-    (dataDir) => queryFiles(dataDir, sql),
+    (dataDir) => withStore(dataDir, readsScores(sql), (store) => store.query(sql, QUERY_LIMITS)),
     async (client) => {
       const { columns, rows, is_truncated } = await client.sendJson<ServerRows>(
         "POST",
@@ -49,16 +50,7 @@ export async function runQuery(
   if (result.isTruncated) note(`only the first ${result.rows.length} rows`);
 }
 
-/** Opens the store alone: it first applies the journal records that it lacks. */
-async function queryFiles(dataDir: string, sql: string): Promise<Rows> {
-  const store = await startStore({
-    dataDir,
-    isStandalone: true,
-    log: (event, detail) => note(`${event}: ${detail}`),
-  });
-  try {
-    return await store.query(sql, QUERY_LIMITS);
-  } finally {
-    await store.close();
-  }
+/** Whether the query may look at scores, for which the files have to be replayed. */
+function readsScores(sql: string): boolean {
+  return SCORED_VIEWS.some((view) => new RegExp(`\\b${view}\\b`, "i").test(sql));
 }

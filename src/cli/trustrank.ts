@@ -3,33 +3,32 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 import { dataDirOf, diskReserveOf, isTrustNamedIn, serveConfigOf } from "../service/config.ts";
-import { InvalidSetting, SETTINGS, type Setting } from "../service/settings.ts";
+import { SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
-import { ServiceFault } from "../contract/faults.ts";
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse/parameters.ts";
 import { VOUCHED_LEVELS } from "../contract/policy.ts";
-import { DataDirectoryInUse } from "../journal/data-directory.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
-import { RepairRefused } from "../journal/repair.ts";
-import { versionOf } from "../service/start.ts";
 import { backtestPolicy } from "./backtest-command.ts";
+import { versionOf } from "../service/identity.ts";
 import { runCredibility } from "./credibility-command.ts";
 import { accessOf } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
 import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
-import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
-import { runExport } from "./export-command.ts";
+import { exitCodeOf } from "./exit-code.ts";
+import { EXIT_USAGE } from "../service/failure.ts";
+import { EXPORT_DAYS } from "../contract/views.ts";
+import { followExport, runExport } from "./export-command.ts";
 import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
-import { note } from "./output.ts";
 import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
 import { runServe } from "./serve-command.ts";
 import { unvouch, vouch } from "./vouch-command.ts";
+
+const MINUTE_MS = 60_000;
 
 function optionOf(setting: Setting & { readonly flag: string }): Option {
   return new Option(setting.flag, describeSetting(setting));
@@ -158,6 +157,7 @@ function addKaizen(program: Command): void {
     .option("--dry-run", "test and report, change nothing")
     .option("--holdout-days <days>", "newest days to test on (default 60)", countOf)
     .option("--sign-off", "agree to a structural change beforehand")
+    .option("--as-of <time>", "as it would have been then; promotes nothing", timeOf)
     .action((flags) => runKaizen(accessOf(flags), flags));
   withAccess(kaizen.command("status"))
     .description("what is live, and every run")
@@ -203,8 +203,8 @@ function addPolicy(program: Command): void {
     .description("try a policy on all outcomes so far, beside the live one; changes nothing")
     .argument("[file]", "JSON as for `set`; left out: the live policy alone")
     .option("--tenant <tenant>", "whose live policy", "operator")
-    .option("--from <time>", "outcomes settled from here on", sinceOf)
-    .option("--to <time>", "outcomes settled before", sinceOf)
+    .option("--from <time>", "outcomes settled from here on", timeOf)
+    .option("--to <time>", "outcomes settled before", timeOf)
     .addOption(new Option("--days <n>", "the last days").argParser(countOf).conflicts("from"))
     .option("--unvouched", "count what keys sent that nobody vouches for, too")
     .option("--page <file>", "write the page with plots to this file")
@@ -213,13 +213,24 @@ function addPolicy(program: Command): void {
 
 function addExport(program: Command): void {
   withAccess(program.command("export"))
-    .description("outcomes and decisions as Parquet files, one a day")
+    .description("every view as Parquet files, one a day where it has days")
     .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
-    .option("--since <time>", "not before: a date or an RFC 3339 date-time", sinceOf, 0)
-    .action((flags) => runExport(accessOf(flags), { to: flags.to, sinceMs: flags.since }, flags));
+    .option("--since <time>", "not before: a date or an RFC 3339 date-time", timeOf, 0)
+    .addOption(
+      new Option("--by <day>", "the day of an outcome: when it was recorded, or settled")
+        .choices(EXPORT_DAYS)
+        .default("recorded"),
+    )
+    .option("--follow", "go on, and keep a read-only DuckDB file in the directory fresh")
+    .option("--every <minutes>", "with --follow, minutes between two exports", countOf, 5)
+    .action((flags) => {
+      const request = { to: flags.to, sinceMs: flags.since, by: flags.by };
+      if (flags.follow !== true) return runExport(accessOf(flags), request, flags);
+      return followExport(accessOf(flags), request, flags.every * MINUTE_MS, flags);
+    });
 }
 
-function sinceOf(text: string): number {
+function timeOf(text: string): number {
   try {
     return parseSince(text);
   } catch {
@@ -239,33 +250,6 @@ function addDoctor(program: Command): void {
       const reserveBytes = diskReserveOf(process.env);
       return runDoctor(dataDir, { reserveBytes, isTrustNamed: isTrustNamedIn(process.env) }, flags);
     });
-}
-
-/** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */
-function exitCodeOf(error: unknown): number {
-  if (error instanceof CommanderError) {
-    // Commander has printed it; asking for help is no failure.
-    return error.exitCode === 0 ? 0 : EXIT_USAGE;
-  }
-  if (error instanceof CommandFailure) return complain(error.message, error.exitCode);
-  if (error instanceof InvalidSetting) return complain(error.message, EXIT_USAGE);
-  if (error instanceof JournalDamaged) {
-    const advice = "run `trustrank doctor`, then `trustrank doctor --repair` to go on without it";
-    return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
-  }
-  if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
-  if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
-  if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
-  if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);
-  if ((error as NodeJS.ErrnoException).code !== undefined) {
-    return complain((error as Error).message, EXIT_FAILED);
-  }
-  return complain((error as Error).stack ?? String(error), EXIT_FAILED);
-}
-
-function complain(message: string, exitCode: number): number {
-  note(`trustrank: ${message}`);
-  return exitCode;
 }
 
 const program = new Command("trustrank")
@@ -289,5 +273,7 @@ for (const add of [
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
+  // Commander has printed its own; asking for help is no failure.
+  const isUsage = error instanceof CommanderError;
+  process.exitCode = isUsage ? (error.exitCode === 0 ? 0 : EXIT_USAGE) : exitCodeOf(error);
 }

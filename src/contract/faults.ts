@@ -57,6 +57,7 @@ export const FAULTS = {
   overloaded: { status: 503, title: "the service is saturated", retryAfterSec: 1 },
   draining: { status: 503, title: "the service is shutting down", retryAfterSec: 5 },
   journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
+  store_behind: { status: 504, title: "the store has not reached the position", retryAfterSec: 1 },
   store_unavailable: { status: 503, title: "the outcome store is not available", retryAfterSec: 5 },
 } as const satisfies Record<string, FaultKind>;
 

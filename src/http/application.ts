@@ -180,6 +180,8 @@ export class Application implements HttpApplication {
       reply = await Promise.race([answer, late]);
     } catch (thrown) {
       reply = this.#problem(exchange, thrown);
+      // An answer that comes too late has nobody to take its stream.
+      answer.then(({ stream }) => stream?.cancel()).catch(() => undefined);
     } finally {
       clearTimeout(timer);
       this.#pendingCount -= 1;
@@ -214,7 +216,8 @@ export class Application implements HttpApplication {
       const elapsedMs = this.#monotonic() - exchange.startedMs;
       headers.push("Server-Timing", `app;dur=${elapsedMs.toFixed(3)}`);
     }
-    return { status: reply.status, headers, body: reply.body };
+    const { status, body, stream } = reply;
+    return stream === undefined ? { status, headers, body } : { status, headers, body, stream };
   }
 
   #makeServices(dependencies: HttpDependencies): ExchangeServices {

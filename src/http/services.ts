@@ -9,6 +9,7 @@ import type { Kaizen } from "../kaizen/kaizen.ts";
 import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
+import type { ReportLinks } from "./access/report-links.ts";
 import type { Metrics, HealthFigures } from "./metrics.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
@@ -64,6 +65,8 @@ export interface HttpDependencies {
   scorer?: BatchScorer | undefined;
   /** Re-fits and promotions; without it their routes answer `not_found`. */
   kaizen?: Kaizen;
+  /** Links to reports of kaizen; without them its answers have none. */
+  reportLinks?: ReportLinks;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
   /** Policies of the tenants; without them their routes answer `not_found`. */

@@ -14,6 +14,11 @@ export interface RunRequest {
   holdoutDays?: number;
   /** True: a person agrees to a structural change beforehand. */
   isSignedOff: boolean;
+  /**
+   * Runs as it would have at this time, epoch ms: on the evidence and against the weights of then.
+   * Changes nothing, whatever it finds: what it would promote has been overtaken.
+   */
+  asOfMs?: number;
   /** `schedule`, or the caller's name. */
   startedBy: string;
 }
@@ -41,6 +46,8 @@ export interface RunRecord {
   rows: number;
   /** Position of the journal up to which the evidence was read. */
   position: number;
+  /** Set for a run on the evidence of an earlier time: nothing that came in later is in it. */
+  as_of?: string;
   duration_ms?: number;
   findings?: Findings;
   /** Newest comparison of the promoted weights with those they replaced, on later outcomes. */
@@ -73,6 +80,7 @@ export interface Kaizen {
   /**
    * Starts a run on a thread of its own; undefined when one is running. `done` never rejects: a
    * failed run resolves with state `failed` and its reason, and the champion stays.
+   * @throws ServiceFault `invalid_request` when `asOfMs` is in the future.
    */
   start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined;
   /** The live config, the run under way with its stage, and the next scheduled run. */

@@ -45,6 +45,8 @@ export interface ServeConfig {
   readonly decisionsKeptDays: number;
   /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
   readonly outcomesKeptDays: number;
+  /** IANA name of the zone of local times in SQL. */
+  readonly timeZone: string;
   /** Answers that let through, logged per second; denials always are. */
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
@@ -92,6 +94,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     journal: journalOf(environment),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
+    timeZone: timeZoneOf(environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
@@ -103,6 +106,11 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
   };
+}
+
+/** Zone of local times in SQL. @throws InvalidSetting */
+export function timeZoneOf(environment: Environment): string {
+  return readSetting("timeZone", undefined, environment);
 }
 
 function journalOf(environment: Environment): JournalSettings {

@@ -7,6 +7,7 @@ import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
+import { isTimeZone } from "../store/local-time.ts";
 import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/pool.ts";
 import {
@@ -167,6 +168,13 @@ export const SETTINGS = {
     kind: DAYS,
     default: OUTCOMES_KEPT_DAYS,
     sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
+  },
+  timeZone: {
+    variables: ["TRUSTRANK_TIME_ZONE"],
+    kind: validText("the name of a time zone, such as `Europe/Berlin`", isTimeZone),
+    default: "UTC",
+    sentence: "zone of the columns of SQL that end in `_local`",
+    readBy: "serve and commands",
   },
   kaizen: {
     variables: ["TRUSTRANK_KAIZEN"],

@@ -1,6 +1,6 @@
 // Composition root: opens everything behind one data directory in order of dependence, and closes
 // it in the opposite order. Holds no decisions of its own.
-import { readFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
@@ -15,6 +15,7 @@ import { type Core, openCore } from "./core.ts";
 import { openListeners } from "./listeners.ts";
 import { openKeyring } from "../http/access/keyring.ts";
 import type { Keyring } from "../http/access/keyring.ts";
+import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { healthOf, ledgerGauges } from "./health.ts";
@@ -27,12 +28,13 @@ import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
 import { Subscribers } from "./subscribers.ts";
+import { urlOf, versionOf } from "./identity.ts";
 import { startStore } from "../store/client.ts";
 import type { OpenStore } from "../store/client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
-const MANIFEST = new URL("../../package.json", import.meta.url);
+const LINK_KEY_BYTES = 32;
 
 /** A running service. */
 export interface Service {
@@ -152,8 +154,12 @@ async function openGround(
     decisions: decisions.log,
     ...config.journal,
     log,
-    onTable: (memory) => subscribers.rebind(memory),
+    onTable: (memory) => {
+      subscribers.rebind(memory);
+      store.showScores(memory);
+    },
   });
+  store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   const policies = new Policies({
     log: evidence.ledger,
@@ -189,6 +195,7 @@ function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): P
     rings: decisions.rings,
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
+    timeZone: config.timeZone,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }
@@ -215,6 +222,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporters,
     kaizen: kaizen.kaizen,
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
     credibility: credibility.credibility,
     scorer,
     clock: Date.now,
@@ -253,16 +261,4 @@ async function makeAdminKey(keyring: Keyring): Promise<string> {
   const label = "first start";
   const { key } = await keyring.create({ tenant: "operator", scopes, isFirstParty: true, label });
   return key;
-}
-
-/** An address to paste: the unspecified address is reached through the loopback. */
-function urlOf(host: string, port: number): string {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
-}
-
-/** Version of the package, as `--version` and the service itself print it. */
-export function versionOf(): string {
-  const manifest = JSON.parse(readFileSync(MANIFEST, "utf8")) as { version: string };
-  return manifest.version;
 }

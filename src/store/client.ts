@@ -2,11 +2,24 @@
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import { ServiceFault } from "../contract/faults.ts";
+import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
-import type { ExportView, QueryLimits, QueryResult, Review, Store, StoreEvents } from "./store.ts";
+import type { OpenedStream } from "./query/row-streams.ts";
+import type {
+  ExportOptions,
+  QueryLimits,
+  QueryResult,
+  Review,
+  Store,
+  StoreDescription,
+  StoreEvents,
+  StreamedRows,
+} from "./store.ts";
+import { streamedRows } from "./streamed-rows.ts";
+import { Waiting } from "./waiting.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
@@ -31,6 +44,8 @@ export interface StoreOptions {
   outcomesKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
+  /** IANA name of the zone of local times; UTC by default. */
+  timeZone?: string | undefined;
   /** Called for rebuilds and failures, one line each. */
   log?: (event: string, detail: string) => void;
   /** The thread's file; the default is the composition root's. */
@@ -42,6 +57,8 @@ export interface OpenStore extends Store {
   readonly ledgerPort: MessagePort;
   /** The last state received. */
   status(): StoreState;
+  /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
+  showScores(engineMemory: WebAssembly.Memory): void;
 }
 
 /**
@@ -60,6 +77,7 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     rings: options.rings ?? [],
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
+    timeZone: options.timeZone ?? "UTC",
   };
   const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
     name: "store",
@@ -83,12 +101,6 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-interface Waiting {
-  lsn: number;
-  resolve: () => void;
-  reject: (error: Error) => void;
-}
-
 const STATE_START: StoreState = {
   appliedLsn: 0,
   durableLsn: 0,
@@ -104,8 +116,8 @@ class StoreClient implements OpenStore {
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
   #calls = new Map<number, Call>();
-  #waiting: Waiting[] = [];
-  #awaitingState: Waiting[] = [];
+  readonly #waiting = new Waiting();
+  #hasState = Promise.withResolvers<void>();
   #nextId = 1;
   #readCount = 0;
   #findCount = 0;
@@ -125,6 +137,8 @@ class StoreClient implements OpenStore {
     this.#log = log;
     worker.on("message", (message: FromStore) => this.#receive(message));
     worker.on("error", (error) => this.#log("store_thread_failed", String(error)));
+    // Only a store on its own waits for it.
+    this.#hasState.promise.catch(() => undefined);
     this.#whenExited = new Promise((resolve) => {
       worker.once("exit", () => {
         this.#end();
@@ -141,8 +155,31 @@ class StoreClient implements OpenStore {
     if (!this.#isOver) this.#send({ kind: "notify", lsn: position });
   }
 
-  query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult> {
-    return this.#read({ name: "query", sql, limits, tenant });
+  query(
+    sql: string,
+    limits: QueryLimits,
+    tenant?: string,
+    withheld: readonly string[] = [],
+  ): Promise<QueryResult> {
+    return this.#read({ name: "query", sql, limits, asker: { tenant, withheld } });
+  }
+
+  async stream(
+    sql: string,
+    tenant?: string,
+    withheld: readonly string[] = [],
+  ): Promise<StreamedRows> {
+    const asker = { tenant, withheld };
+    const opened = await this.#read<OpenedStream>({ name: "openStream", sql, asker });
+    return streamedRows(opened, (call) => this.#call(call));
+  }
+
+  describe(): Promise<StoreDescription> {
+    return this.#read({ name: "describe" });
+  }
+
+  showScores(engineMemory: WebAssembly.Memory): void {
+    if (!this.#isOver) this.#send({ kind: "table", engineMemory });
   }
 
   async findSigned(id: SignedId): Promise<SignedRecords> {
@@ -163,12 +200,12 @@ class StoreClient implements OpenStore {
     return this.#read({ name: "reviews", filter, isOpen });
   }
 
-  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]> {
-    return this.#read({ name: "exportDays", view, sinceMs, tenant });
+  exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
+    return this.#read({ name: "exportDays", view, options });
   }
 
-  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array> {
-    return this.#read({ name: "exportDay", view, day, sinceMs, tenant });
+  exportFile(view: ExportView, day: string | undefined, options: ExportOptions) {
+    return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
   async note<Table extends keyof StoreEvents>(
@@ -204,19 +241,15 @@ class StoreClient implements OpenStore {
     });
   }
 
-  appliedUpTo(position: number): Promise<void> {
+  appliedUpTo(position: number, waitMsMax?: number): Promise<void> {
     if (this.#state.appliedLsn >= position) return Promise.resolve();
     if (this.#isOver) return Promise.reject(unavailable());
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ lsn: position, resolve, reject });
-    });
+    return this.#waiting.until(position, waitMsMax, () => this.#state.appliedLsn);
   }
 
   /** Resolves with the first state received after the start. */
   firstState(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#awaitingState.push({ lsn: 0, resolve, reject });
-    });
+    return this.#hasState.promise;
   }
 
   async close(): Promise<void> {
@@ -245,19 +278,16 @@ class StoreClient implements OpenStore {
 
   #hearState(state: StoreState): void {
     this.#state = state;
-    for (const entry of this.#awaitingState.splice(0)) entry.resolve();
-    const reached = this.#waiting.filter((entry) => entry.lsn <= state.appliedLsn);
-    this.#waiting = this.#waiting.filter((entry) => entry.lsn > state.appliedLsn);
-    for (const entry of reached) entry.resolve();
+    this.#hasState.resolve();
+    this.#waiting.reached(state.appliedLsn);
   }
 
   #end(): void {
     this.#isOver = true;
     for (const call of this.#calls.values()) call.reject(unavailable());
-    for (const entry of [...this.#waiting, ...this.#awaitingState]) entry.reject(unavailable());
+    this.#hasState.reject(unavailable());
+    this.#waiting.end(unavailable());
     this.#calls.clear();
-    this.#waiting = [];
-    this.#awaitingState = [];
   }
 }
 

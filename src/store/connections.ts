@@ -18,8 +18,9 @@ export class Connections {
     path: string,
     memoryMegabytes: number,
     exportDirectory: string,
+    timeZone: string | undefined,
   ): Promise<Connections> {
-    const database = await openDatabase(path, memoryMegabytes, exportDirectory);
+    const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone);
     const connections = [];
     for (let count = 0; count < 3; count++) connections.push(await database.connect());
     return new Connections(database, connections);

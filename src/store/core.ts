@@ -38,6 +38,8 @@ export interface StoreCoreOptions {
   /** Epoch ms. */
   clock: () => number;
   memoryMegabytes: number;
+  /** IANA name of the zone of local times; UTC by default. */
+  timeZone?: string;
   /** Called with one line about an event that an operator should know. */
   log: (event: string, detail: string) => void;
 }
@@ -63,7 +65,8 @@ export class StoreCore {
       await this.open();
       return this.#connections as Connections;
     };
-    this.readQueue = new ReadQueue(opened, (error) => (this.#suspicion ??= error));
+    const suspect = (error: Error) => void (this.#suspicion ??= error);
+    this.readQueue = new ReadQueue(opened, suspect, options.clock);
     // Files in there were left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
@@ -187,8 +190,9 @@ export class StoreCore {
 
   async #connect(): Promise<void> {
     const path = join(this.#options.directory, DATABASE_FILE);
-    const { memoryMegabytes } = this.#options;
-    this.#connections = await Connections.open(path, memoryMegabytes, this.exportDirectory);
+    const { memoryMegabytes, timeZone } = this.#options;
+    const { exportDirectory } = this;
+    this.#connections = await Connections.open(path, memoryMegabytes, exportDirectory, timeZone);
   }
 
   #disconnect(): void {

@@ -7,6 +7,7 @@ import {
   DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBResult,
+  DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   type DuckDBType,
   DuckDBTypeId,
@@ -18,6 +19,7 @@ import {
   UTINYINT,
   VARCHAR,
 } from "@duckdb/node-api";
+import { LocalTimes } from "./local-time.ts";
 
 export type Row = unknown[];
 
@@ -42,8 +44,11 @@ export interface Columns {
 /** A statement's answer, pulled in parts so that a huge one is never held whole. */
 export interface RowStream {
   columns: Columns[];
-  /** The next rows, or undefined at the end. */
-  next(): Promise<Row[] | undefined>;
+  /**
+   * The next rows, or undefined at the end. Called once each, `rows` turns them into values: that is
+   * work of this thread, not of the database.
+   */
+  next(): Promise<{ rows: () => Row[] } | undefined>;
   /** Must be called; the connection serves no other statement before. */
   close(): void;
 }
@@ -63,7 +68,7 @@ export interface Connection {
     count: number,
   ): Promise<void>;
   /**
-   * Prepares exactly one reading statement and starts it.
+   * Prepares exactly one reading statement and starts it, inside the open transaction.
    * @throws StatementRefused when the text is anything else.
    */
   stream(sql: string, onText: (length: number) => void): Promise<RowStream>;
@@ -85,12 +90,14 @@ export class StatementRefused extends Error {}
  * Opens (or creates) a database file.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
  * @param exportDirectory the one place where files may be written and read.
+ * @param timeZone IANA name of the zone of local times.
  * @throws DuckDB's error when it does not open.
  */
 export async function openDatabase(
   path: string,
   memoryMegabytes: number,
   exportDirectory: string,
+  timeZone = "UTC",
 ): Promise<Database> {
   const instance = await DuckDBInstance.create(path, {
     threads: "1",
@@ -101,7 +108,9 @@ export async function openDatabase(
     allow_community_extensions: "false",
   });
   const connection = await instance.connect();
+  const localTimes = new LocalTimes(timeZone);
   try {
+    await connection.run(`SET GLOBAL TimeZone = '${timeZone.replaceAll("'", "''")}'`);
     // Order matters: with external access off neither directory can be set any more. A list cannot
     // be given at creation, so all three follow at once.
     const directory = `${exportDirectory}/`.replaceAll("'", "''");
@@ -115,7 +124,7 @@ export async function openDatabase(
   }
   connection.closeSync();
   return {
-    connect: async () => new NodeConnection(await instance.connect()),
+    connect: async () => new NodeConnection(await instance.connect(), localTimes),
     close: () => instance.closeSync(),
   };
 }
@@ -128,9 +137,11 @@ const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, V
 
 class NodeConnection implements Connection {
   readonly #connection: DuckDBConnection;
+  readonly #localTimes: LocalTimes;
 
-  constructor(connection: DuckDBConnection) {
+  constructor(connection: DuckDBConnection, localTimes: LocalTimes) {
     this.#connection = connection;
+    this.#localTimes = localTimes;
   }
 
   async run(sql: string): Promise<void> {
@@ -139,7 +150,7 @@ class NodeConnection implements Connection {
 
   async rows(sql: string, parameters: readonly (string | null)[] = []): Promise<Row[]> {
     const result = await this.#connection.run(sql, [...parameters]);
-    return result.convertRows(jsonConverter(() => undefined));
+    return result.convertRows(jsonConverter(() => undefined, this.#localTimes));
   }
 
   async append(table: string, fill: (appender: RowAppender) => void): Promise<void> {
@@ -189,7 +200,12 @@ class NodeConnection implements Connection {
     try {
       if (!READING.has(prepared.statementType)) throw new StatementRefused("not a SELECT");
       const result = await prepared.stream();
-      return streamOf(result, () => prepared.destroySync(), onText);
+      const converter = jsonConverter(onText, this.#localTimes);
+      const atEnd = async () => {
+        // A failure between two chunks looks like the end: only the transaction tells.
+        await this.#connection.run("SELECT 1").catch(failedLate);
+      };
+      return streamOf(result, () => prepared.destroySync(), converter, atEnd);
     } catch (error) {
       prepared.destroySync();
       throw error;
@@ -205,19 +221,27 @@ class NodeConnection implements Connection {
   }
 }
 
+function failedLate(error: Error): never {
+  if (!error.message.includes("transaction is aborted")) throw error;
+  throw new Error("the query failed after its first rows: one of fewer rows says why");
+}
+
 function streamOf(
   result: DuckDBResult,
   close: () => void,
-  onText: (length: number) => void,
+  converter: DuckDBValueConverter<Json>,
+  atEnd: () => Promise<void>,
 ): RowStream {
-  const converter = jsonConverter(onText);
   const names = result.columnNames();
   return {
     columns: names.map((name, index) => ({ name, type: result.columnType(index).toString() })),
     next: async () => {
       const chunk = await result.fetchChunk();
-      if (chunk === null || chunk.rowCount === 0) return undefined;
-      return chunk.convertRows(converter);
+      if (chunk === null || chunk.rowCount === 0) {
+        await atEnd();
+        return undefined;
+      }
+      return { rows: () => chunk.convertRows(converter) };
     },
     close,
   };
@@ -232,15 +256,28 @@ const DECIMAL_DIGITS_MAX = 15;
 
 /**
  * Values as JSON can carry them: integers as numbers while exact, else text; timestamps (which
- * are UTC here) in RFC 3339; the rest as DuckDB's own JSON form.
+ * are UTC here) in RFC 3339, those with a zone in local time; the rest as DuckDB's own JSON form.
  */
-function jsonConverter(onText: (length: number) => void): DuckDBValueConverter<Json> {
+function jsonConverter(
+  onText: (length: number) => void,
+  localTimes: LocalTimes,
+): DuckDBValueConverter<Json> {
   return (value, type, converter) => {
+    // Most values are plain, and are told from the rest by less than the general conversion does.
+    if (value === null || typeof value === "boolean") return value;
+    if (typeof value === "string") {
+      onText(value.length);
+      return value;
+    }
+    if (typeof value === "number" && Number.isFinite(value)) return value;
     if (typeof value === "bigint") {
       const number = Number(value);
       return Number.isSafeInteger(number) ? number : value.toString();
     }
     if (value instanceof DuckDBTimestampValue) return instantOf(value);
+    if (value instanceof DuckDBTimestampTZValue) {
+      return value.isFinite ? localTimes.text(value.micros) : value.toString();
+    }
     const json = JsonDuckDBValueConverter(value, type, converter);
     if (typeof json !== "string") return json;
     onText(json.length);

@@ -3,13 +3,19 @@
 // else.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
+import { SCORED_VIEWS } from "../contract/views.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./core.ts";
 import type { FromStore, StoreCall, ToStore } from "./messages.ts";
+import { StoreExports } from "./exports.ts";
+import { describeViews } from "./query/catalogue.ts";
 import type { StoreRecords } from "./records.ts";
+import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
+/** Time that the database may work on one streamed answer. */
+export const STREAM_WORK_MS = 60_000;
 /**
  * Interval between two checks of the rings: a check is a few loads, and no writer has to wake this
  * thread. It bounds the loss of denials and of flagged decisions in a crash.
@@ -22,6 +28,10 @@ export interface StoreLoopOptions {
   ledgerPort: MessagePort | undefined;
   core: StoreCore;
   records: StoreRecords;
+  /** Opens the table that scores are read from. */
+  openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
+  /** Days that daily scores are kept. */
+  scoresKeptDays: number;
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
@@ -41,10 +51,21 @@ class StoreLoop {
   #isClosing = false;
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
+  readonly #scores: ScoreKeeper;
+  readonly #exports: StoreExports;
 
   constructor(options: StoreLoopOptions) {
     this.#options = options;
     this.#durableLsn = options.durableLsn;
+    this.#exports = new StoreExports(options.core);
+    this.#scores = new ScoreKeeper({
+      core: options.core,
+      openSource: options.openScores,
+      position: () => this.#durableLsn ?? 0,
+      clock: options.clock,
+      keptDays: options.scoresKeptDays,
+      log: (event, detail) => this.#send({ kind: "log", event, detail }),
+    });
   }
 
   start(): void {
@@ -65,6 +86,7 @@ class StoreLoop {
       this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
+    if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
@@ -106,6 +128,7 @@ class StoreLoop {
   #take(message: ToStore): void {
     if (message.kind === "notify") this.#hear(message.lsn);
     else if (message.kind === "call") void this.#answer(message);
+    else if (message.kind === "table") this.#scores.open(message.engineMemory);
     else void this.#close();
   }
 
@@ -147,7 +170,7 @@ class StoreLoop {
   async #answer({ id, call }: Extract<ToStore, { kind: "call" }>): Promise<void> {
     try {
       const result = await this.#perform(call);
-      this.#send({ kind: "answer", id, result });
+      this.#send({ kind: "answer", id, result }, transferable(result));
     } catch (error) {
       const isFault = error instanceof ServiceFault;
       const code = isFault ? error.code : "store_unavailable";
@@ -165,15 +188,20 @@ class StoreLoop {
     if (call.name === "findSigned") {
       return core.readQueue.find((finder) => findSigned(finder, call.id));
     }
-    // A read sees all decisions made before it.
+    if (call.name === "nextPart") return core.readQueue.streams.next(call.stream);
+    if (call.name === "closeStream") return core.readQueue.streams.close(call.stream);
+    if (call.name === "describe") return core.readQueue.read(describeViews);
+    // A read sees all decisions made before it, and scores that are not old.
     await this.#settle();
-    if (call.name === "query") return core.readQueue.query(call.sql, call.limits, call.tenant);
+    if (readsScores(call)) await this.#scores.refresh();
+    if (call.name === "query") return core.readQueue.query(call.sql, call.limits, call.asker);
+    if (call.name === "openStream") {
+      return core.readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
+    }
     if (call.name === "decisions") return records.decisions(call.filter);
     if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
-    if (call.name === "exportDays") {
-      return records.exportDays(call.view, call.sinceMs, call.tenant);
-    }
-    return records.exportDay(call.view, call.day, call.sinceMs, call.tenant);
+    if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
+    return this.#exports.file(call.view, call.day, call.options);
   }
 
   #isBehind(): boolean {
@@ -187,6 +215,7 @@ class StoreLoop {
     clearInterval(this.#looking);
     await this.#applying;
     await this.#draining;
+    await this.#scores.close();
     await this.#end();
     await this.#options.core.close();
     this.#options.ledgerPort?.close();
@@ -207,7 +236,21 @@ class StoreLoop {
     });
   }
 
-  #send(message: FromStore): void {
-    this.#options.port.postMessage(message, []);
+  #send(message: FromStore, transfer: ArrayBuffer[] = []): void {
+    this.#options.port.postMessage(message, transfer);
   }
+}
+
+/** Parts of streams and exported days move instead of being copied. */
+function transferable(result: unknown): ArrayBuffer[] {
+  if (!(result instanceof Uint8Array) || !(result.buffer instanceof ArrayBuffer)) return [];
+  return result.byteLength === result.buffer.byteLength ? [result.buffer] : [];
+}
+
+const SCORES_NAMED = new RegExp(`\\b(${SCORED_VIEWS.join("|")})\\b`, "i");
+
+/** Whether a read may look at scores, by the words of its text. */
+function readsScores(call: StoreCall): boolean {
+  if (call.name === "query" || call.name === "openStream") return SCORES_NAMED.test(call.sql);
+  return "view" in call && SCORES_NAMED.test(call.view);
 }

@@ -1,8 +1,10 @@
 // Messages between the main thread and the store thread.
 import type { FaultCode } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
+import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
-import type { ExportView, QueryLimits, StoreEvents } from "./store.ts";
+import type { Asker } from "./query/guard.ts";
+import type { ExportOptions, QueryLimits, StoreEvents } from "./store.ts";
 
 export interface StoreThreadData {
   journal: string;
@@ -14,27 +16,28 @@ export interface StoreThreadData {
   rings: readonly SharedArrayBuffer[];
   decisionsKeptDays: number;
   outcomesKeptDays: number;
+  timeZone: string;
 }
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
 export type StoreCall =
-  | { name: "query"; sql: string; limits: QueryLimits; tenant: string | undefined }
+  | { name: "query"; sql: string; limits: QueryLimits; asker: Asker }
+  | { name: "openStream"; sql: string; asker: Asker }
+  | { name: "nextPart"; stream: number }
+  | { name: "closeStream"; stream: number }
+  | { name: "describe" }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
   | { name: "note"; table: keyof StoreEvents; event: StoreEvents[keyof StoreEvents] }
-  | { name: "exportDays"; view: ExportView; sinceMs: number; tenant: string | undefined }
-  | {
-      name: "exportDay";
-      view: ExportView;
-      day: string;
-      sinceMs: number;
-      tenant: string | undefined;
-    };
+  | { name: "exportDays"; view: ExportView; options: ExportOptions }
+  | { name: "exportFile"; view: ExportView; day: string | undefined; options: ExportOptions };
 
 export type ToStore =
   | { kind: "call"; id: number; call: StoreCall }
   | { kind: "notify"; lsn: number }
+  /** The agent table whose scores are shown from now on. */
+  | { kind: "table"; engineMemory: WebAssembly.Memory }
   | { kind: "close" };
 
 /** The state of the store, sent after every change. */

@@ -1,13 +1,14 @@
 // Rows that a rebuild of the database carries over: the journal gives outcomes back, but not
-// decisions and not the events of other folders. As far as the old database can be read they go
+// decisions, not the events of other folders and not the daily scores. As far as the old database can be read they go
 // through files.
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { DECISION_TABLES } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
 import { EVENT_TABLES } from "./rows/events.ts";
+import { SCORE_TABLES } from "./rows/scores.ts";
 
-const TABLES = [...DECISION_TABLES, ...EVENT_TABLES];
+const TABLES = [...DECISION_TABLES, ...EVENT_TABLES, ...SCORE_TABLES];
 
 /**
  * Writes all readable rows to files in `directory`.

@@ -1,7 +1,5 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, rare events, the
-// decision log read back, whole days as Parquet, and pruning.
-import * as fs from "node:fs";
-import { join } from "node:path";
+// decision log read back, and pruning.
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
@@ -18,8 +16,7 @@ import { DecisionSpool } from "./decisions/spool.ts";
 import { insertEvent } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { checkpoint, type StoreCore } from "./core.ts";
-import type { ExportView, Review, StoreEvents } from "./store.ts";
-import { viewFor } from "./query/views.ts";
+import type { Review, StoreEvents } from "./store.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 const DRAIN_INTERVAL_MS = 1000;
@@ -41,17 +38,9 @@ const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 const CLOSING_FILES_MAX = 4;
 const DAY_MS = 86_400_000;
 
-/** The column that gives a row's day. */
-const DAY_COLUMNS: Readonly<Record<ExportView, string>> = {
-  outcomes: "recorded_at",
-  decisions: "evaluated_at",
-};
-
 export interface StoreRecordsOptions {
   core: StoreCore;
   rings: readonly SharedArrayBuffer[];
-  /** The only directory that DuckDB may write files to. */
-  exportDirectory: string;
   /** Directory of the spool. */
   spoolDirectory: string;
   /** Epoch ms of this start. */
@@ -72,7 +61,6 @@ export class StoreRecords {
   #busyAtMs = Number.NEGATIVE_INFINITY;
   #ingestAtMs = 0;
   #prunedDay = 0;
-  #exportCount = 0;
 
   constructor(options: StoreRecordsOptions) {
     this.#options = options;
@@ -214,43 +202,6 @@ export class StoreRecords {
     });
   }
 
-  /** `tenant`: whose rows; undefined for all. */
-  exportDays(view: ExportView, sinceMs: number, tenant: string | undefined): Promise<string[]> {
-    const column = DAY_COLUMNS[view];
-    return this.#core.readQueue.read(async (connection) => {
-      const rows = await connection.rows(
-        `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
-         FROM (${await viewFor(connection, view, tenant)})
-         WHERE ${since(column, sinceMs)} ORDER BY 1`,
-      );
-      return rows.map(([day]) => String(day));
-    });
-  }
-
-  /** `day` must have the form of a date: it goes into SQL as it is. */
-  exportDay(
-    view: ExportView,
-    day: string,
-    sinceMs: number,
-    tenant: string | undefined,
-  ): Promise<Uint8Array> {
-    const column = DAY_COLUMNS[view];
-    const path = join(this.#options.exportDirectory, `${this.#exportCount++}.parquet`);
-    return this.#core.readQueue.read(async (connection) => {
-      try {
-        await connection.run(
-          `COPY (FROM (${await viewFor(connection, view, tenant)})
-           WHERE CAST(${column} AS DATE) = DATE '${day}'
-           AND ${since(column, sinceMs)} ORDER BY ${column})
-           TO '${path.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd)`,
-        );
-        return new Uint8Array(fs.readFileSync(path));
-      } finally {
-        fs.rmSync(path, { force: true });
-      }
-    });
-  }
-
   /**
    * Prunes at most once a day. Rows go at the old end only, whole days, and the database is
    * checkpointed at once: a log that deletes is not left for a restart to replay.
@@ -280,8 +231,4 @@ export class StoreRecords {
   #dayOf(nowMs: number): number {
     return Math.floor(nowMs / DAY_MS);
   }
-}
-
-function since(column: string, sinceMs: number): string {
-  return `${column} >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`;
 }

@@ -8,6 +8,8 @@ import { decisionTables } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
 import { eventTables } from "./rows/events.ts";
 import { journalTables } from "./rows/journal.ts";
+import { policyTables } from "./rows/policies.ts";
+import { scoreTables } from "./rows/scores.ts";
 import { outcomeTables } from "./rows/outcome-views.ts";
 import { viewStatements } from "./query/views.ts";
 
@@ -15,7 +17,7 @@ import { viewStatements } from "./query/views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 9;
+export const SCHEMA_VERSION = 10;
 
 /**
  * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.
@@ -42,6 +44,8 @@ function statements(): string[] {
     ...journalTables(),
     ...decisionTables(),
     ...eventTables(),
+    ...policyTables(),
+    ...scoreTables(),
     ...viewStatements(),
   ];
 }

@@ -2,6 +2,7 @@
 // it may be deleted, it is rebuilt from the journal. No score waits for it.
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
+import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 
 export interface QueryLimits {
@@ -9,13 +10,47 @@ export interface QueryLimits {
   timeoutMs: number;
 }
 
-/** Column names and types as DuckDB prints them, rows as JSON-ready values. */
+/** State of the store that an answer shows. */
+export interface AsOf {
+  /** Position of the journal up to which its records are in the rows. */
+  position: number;
+  /** When the rows were read, epoch ms: decisions made before are among them. */
+  timeMs: number;
+}
+
+/** Name and type as DuckDB prints them. */
+export interface QueryColumn {
+  name: string;
+  type: string;
+}
+
+/** Rows are JSON-ready values. */
 export interface QueryResult {
-  columns: { name: string; type: string }[];
+  columns: QueryColumn[];
   rows: unknown[][];
   /** True when rowsMax cut the answer. */
   isTruncated: boolean;
   elapsedMs: number;
+  asOf: AsOf;
+}
+
+/** Rows of one query as lines of JSON objects, taken in parts. */
+export interface StreamedRows {
+  columns: QueryColumn[];
+  asOf: AsOf;
+  /**
+   * The next whole lines, or undefined after the last.
+   * @throws ServiceFault when the rest will not come.
+   */
+  next(): Promise<Uint8Array | undefined>;
+  /** Ends the query; harmless after the last part. */
+  cancel(): void;
+}
+
+export interface StoreDescription {
+  views: { name: string; comment: string; columns: (QueryColumn & { comment: string })[] }[];
+  /** IANA name of the zone of local times. */
+  timeZone: string;
 }
 
 /** Events that other parts send to the store, by view. Times are epoch ms. */
@@ -49,6 +84,22 @@ export interface StoreEvents {
     /** As JSON; never a secret. */
     detail: unknown;
   };
+  /** A policy that was tried on logged decisions, as `POST /v1/policy/backtest` answered. */
+  backtests: {
+    recorded_at: number;
+    backtest_id: string;
+    tenant: string;
+    /** Id of the API key that asked. */
+    key_id: string;
+    /** The policy tried, and the one in force then. */
+    policy_version: string;
+    compared_with: string;
+    /** Decisions judged again, and of those the ones that came out otherwise. */
+    decisions: number;
+    changed: number;
+    /** The whole answer. */
+    report: unknown;
+  };
   /**
    * One state of a run, sent when it starts, ends, or is rolled back. The view shows the newest of
    * each `run_id`, so that sending a run again (at a start, from its file) does no harm.
@@ -76,9 +127,14 @@ export interface StoreEvents {
   };
 }
 
-/** Views that can be exported; a row's day is that of its recording. */
-export const EXPORT_VIEWS = ["outcomes", "decisions"] as const;
-export type ExportView = (typeof EXPORT_VIEWS)[number];
+export interface ExportOptions {
+  /** Rows of earlier times are left out where the view has days; epoch ms. */
+  sinceMs: number;
+  /** Whose rows; undefined for all. */
+  tenant?: string | undefined;
+  /** Recorded by default. */
+  by?: ExportDay | undefined;
+}
 
 /** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
@@ -89,9 +145,22 @@ export interface Store {
    * wait for the journal to be applied.
    * @throws ServiceFault `query_rejected` when the text is anything else, or takes too much time,
    *   memory or text in its answer; `overloaded` when too many reads wait; `store_unavailable` when
-   *   the store cannot answer.
+   *   the store cannot answer; `insufficient_scope` when it reads a view of `withheld`.
    */
-  query(sql: string, limits: QueryLimits, tenant?: string): Promise<QueryResult>;
+  query(
+    sql: string,
+    limits: QueryLimits,
+    tenant?: string,
+    withheld?: readonly string[],
+  ): Promise<QueryResult>;
+  /**
+   * Starts the same as a stream without a limit on rows, from one snapshot. The client's pace does
+   * not hold up other queries.
+   * @throws ServiceFault as `query`; `overloaded` when too many are open.
+   */
+  stream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  /** The documented views, with the meaning of every column. */
+  describe(): Promise<StoreDescription>;
   /**
    * Records under a signed id, as far as the store has applied the journal.
    * @throws ServiceFault `overloaded` when too many look-ups wait, `store_unavailable` when the
@@ -108,19 +177,22 @@ export interface Store {
    *   write.
    */
   note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
-  /**
-   * Days (`2026-01-31`, UTC) that a view has rows of, from that of `sinceMs` on, among those that
-   * `tenant` may see.
-   */
-  exportDays(view: ExportView, sinceMs: number, tenant?: string): Promise<string[]>;
-  /**
-   * One day of a view, not before `sinceMs` (epoch ms), of the rows that `tenant` may see, as a
-   * Parquet file.
-   */
-  exportDay(view: ExportView, day: string, sinceMs: number, tenant?: string): Promise<Uint8Array>;
+  /** Days (`2026-01-31`, UTC) that a view has rows of; none for a view that is exported whole. */
+  exportDays(view: ExportView, options: ExportOptions): Promise<string[]>;
+  /** One day of a view as a Parquet file; without a day all of it. */
+  exportFile(
+    view: ExportView,
+    day: string | undefined,
+    options: ExportOptions,
+  ): Promise<Uint8Array>;
   /** Sends the store the durable position; it applies the journal up to there in its own time. */
   notify(position: number): void;
-  /** Resolves once everything up to `position` is applied and committed. */
-  appliedUpTo(position: number): Promise<void>;
+  /**
+   * Resolves once everything up to `position` is applied and committed.
+   * @param waitMsMax longest wait; without it as long as it takes.
+   * @throws ServiceFault `store_behind` when that is over, `overloaded` when too many wait,
+   *   `store_unavailable` when the store ends.
+   */
+  appliedUpTo(position: number, waitMsMax?: number): Promise<void>;
   close(): Promise<void>;
 }

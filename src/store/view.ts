@@ -13,7 +13,32 @@ export interface View {
   columns: readonly (readonly [name: string, comment: string])[];
 }
 
-/** Rows of each table that a tenant sees; `owned` is a condition on namespaces. */
+/** Marks of a tenant's rows, as SQL. */
+interface VisibleScope {
+  tenant: string;
+  /** Condition on the namespaces of subject and reporter. */
+  owned: string;
+  /** The same on the column `namespace`. */
+  named: string;
+  /** Query of its signing keys. */
+  kids: string;
+}
+
+/**
+ * Scores are the same for everybody, but a list of all agents would tell the names of other tenants'.
+ * A tenant sees the agents of its namespaces, and those that its outcomes and decisions name.
+ */
+function ofKnownAgents({ tenant, owned, named }: VisibleScope): string {
+  const main = `${CATALOG}.main`;
+  const outcomes = `FROM ${main}.outcome_rows WHERE tenant = ${tenant} OR ${owned}`;
+  const days = `FROM ${main}.agent_day_rows WHERE tenant = ${tenant} OR ${owned}`;
+  const decisions = `FROM ${main}.decision_rows WHERE tenant = ${tenant}`;
+  return `${named} OR agent IN (SELECT subject ${outcomes} UNION SELECT reporter ${outcomes}
+    UNION SELECT subject ${days} UNION SELECT subject ${decisions}
+    UNION SELECT viewer ${decisions})`;
+}
+
+/** Rows of each table that a tenant sees. */
 export const VISIBLE = {
   outcome_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,
   agent_day_rows: ({ tenant, owned }) => `tenant = ${tenant} OR ${owned}`,
@@ -25,6 +50,10 @@ export const VISIBLE = {
   // All events of the tenant's keys, by any actor.
   audit_rows: ({ tenant, kids }) => `tenant = ${tenant} OR kid IN (${kids})`,
   audit_note_rows: ({ tenant }) => `tenant = ${tenant}`,
+  policy_rows: ({ tenant }) => `tenant = ${tenant}`,
+  backtest_rows: ({ tenant }) => `tenant = ${tenant}`,
+  agent_rows: (scope) => ofKnownAgents(scope),
+  score_day_rows: (scope) => ofKnownAgents(scope),
   // Of reporters whose outcomes it may see.
   standing_rows: ({ tenant, owned }) =>
     `agent IN (SELECT reporter FROM ${CATALOG}.main.outcome_rows
@@ -32,9 +61,17 @@ export const VISIBLE = {
   assessment_rows: ({ tenant }) => `tenant = ${tenant}`,
   // A run covers the evidence of all tenants.
   kaizen_run_rows: () => "false",
-} satisfies Record<string, (scope: { tenant: string; owned: string; kids: string }) => string>;
+} satisfies Record<string, (scope: VisibleScope) => string>;
 
 export type BaseTable = keyof typeof VISIBLE;
+
+/** An instant (a TIMESTAMP in UTC) as a local time that says its zone, the operator's. */
+export function localTime(column: string): string {
+  return `timezone('UTC', ${column})`;
+}
+
+/** Comment on such a column. */
+export const IN_LOCAL_TIME = "in local time; the zone is TRUSTRANK_TIME_ZONE, else UTC";
 
 /** A text as SQL writes it. */
 export function literal(text: string): string {

@@ -12,6 +12,7 @@ import {
   frameLength,
   frameTimeUs,
 } from "../journal/format.ts";
+import { readPolicyEvent } from "../policy/policy-book.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
 
@@ -24,8 +25,9 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
-    if (kind === FRAME_KINDS.audit || kind === FRAME_KINDS.policy) {
-      return auditOf(namedAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.policy) {
+      return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
     }
     if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
   } catch {
@@ -57,6 +59,11 @@ function sourceOf(payload: Buffer): Partial<JournalRows> {
       },
     ],
   };
+}
+
+function policyOf(payload: Buffer): Partial<JournalRows> {
+  const { tenant, version, set_by: setBy, at_ms: setAtMs, policy } = readPolicyEvent(payload);
+  return { policies: [{ tenant, version, setBy, setAtMs, policy: JSON.stringify(policy) }] };
 }
 
 function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {

@@ -6,6 +6,7 @@ import { nodeFiles } from "../journal/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
+import { openScoreSource } from "./store-scores.ts";
 import { describeRecord } from "./store-payloads.ts";
 import { StoreCore } from "../store/core.ts";
 import { serveStore } from "../store/loop.ts";
@@ -27,6 +28,7 @@ function main(port: MessagePort, data: ThreadData): void {
     outcomesKeptDays: data.outcomesKeptDays,
     clock: Date.now,
     memoryMegabytes: data.memoryMegabytes,
+    timeZone: data.timeZone,
     log: (event, detail) => send({ kind: "log", event, detail }),
   });
   const durableLsn = data.isStandalone ? endOfJournal(data.journal) : undefined;
@@ -34,7 +36,6 @@ function main(port: MessagePort, data: ThreadData): void {
   const records = new StoreRecords({
     core,
     rings: data.rings,
-    exportDirectory: core.exportDirectory,
     spoolDirectory: join(data.store, "spool"),
     startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,
@@ -44,6 +45,8 @@ function main(port: MessagePort, data: ThreadData): void {
     ledgerPort: data.isStandalone ? undefined : data.ledgerPort,
     core,
     records,
+    openScores: openScoreSource,
+    scoresKeptDays: data.outcomesKeptDays,
     clock: Date.now,
     durableLsn,
   });

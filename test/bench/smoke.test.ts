@@ -139,6 +139,12 @@ test.concurrent("bench:start", async () => {
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:store", async () => {
+  const report = await lastLine("bench/store-queries.ts", "--smoke");
+  expect(report).toMatchObject({ outcomes: 6000, stream: { rows: 6000 } });
+  expect(Object.keys(report["queries"] as object).length).toBeGreaterThan(10);
+});
+
 test.concurrent("bench:vault-start", async () => {
   const report = await lastLine("bench/vault-start.ts", "--smoke");
   expect(report).toMatchObject({ sources: 500, is_compared: true });

@@ -51,7 +51,7 @@ export class Connection {
           response.on("data", (piece: string) => (text += piece));
           response.on("error", reject);
           response.on("end", () => {
-            const isJson = response.headers["content-type"]?.includes("json") === true;
+            const isJson = /[/+]json\b/.test(response.headers["content-type"] ?? "");
             const json = isJson && text !== "" ? JSON.parse(text) : undefined;
             resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
           });

@@ -1,8 +1,9 @@
 // A running server, its decision log over HTTP, and `trustrank export` beside it: the files are
 // read by another DuckDB, which is how analysts take them home.
 import * as fs from "node:fs";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { DuckDBInstance } from "@duckdb/node-api";
+import { EXPORT_VIEWS } from "../../src/contract/views.ts";
 import { endAll, runCommand, startCommand, type Started } from "./_process.ts";
 
 const KEY = "an-admin-secret-of-the-operator-0123456789";
@@ -38,14 +39,48 @@ async function ask(path: string, body?: unknown): Promise<Answer> {
   return { status: response.status, json: await response.json() };
 }
 
-async function rowsOf(sql: string): Promise<unknown[]> {
-  const instance = await DuckDBInstance.create(":memory:");
+/** Dated views without a row here: they have no folder. */
+const EMPTY = new Set<string>(["audit_events", "backtests", "provenance"]);
+
+async function rowsOf(sql: string, file = ":memory:"): Promise<unknown[]> {
+  const isFile = file !== ":memory:";
+  const instance = await DuckDBInstance.create(file, isFile ? { access_mode: "READ_ONLY" } : {});
   const connection = await instance.connect();
   const rows = (await connection.runAndReadAll(sql)).getRowsJson();
   connection.closeSync();
   instance.closeSync();
   return rows;
 }
+
+it("exports by settled day, and keeps a DuckDB file fresh that needs no service", async () => {
+  const to = `${directory}/settled`;
+  const base = ["export", "--to", to, "--data-dir", `${directory}/data`, "--by", "settled"];
+  const follower = startCommand([...base, "--follow", "--every", "0", "--json"], {
+    TRUSTRANK_KEY: KEY,
+  });
+  const replica = `${to}/trustrank.duckdb`;
+  await follower.firstLine;
+  expect(fs.readdirSync(`${to}/outcomes`)[0]).toMatch(/^settled_day=\d{4}-\d\d-\d\d$/);
+  expect(fs.statSync(replica).mode & 0o222).toBe(0);
+  const counted = "SELECT (SELECT count(*) FROM outcomes), (SELECT position FROM as_of)";
+  expect(await rowsOf(counted, replica)).toEqual([["3053", "3053"]]);
+  const tables = `SELECT table_name FROM duckdb_tables() WHERE comment IS NOT NULL ORDER BY 1`;
+  expect((await rowsOf(tables, replica)).flat()).toEqual(EXPORT_VIEWS.toSorted());
+  const silent =
+    "SELECT count(*) FROM duckdb_columns() WHERE NOT internal AND comment IS NULL AND table_name <> 'as_of'";
+  expect(await rowsOf(silent, replica)).toEqual([["0"]]);
+  // A reader keeps the file that it has opened; the next one gets the next.
+  const report = { subject: "agent://acme/late", reporter: "agent://acme/buyer", outcome: 1 };
+  await ask("/v1/outcomes", { ...report, stakes: 1, grade: "counterparty" });
+  await vi.waitFor(async () => expect(await rowsOf(counted, replica)).toEqual([["3054", "3054"]]), {
+    timeout: 30_000,
+    interval: 200,
+  });
+  follower.process.kill("SIGTERM");
+  await follower.ended;
+  const other = await runCommand(base.slice(0, -2), { TRUSTRANK_KEY: KEY });
+  expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("by another day") });
+}, 60_000);
 
 it("logs every door's decisions, replays, exports and keeps them over a stop", async () => {
   const agent = "agent://globex/price-scout";
@@ -84,7 +119,7 @@ it("logs every door's decisions, replays, exports and keeps them over a stop", a
     { TRUSTRANK_KEY: KEY },
   );
   expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining("asking it") });
-  expect(await rowsOf(`SELECT count(*) FROM '${to}/outcomes/*/*.parquet'`)).toEqual([["3053"]]);
+  expect(await rowsOf(`SELECT count(*) FROM '${to}/outcomes/*/*.parquet'`)).toEqual([["3054"]]);
   expect(
     await rowsOf(
       `SELECT kind, count(*), min(day) <= current_date
@@ -95,6 +130,13 @@ it("logs every door's decisions, replays, exports and keeps them over a stop", a
     ["check", "1", true],
     ["handshake", "2", true],
     ["verify", "202", true],
+  ]);
+
+  expect(fs.readdirSync(to).toSorted()).toEqual(
+    EXPORT_VIEWS.filter((view) => !EMPTY.has(view)).toSorted(),
+  );
+  expect(await rowsOf(`SELECT count(*), min(tier) <> '' FROM '${to}/agents/*.parquet'`)).toEqual([
+    [String((await ask("/v1/query", { sql: "FROM agents" })).json.rows.length), true],
   ]);
 
   await ask("/v1/trust/verify", request);

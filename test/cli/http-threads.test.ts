@@ -82,6 +82,23 @@ describe("two HTTP threads", () => {
     expect(refused[0]!.headers["retry-after"]).toMatch(/^\d+$/);
   });
 
+  it("streams the same rows through both", async () => {
+    const sql = "SELECT range AS n, rpad('', 200, 'x') AS filler FROM range(30000)";
+    const headers = { accept: "application/x-ndjson" };
+    for (const each of both) {
+      const {
+        status,
+        headers: told,
+        text,
+      } = await each.ask("/v1/query", { body: { sql }, headers });
+      expect(status).toBe(200);
+      expect(told["content-type"]).toBe("application/x-ndjson");
+      const lines = text.trimEnd().split("\n");
+      expect(lines).toHaveLength(30_000);
+      expect(JSON.parse(lines.at(-1)!)).toMatchObject({ n: 29_999 });
+    }
+  });
+
   it("an outcome acknowledged by one is in the next answer of the other", async () => {
     // Of a key that nobody vouches for, more than the first would be one voice's repetitions.
     const { key } = await makeKey(both[0], WRITER, "acme", { first_party: true });

@@ -10,7 +10,7 @@ import { startHttpServer } from "../../src/http/start.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NEWEST_MS, openSampleBureau } from "../bureau/_harness.ts";
-import { RowStore } from "../http/_setup.ts";
+import { RowStore } from "../http/_row-store.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export interface Reported {

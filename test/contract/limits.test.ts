@@ -31,7 +31,7 @@ it("gives every fault an error status and retry advice where trying again can he
   for (const code of Object.keys(FAULTS) as FaultCode[]) {
     const kind: { status: number; retryAfterSec?: number } = faultKind(code);
     expect(kind.status).toBeGreaterThanOrEqual(400);
-    const isTransient = kind.status === 429 || kind.status === 503;
+    const isTransient = [429, 503, 504].includes(kind.status);
     expect(kind.retryAfterSec !== undefined, code).toBe(isTransient);
   }
 });

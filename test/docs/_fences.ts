@@ -20,7 +20,9 @@ export interface Fence {
   readonly output: string | undefined;
 }
 
-export const GUIDES = readdirSync(`${ROOT}docs/guide`).map((name) => `docs/guide/${name}`);
+export const GUIDES = readdirSync(`${ROOT}docs/guide`)
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `docs/guide/${name}`);
 
 const FENCE =
   /(?:^<!-- (example|runs|not run): (.+) -->\n)?^```(\w*)\n([^]*?)^```\n(?:\n```text\n([^]*?)^```\n)?/gm;

@@ -1,12 +1,14 @@
-// Every SQL block of the guide and of README.md, run as it stands there against the sample history
-// and a few decisions on it.
+// Every SQL block of the guide and of README.md, run as it stands there: on the sample history alone,
+// as after a first start, and on a sparse import of long ago. None is without rows.
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readOutcomes } from "../../src/service/import/read-outcomes.ts";
 import type { OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import { GRADES } from "../../src/contract/vocabulary.ts";
-import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
-import { DecisionRing } from "../../src/store/decisions/ring.ts";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineWriter } from "../../src/engine/writer.ts";
+import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import {
   assessed,
@@ -15,7 +17,6 @@ import {
   runOf,
   temporaryDirectory,
 } from "../ledger/_fixtures.ts";
-import { openTable, principalOf } from "../store/_decisions.ts";
 import { LIMITS, openJournal } from "../store/_fixtures.ts";
 import { type Fence, exampleBody, fencesOf, GUIDES, placeOf } from "./_fences.ts";
 
@@ -25,13 +26,10 @@ const SAMPLE = fileURLToPath(new URL("../../data/sample/outcomes.ndjson", import
 const isQuery = ({ language, notRun }: Fence) => language === "sql" && notRun === undefined;
 const blocks = ["README.md", ...GUIDES].flatMap(fencesOf).filter(isQuery);
 
-let store: OpenStore;
-
-beforeAll(async () => {
-  const dataDir = temporaryDirectory();
+function sampleRecords(): OutcomeRecord[] {
   const rows = [...readOutcomes(SAMPLE, "ndjson", "")].map((row) => row.outcome as OutcomeRequest);
   const newestMs = Math.max(...rows.map((row) => row.settled_at ?? 0));
-  const records = rows.map((row, index) =>
+  return rows.map((row, index) =>
     recordOf(index, {
       subject: row.subject,
       reporter: row.reporter,
@@ -40,66 +38,72 @@ beforeAll(async () => {
       gradeIndex: GRADES.indexOf(row.grade),
       settledAtMs: (row.settled_at ?? 0) + Date.now() - newestMs,
       action: row.action ?? "",
-      // Some settle a verdict, as outcomes of the service do.
-      requestId: index % 100 === 0 ? `request-${index % 5}` : "",
     }),
   );
+}
+
+/** A few agents with an outcome or two each, years ago, each by a reporter of its own. */
+function importedRecords(): OutcomeRecord[] {
+  return Array.from({ length: 12 }, (_, index) =>
+    recordOf(index, {
+      subject: `agent://otc/${index % 8}`,
+      reporter: `agent://otc/${100 + index}`,
+      outcome: index % 3 === 0 ? 0 : 1,
+      settledAtMs: Date.parse("2016-01-25") - index * 40 * 86_400_000,
+      recordedAtMs: Date.now(),
+      source: "ratings:otc.csv",
+    }),
+  );
+}
+
+async function openOn(records: OutcomeRecord[]): Promise<OpenStore> {
+  const dataDir = temporaryDirectory();
   const journal = openJournal(dataDir);
   for (let at = 0; at < records.length; at += 500) {
     journal.commit([runOf(records.slice(at, at + 500))], Date.now());
   }
   journal.commit([assessedRunOf([assessed(1), assessed(2)])], Date.now());
   journal.close();
-  const ring = createDecisionRing();
-  store = await startStore({ dataDir, isStandalone: true, rings: [ring] });
-  const nowMs = Date.now();
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => nowMs);
-  for (const [index, level] of (["L0", "L1", "L2", "L3", "L3"] as const).entries()) {
-    const agent = index % 2 === 0 ? "agent://shop/bad" : "agent://shop/good";
-    const request = { agent_id: agent, action: "order.place", tool_level: level, context: {} };
-    await bureau.verify(request, { requestId: `request-${index}`, principal: principalOf("acme") });
-  }
-  const refusal = { reason: "missing_scope", address: "192.0.2.1", route: "usage", count: 3 };
-  await store.note("audit_events", {
-    recorded_at: Date.now(),
-    event: "access.denied",
-    tenant: "acme",
-    actor: "key-1",
-    detail: refusal,
+  const store = await startStore({ dataDir, isStandalone: true });
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  for (const record of records) writer.fold({ ...record, signatureIndex: 0, voice: 0 });
+  store.showScores(memory);
+  return store;
+}
+
+describe.each([
+  ["the sample alone", sampleRecords],
+  ["an import of long ago", importedRecords],
+] as const)("on %s", (_, records) => {
+  let store: OpenStore;
+  beforeAll(async () => {
+    store = await openOn(records());
   });
-  await store.note("kaizen_runs", {
-    recorded_at: Date.now(),
-    run_id: "k-1",
-    started_at: Date.now() - 1000,
-    finished_at: Date.now(),
-    started_by: "schedule",
-    status: "kept",
-    promoted: false,
-    reason: "insufficient evidence",
-    config_from: "c-1",
-    config_to: null,
-    outcome_count: rows.length,
-    gates: [],
-    record: {},
-  });
-});
+  afterAll(() => store.close());
 
-afterAll(() => store.close());
-
-test.each(blocks.map((fence) => ({ ...fence, place: placeOf(fence) })))(
-  "gives rows: $place",
-  async ({ text, example }) => {
-    if (example !== undefined) expect(text).toBe(exampleBody(example));
-    const { columns, rows } = await store.query(text, LIMITS);
-    expect(columns.length).toBeGreaterThan(0);
-    expect(rows.length).toBeGreaterThan(0);
-  },
-);
-
-test("every view says what it is", async () => {
-  const { rows } = await store.query(
-    `SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL`,
-    LIMITS,
+  test.each(blocks.map((fence) => ({ ...fence, place: placeOf(fence) })))(
+    "gives rows: $place",
+    async ({ text, example }) => {
+      if (example !== undefined) expect(text).toBe(exampleBody(example));
+      const { columns, rows } = await store.query(text, LIMITS);
+      expect(columns.length).toBeGreaterThan(0);
+      expect(rows.length).toBeGreaterThan(0);
+    },
   );
-  expect(rows).toEqual([]);
+
+  test("every view and every column of a view says what it is", async () => {
+    const { views } = await store.describe();
+    const { rows } = await store.query(
+      "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1",
+      LIMITS,
+    );
+    expect(views.map(({ name }) => name).toSorted()).toEqual(rows.flat());
+    const silent = views.flatMap(({ name, comment, columns }) => [
+      ...(comment === "" ? [name] : []),
+      ...columns.filter((column) => column.comment === "").map((each) => `${name}.${each.name}`),
+    ]);
+    expect(silent).toEqual([]);
+    expect(views.every(({ columns }) => columns.length > 3)).toBe(true);
+  });
 });

@@ -38,7 +38,7 @@ export async function call(
     ...(payload === undefined ? {} : { body: payload }),
   });
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
   const json = isJson && text !== "" ? JSON.parse(text) : undefined;
   return { status: response.status, headers: response.headers, text, json };
 }

@@ -6,93 +6,22 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe } from "vitest";
-import type { DecisionFilter } from "../../src/contract/decisions.ts";
-import { ServiceFault } from "../../src/contract/faults.ts";
 import type { Scope } from "../../src/contract/vocabulary.ts";
-import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import {
   type HttpServerOptions,
   type RunningServer,
   startHttpServer,
 } from "../../src/http/start.ts";
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
-import type { Store } from "../../src/store/store.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { MemoryBureau } from "./_bureau.ts";
+import { RowStore } from "./_row-store.ts";
 
 export const ADAPTERS = ["uws", "node"] as const;
 export type AdapterName = (typeof ADAPTERS)[number];
 
 export const START_MS = Date.parse("2026-03-01T12:00:00.000Z");
 export const ADMIN_SECRET = "an-admin-secret-of-the-operator-0123456789";
-
-/**
- * A store that answers from fixed rows: what the transport does with a result is what is tested.
- */
-export class RowStore implements Store {
-  /** Tenants that were asked for; undefined stands for all. */
-  readonly tenants: (string | undefined)[] = [];
-
-  async query(sql: string, _limits?: unknown, tenant?: string) {
-    this.tenants.push(tenant);
-    if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
-    return {
-      columns: [
-        { name: "subject", type: "VARCHAR" },
-        { name: "failures", type: "BIGINT" },
-      ],
-      rows: [
-        ["agent://otc/1", 3],
-        ['with "quotes", commas', null],
-      ],
-      isTruncated: false,
-      elapsedMs: 1.5,
-    };
-  }
-
-  readonly noted: { table: string; event: object }[] = [];
-  legs: ReplayableLeg[] = [];
-  /** While set, notes wait for it. */
-  hold: Promise<void> | undefined = undefined;
-
-  async decisions(filter: DecisionFilter) {
-    return this.legs
-      .filter((leg) => filter.tenant === undefined || leg.tenant === filter.tenant)
-      .filter((leg) => filter.requestId === undefined || leg.request_id === filter.requestId)
-      .filter((leg) => filter.agent === undefined || leg.subject === filter.agent)
-      .filter((leg) => Date.parse(leg.evaluated_at) >= (filter.sinceMs ?? 0))
-      .slice(0, filter.limit);
-  }
-
-  async reviews(filter: DecisionFilter) {
-    return (await this.decisions(filter)).filter((leg) => leg.flagged).map((leg) => ({ ...leg }));
-  }
-
-  async findSigned() {
-    return {};
-  }
-
-  async note(table: string, event: object): Promise<void> {
-    this.noted.push({ table, event });
-    await this.hold;
-  }
-
-  async exportDays(_view: string, _sinceMs: number, tenant?: string) {
-    this.tenants.push(tenant);
-    return ["2026-01-31"];
-  }
-
-  async exportDay(_view: string, _day: string, _sinceMs: number, tenant?: string) {
-    this.tenants.push(tenant);
-    return new TextEncoder().encode("PAR1");
-  }
-
-  notify(): void {}
-
-  async appliedUpTo(): Promise<void> {}
-
-  async close(): Promise<void> {}
-}
 
 export interface TestServer {
   server: RunningServer;

@@ -19,7 +19,8 @@ import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 import { PolicyBook } from "../../src/policy/policy-book.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
-import { type AdapterName, RowStore } from "./_setup.ts";
+import type { AdapterName } from "./_setup.ts";
+import { RowStore } from "./_row-store.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export const SERVICE_ID = "trustrank:test";

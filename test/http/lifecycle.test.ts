@@ -12,11 +12,11 @@ import {
   describeAdapters,
   openTestServer,
   OUTCOME_BODY,
-  RowStore,
   sendRaw,
   statusesOf,
   VERIFY_BODY,
 } from "./_setup.ts";
+import { RowStore } from "./_row-store.ts";
 
 /** A promise and its switch. */
 function gate(): { promise: Promise<void>; open: () => void } {

@@ -33,6 +33,7 @@ describe("settings of serve", () => {
       },
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
+      timeZone: "UTC",
       decisionsPerSecond: 250,
       httpThreads: 1,
       rateLimits: {},

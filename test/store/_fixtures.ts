@@ -67,7 +67,7 @@ export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[]
 
 /** Asks the core as the operator would. */
 export function askCore(core: StoreCore, sql: string): Promise<QueryResult> {
-  return core.readQueue.query(sql, LIMITS, undefined);
+  return core.readQueue.query(sql, LIMITS, { tenant: undefined, withheld: [] });
 }
 
 /** Follows until nothing is left to apply. */

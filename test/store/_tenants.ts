@@ -1,7 +1,11 @@
 // Two tenants that share one database, with rows of both in every table.
 import * as fs from "node:fs";
+import { defaultConfig } from "../../src/engine/config.ts";
+import { createEngineMemory } from "../../src/engine/memory.ts";
+import { openEngineWriter } from "../../src/engine/writer.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
+import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
@@ -34,6 +38,25 @@ function source(tenant: string, id: string, visibility: "tenant" | "public"): Bu
   });
 }
 
+/** An agent table in which each of these has one success. */
+export function tableOf(agents: readonly string[]): WebAssembly.Memory {
+  const memory = createEngineMemory();
+  const writer = openEngineWriter(memory, defaultConfig(), 1n);
+  for (const subject of agents) {
+    writer.fold({
+      subject,
+      reporter: `${subject}-buyer`,
+      outcome: 1,
+      stakes: 10,
+      gradeIndex: 3,
+      signatureIndex: 0,
+      settledAtMs: NOW_MS,
+      voice: 0,
+    });
+  }
+  return memory;
+}
+
 /** Every view has rows of the tenants `acme` and MARK. */
 export async function openTenants(): Promise<{ dataDir: string; store: OpenStore }> {
   const dataDir = fs.mkdtempSync("/tmp/trustrank-tenants-");
@@ -53,6 +76,12 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
   const texts = ["acme", MARK].map((tenant) =>
     assessed(1, { agent: `agent://${tenant}/w`, tenant, keyId: `key-${tenant}` }),
   );
+  for (const tenant of ["acme", MARK]) {
+    const policy = { ...DEFAULT_POLICY, allow_inverted: true };
+    const event = { event: "policy.set", tenant, policy, version: "p-1", set_by: `key-${tenant}` };
+    const payload = Buffer.from(JSON.stringify({ ...event, at_ms: NOW_MS }));
+    events.addEvent(FRAME_KINDS.policy, payload);
+  }
   journal.commit([events.take(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));
   const others = Array.from({ length: 200 }, (_, n) =>
@@ -79,6 +108,7 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     decisionsKeptDays: 36_500,
     outcomesKeptDays: 36_500,
   });
+  store.showScores(tableOf(["agent://acme-shop/buyer", `agent://${MARK}-shop/buyer`]));
   const writer = new DecisionRing(ring, { waitMs: 0 });
   for (let n = 0; n < 10; n++) {
     const theirs = { ...entryOf(100 + n, false), subject: `agent://${MARK}/x`, isFlagged: true };
@@ -94,6 +124,9 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     await store.note("reviews", { ...reviewed, ...which, tenant });
     const audit = { recorded_at: NOW_MS, event: "api_key.created", actor: `key-${tenant}` };
     await store.note("audit_events", { ...audit, tenant, detail: { tenant } });
+    const tried = { recorded_at: NOW_MS, backtest_id: `b-${tenant}`, policy_version: "p-2" };
+    const found = { compared_with: "p-1", decisions: 10, changed: 1, report: { tenant } };
+    await store.note("backtests", { ...tried, ...found, tenant, key_id: `key-${tenant}` });
   }
   await store.note("kaizen_runs", {
     recorded_at: NOW_MS,

@@ -46,6 +46,8 @@ test("every member of every outcome is there, in order", async () => {
     "evidence_id",
     "evidence_index",
     "body_digest",
+    "settled_local",
+    "recorded_local",
   ]);
   expect(rows).toEqual(
     records.map((record, index) => [
@@ -71,6 +73,8 @@ test("every member of every outcome is there, in order", async () => {
       null,
       null,
       null,
+      new Date(record.settledAtMs).toISOString().replace("Z", "+00:00"),
+      new Date(record.recordedAtMs).toISOString().replace("Z", "+00:00"),
     ]),
   );
   expect(log).toEqual([]);

@@ -48,6 +48,8 @@ function open(dataDir: string, clock: () => number, outcomesKeptDays = KEPT_DAYS
   });
 }
 
+const ACME = { tenant: "acme", withheld: [] };
+
 const rowsOf = async (core: StoreCore, sql: string) => (await askCore(core, sql)).rows;
 
 test("rows go by whole days, counts of every day stay as they were", async () => {
@@ -57,7 +59,7 @@ test("rows go by whole days, counts of every day stay as they were", async () =>
   const core = open(dataDir, () => nowMs, 36_500);
   await catchUp(core, DAYS * PER_DAY);
   const before = await rowsOf(core, DAILY);
-  const tenantBefore = (await core.readQueue.query(DAILY, LIMITS, "acme")).rows;
+  const tenantBefore = (await core.readQueue.query(DAILY, LIMITS, ACME)).rows;
   await core.close();
 
   const later = open(dataDir, () => nowMs);
@@ -67,7 +69,7 @@ test("rows go by whole days, counts of every day stay as they were", async () =>
     await rowsOf(later, "SELECT count(*), min(recorded_at)::DATE::VARCHAR FROM outcomes"),
   ).toEqual([[kept, "2026-04-10"]]);
   expect(await rowsOf(later, DAILY)).toEqual(before);
-  expect((await later.readQueue.query(DAILY, LIMITS, "acme")).rows).toEqual(tenantBefore);
+  expect((await later.readQueue.query(DAILY, LIMITS, ACME)).rows).toEqual(tenantBefore);
   // The next day takes the next rows.
   await later.expire();
   expect(await rowsOf(later, "SELECT count(*) FROM outcomes")).toEqual([[kept]]);

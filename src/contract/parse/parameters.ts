@@ -23,6 +23,12 @@ export function parseLimit(text: string | null): number {
   throw new ServiceFault("invalid_parameter", `\`limit\` must be 1 to ${DECISIONS_LIMIT_MAX}`);
 }
 
+/** `min_position`: a position of the journal, as receipts name it. */
+export function parsePosition(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ServiceFault("invalid_parameter", "`min_position` must be a position of the journal");
+}
+
 /** A day as it names a partition; only digits and hyphens get through. */
 export function parseDay(text: string | null): string {
   if (text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) {

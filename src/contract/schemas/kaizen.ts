@@ -18,6 +18,7 @@ const summary = {
   challenger_version: t.optional(t.text),
   rolled_back: t.optional(t.object({ at: t.time, reason: t.text })),
   reason: t.optional(t.text),
+  as_of: t.optional(t.time),
   ...t.all(t.optional(t.integer), "rows", "position", "duration_ms"),
 };
 
@@ -38,12 +39,16 @@ export const KaizenRunRequest = t.strict("KaizenRunRequest", {
   dry_run: t.defaulted(t.flag, false),
   holdout_days: t.optional(t.between(1, HOLDOUT_DAYS_MAX, DAYS)),
   sign_off: t.defaulted(t.flag, false),
+  /** Runs on what had come in by then, and promotes nothing. */
+  as_of: t.optional(t.timeOrMs),
   wait: t.defaulted(t.flag, true),
 });
 export const KaizenRun = t.message("KaizenRun", {
   ...summary,
   findings: t.optional(t.anObject),
   watch: t.optional(watch),
+  /** Opens the report in a browser, without a key, until then. */
+  report: t.optional(t.object({ url: t.text, expires_at: t.time })),
 });
 export const KaizenRuns = t.message("KaizenRuns", {
   config_version: t.text,

@@ -53,6 +53,21 @@ export const QueryResult = t.message("QueryResult", {
   rows: t.list(t.schemaOf<unknown[]>({ type: "array" })),
   is_truncated: t.flag,
   elapsed_ms: t.number,
+  /** Position of the journal up to which its records are in the rows; when they were read. */
+  as_of: t.object({ position: t.integer, time: t.time }),
+});
+
+/** `GET /v1/query/schema`: the documented views. */
+export const QuerySchema = t.message("QuerySchema", {
+  views: t.list(
+    t.object({
+      name: t.text,
+      comment: t.text,
+      columns: t.list(t.object(t.all(t.text, "name", "type", "comment"))),
+    }),
+  ),
+  /** Zone of the columns that end in `_local`, by its IANA name. */
+  time_zone: t.text,
 });
 
 /** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */

@@ -33,6 +33,13 @@ export function isNdjson(contentType: string | undefined): boolean {
   return type !== undefined && NDJSON_TYPES.has(type);
 }
 
+/** Whether `accept` names lines of JSON: they are never the answer to a wildcard. */
+export function wantsNdjson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > ACCEPT_LENGTH_MAX) return false;
+  const named = accept.split(",").map((range) => parse(range.trim()));
+  return named.some(({ type, parameters }) => NDJSON_TYPES.has(type) && parameters["q"] !== "0");
+}
+
 /** Passes when the body is NDJSON, else ServiceFault `unsupported_media_type`. */
 export function requireNdjson(contentType: string | undefined): void {
   if (!isNdjson(contentType)) {

@@ -1,19 +1,12 @@
-// Routes of operators and analysts: API keys, SQL over the outcome store, usage. They refuse
-// unknown members (contract/parse/requests.ts).
+// Routes of operators: API keys, usage. They refuse unknown members (contract/parse/requests.ts).
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import { parseKeyRequest, parseQueryRequest } from "../../contract/parse/requests.ts";
+import { parseKeyRequest } from "../../contract/parse/requests.ts";
 import type { KeyDescription, KeyRequest } from "../../contract/schemas/service.ts";
-import { formatCsv } from "../../platform/csv.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NewKey } from "../access/keyring.ts";
 import type { Route } from "../route.ts";
-import { tenantOf } from "./decisions.ts";
 import type { Reply } from "../server/port.ts";
 import { type UsageAccount, usageReport } from "../access/usage.ts";
-
-const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
-/** Longer than the store's own timeout, whose error says more than ours. */
-const QUERY_DEADLINE_MS = 10_000;
 
 export const ADMIN_ROUTES: readonly Route[] = [
   {
@@ -46,20 +39,6 @@ export const ADMIN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },
     isSynchronous: false,
     handle: revokeKey,
-  },
-  {
-    name: "query",
-    method: "POST",
-    path: "/v1/query",
-    summary: "One read-only SELECT over the tenant's rows; for an administrator over all",
-    access: "analytics:read",
-    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
-    responses: {
-      200: { description: "Columns and rows, or CSV when asked for", schema: "QueryResult" },
-    },
-    isSynchronous: false,
-    deadlineMs: QUERY_DEADLINE_MS,
-    handle: query,
   },
   {
     name: "usage",
@@ -111,22 +90,6 @@ function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): 
   noted.catch((error: unknown) => {
     const fields = { request_id: exchange.requestId, event, error: String(error) };
     logger.error("a change of an API key was made and could not be noted", fields);
-  });
-}
-
-async function query(exchange: Exchange): Promise<Reply> {
-  const { sql, format } = parseQueryRequest(exchange.readDocument());
-  const result = await exchange.services.store.query(sql, QUERY_LIMITS, tenantOf(exchange));
-  const { columns, rows, isTruncated, elapsedMs } = result;
-  if (format === "csv") {
-    const names = columns.map((column) => column.name);
-    return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
-  }
-  return exchange.document(200, {
-    columns,
-    rows,
-    is_truncated: isTruncated,
-    elapsed_ms: elapsedMs,
   });
 }
 

@@ -4,23 +4,18 @@
 import type { DecisionFilter } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import { parseDay, parseLimit, parseSince } from "../../contract/parse/parameters.ts";
+import { parseLimit, parseSince } from "../../contract/parse/parameters.ts";
 import {
   parseProvenanceRecord,
   parseReplayRequest,
   parseReviewResolution,
 } from "../../contract/parse/requests.ts";
 import type { ReplayableLeg } from "../../contract/schemas/decisions.ts";
-import type { ExportView } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
-import { bodyReply } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
-const PARQUET = "application/vnd.apache.parquet";
 const READ_DEADLINE_MS = 10_000;
-/** A day of a busy service is some hundred megabytes of rows. */
-const EXPORT_DEADLINE_MS = 60_000;
 /** Legs of one decision, and of earlier ones under the same caller's id. */
 const LEGS_MAX = 10;
 
@@ -99,30 +94,6 @@ export const DECISION_ROUTES: readonly Route[] = [
     responses: { 200: { description: "As it is recorded", schema: "Review" } },
     handle: resolveReview,
   },
-  {
-    ...SHARED,
-    name: "list_export_days",
-    method: "GET",
-    path: "/v1/export/{view}/days",
-    summary: "Days (UTC) that `outcomes` or `decisions` has rows of",
-    access: "analytics:read",
-    query: { since: LIST_QUERY.since },
-    responses: { 200: { description: "The days", schema: "ExportDays" } },
-    handle: listExportDays,
-  },
-  {
-    ...SHARED,
-    name: "export_day",
-    method: "GET",
-    path: "/v1/export/{view}",
-    summary: "One day of `outcomes` or `decisions` as a Parquet file",
-    access: "analytics:read",
-    query: { day: "The day, as `2026-01-31`; required", since: LIST_QUERY.since },
-    responses: { 200: { description: "The file", mediaType: PARQUET } },
-    isFixedFormat: true,
-    deadlineMs: EXPORT_DEADLINE_MS,
-    handle: exportDay,
-  },
 ];
 
 /** Answered before it is committed (SPEC §4.9: asynchronous), but not when too many wait. */
@@ -187,21 +158,6 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
 }
 
-async function listExportDays(exchange: Exchange): Promise<Reply> {
-  const { store } = exchange.services;
-  const sinceMs = sinceOf(exchange) ?? 0;
-  const days = await store.exportDays(viewOf(exchange), sinceMs, tenantOf(exchange));
-  return exchange.document(200, { days });
-}
-
-async function exportDay(exchange: Exchange): Promise<Reply> {
-  const day = parseDay(new URLSearchParams(exchange.head.query).get("day"));
-  const { store } = exchange.services;
-  const sinceMs = sinceOf(exchange) ?? 0;
-  const bytes = await store.exportDay(viewOf(exchange), day, sinceMs, tenantOf(exchange));
-  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.requestId);
-}
-
 /** Of several decisions under one id (ids are the caller's to choose) the newest. */
 async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
   const found = await exchange.services.store.decisions({
@@ -234,7 +190,7 @@ function filterOf(exchange: Exchange): DecisionFilter {
   return filter;
 }
 
-function sinceOf(exchange: Exchange): number | undefined {
+export function sinceOf(exchange: Exchange): number | undefined {
   const since = new URLSearchParams(exchange.head.query).get("since");
   return since === null ? undefined : parseSince(since);
 }
@@ -242,10 +198,4 @@ function sinceOf(exchange: Exchange): number | undefined {
 /** Tenant whose rows the caller sees; undefined: every tenant. */
 export function tenantOf({ principal }: Exchange): string | undefined {
   return principal.scopes.has("admin") ? undefined : principal.tenant;
-}
-
-function viewOf(exchange: Exchange): ExportView {
-  const view = exchange.parameter;
-  if (view === "outcomes" || view === "decisions") return view;
-  throw new ServiceFault("not_found", "only `outcomes` and `decisions` are exported");
 }

@@ -6,7 +6,7 @@ import {
   parseKaizenRollbackRequest,
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
-import type { Kaizen } from "../../kaizen/kaizen.ts";
+import type { Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
@@ -50,7 +50,19 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     access: "kaizen:run",
     responses: { 200: { description: "The run", schema: "KaizenRun" } },
     isSynchronous: true,
-    handle: (exchange) => exchange.document(200, findRun(exchange)),
+    handle: (exchange) => exchange.document(200, withReport(exchange, findRun(exchange))),
+  },
+  {
+    name: "kaizen_report_link",
+    method: "GET",
+    path: "/v1/kaizen/runs/{id}/report",
+    summary: "The same page by a link that answers about the run give: one run, 15 minutes, no key",
+    access: "none",
+    query: { token: "As the link has it" },
+    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    isSynchronous: true,
+    isFixedFormat: true,
+    handle: readByLink,
   },
   {
     name: "kaizen_report",
@@ -61,11 +73,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     responses: { 200: { description: "The page", mediaType: "text/html" } },
     isSynchronous: true,
     isFixedFormat: true,
-    handle: (exchange) => {
-      const page = kaizenOf(exchange).report(exchange.decodedParameter());
-      if (page === undefined) throw new ServiceFault("not_found", "no such run");
-      return exchange.text(200, "text/html; charset=utf-8", page);
-    },
+    handle: (exchange) => pageOf(exchange, exchange.decodedParameter()),
   },
   {
     name: "kaizen_rollback",
@@ -86,23 +94,58 @@ function kaizenOf(exchange: Exchange): Kaizen {
   throw new ServiceFault("not_found", "this service runs without kaizen");
 }
 
-function findRun(exchange: Exchange): object {
+/** A page in a browser: nothing is loaded by it, and its address is told to nobody. */
+const PAGE_HEADERS = [
+  "Content-Security-Policy",
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  "Referrer-Policy",
+  "no-referrer",
+  "X-Content-Type-Options",
+  "nosniff",
+];
+
+function pageOf(exchange: Exchange, id: string): Reply {
+  const page = kaizenOf(exchange).report(id);
+  if (page === undefined) throw new ServiceFault("not_found", "no such run");
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...PAGE_HEADERS];
+  return exchange.text(200, "text/html; charset=utf-8", page);
+}
+
+function readByLink(exchange: Exchange): Reply {
+  const id = exchange.decodedParameter();
+  const token = new URLSearchParams(exchange.head.query).get("token") ?? "";
+  if (exchange.services.reportLinks?.isGood(id, token) === true) return pageOf(exchange, id);
+  const detail = "the link has expired or is not one of this service: ask for the run again";
+  // Not 401: no key would help.
+  throw new ServiceFault("not_found", detail);
+}
+
+/** A run with the link that opens its report. */
+function withReport(exchange: Exchange, run: Pick<RunRecord, "run_id" | "state">): object {
+  const report = exchange.services.reportLinks?.make(run.run_id);
+  return report === undefined ? run : { ...run, report };
+}
+
+function findRun(exchange: Exchange): RunRecord {
   const run = kaizenOf(exchange).find(exchange.decodedParameter());
   if (run === undefined) throw new ServiceFault("not_found", "no such run");
   return run;
 }
 
 async function startRun(exchange: Exchange): Promise<Reply> {
-  const { dry_run, holdout_days, sign_off, wait } = parseKaizenRunRequest(exchange.readDocument());
+  const { dry_run, holdout_days, sign_off, as_of, wait } = parseKaizenRunRequest(
+    exchange.readDocument(),
+  );
   const started = kaizenOf(exchange).start({
     isDryRun: dry_run,
     isSignedOff: sign_off,
     startedBy: exchange.principal.tenant,
     ...(holdout_days === undefined ? {} : { holdoutDays: holdout_days }),
+    ...(as_of === undefined ? {} : { asOfMs: as_of }),
   });
   if (started === undefined) throw new ServiceFault("overloaded", "a run is under way");
-  if (wait) return exchange.document(200, await started.done);
-  return exchange.document(202, { run_id: started.id, state: "running" });
+  if (wait) return exchange.document(200, withReport(exchange, await started.done));
+  return exchange.document(202, withReport(exchange, { run_id: started.id, state: "running" }));
 }
 
 async function rollback(exchange: Exchange): Promise<Reply> {

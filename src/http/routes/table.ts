@@ -5,11 +5,13 @@ import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
+import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
 import { KAIZEN_ROUTES } from "./kaizen.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { POLICY_ROUTES } from "./policy.ts";
+import { QUERY_ROUTES } from "./query.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SERVICE_ROUTES } from "./service.ts";
@@ -26,6 +28,8 @@ export const ROUTES: readonly Route[] = [
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,
   ...BACKTEST_ROUTES,
+  ...EXPORT_ROUTES,
+  ...QUERY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
 ];

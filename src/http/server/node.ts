@@ -3,6 +3,7 @@
 import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
+import { type BodySink, pumpBody } from "./body-pump.ts";
 import { HeadReader } from "./framing.ts";
 import { Pipeline } from "./pipeline.ts";
 import {
@@ -21,6 +22,7 @@ import { statusLine } from "./status-lines.ts";
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
+const CLOSE = ["Connection", "close"];
 
 /** Starts a node:http server. Rejects when the port is taken. */
 export async function listenNode(
@@ -204,9 +206,17 @@ class NodeServer implements HttpServer {
   }
 
   #write(response: http.ServerResponse, reply: Reply, isLast: boolean): void {
-    if (response.destroyed || response.headersSent) return;
+    if (response.destroyed || response.headersSent) {
+      reply.stream?.cancel();
+      return;
+    }
+    if (reply.stream !== undefined) {
+      response.writeHead(reply.status, isLast ? [...reply.headers, ...CLOSE] : [...reply.headers]);
+      void pumpBody(reply.stream, sinkOf(response));
+      return;
+    }
     const headers = [...reply.headers, "Content-Length", String(Buffer.byteLength(reply.body))];
-    if (isLast) headers.push("Connection", "close");
+    if (isLast) headers.push(...CLOSE);
     response.writeHead(reply.status, headers);
     response.end(reply.body);
   }
@@ -231,6 +241,18 @@ class NodeServer implements HttpServer {
     lines.push(`Content-Length: ${body.length}`, "", "");
     socket.end(Buffer.concat([Buffer.from(lines.join("\r\n")), body]));
   }
+}
+
+function sinkOf(response: http.ServerResponse): BodySink {
+  let wake = (): void => undefined;
+  for (const event of ["drain", "close"]) response.on(event, () => wake());
+  return {
+    isOpen: () => !response.destroyed,
+    write: (part) => response.write(part),
+    onDrained: (call) => void (wake = call),
+    end: () => void response.end(),
+    cut: () => void response.destroy(),
+  };
 }
 
 const PARSER_STATUSES: Readonly<Record<string, number>> = {

@@ -44,6 +44,14 @@ export interface Peer {
 /** Header lines by lower-case name; see FORWARDED_HEADERS. None was repeated. */
 export type Forwarded = ReadonlyMap<string, string>;
 
+/** Body that is sent part by part, at the pace of the client. */
+export interface BodyStream {
+  /** The next part, or undefined at the end. Rejects when the rest will not come. */
+  next(): Promise<Uint8Array | undefined>;
+  /** Ends it early; harmless after the end. */
+  cancel(): void;
+}
+
 /** One complete reply. `Content-Length` is set by the adapter. */
 export interface Reply {
   readonly status: number;
@@ -61,6 +69,8 @@ export interface Reply {
    * next reply of this thread is made.
    */
   lentBody?(): Uint8Array;
+  /** The body instead of `body`, without a length: chunked, and cut short when it fails. */
+  readonly stream?: BodyStream;
 }
 
 /** The application's answer to a head: its needs before it can answer the request. */

@@ -15,7 +15,8 @@ import {
   SERVER_LIMITS,
 } from "./port.ts";
 import { ReplyPace } from "./reply-pace.ts";
-import { joinedLines, statusLine } from "./status-lines.ts";
+import { statusLine } from "./status-lines.ts";
+import { streamReply, writeLines } from "./uws-reply.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -148,6 +149,7 @@ class UwsCall implements Peer {
   /** Bytes of its reply that the peer has yet to read. */
   #heldBytes = 0;
   #body: BodyBuffer | undefined = undefined;
+  #onGone: (() => void) | undefined = undefined;
 
   constructor(server: UwsServer, response: HttpResponse) {
     this.#server = server;
@@ -189,6 +191,7 @@ class UwsCall implements Peer {
   abort(): void {
     if (!this.#isOpen) return;
     this.#leave();
+    this.#onGone?.();
     this.#server.application.onAborted();
   }
 
@@ -256,15 +259,22 @@ class UwsCall implements Peer {
   }
 
   #later(reply: Reply, isLast: boolean): void {
-    if (!this.#isOpen || this.#heldBytes > 0) return;
-    this.#response.cork(() => this.#write(reply, isLast));
+    if (!this.#isOpen) {
+      reply.stream?.cancel();
+      return;
+    }
+    if (this.#heldBytes === 0) this.#response.cork(() => this.#write(reply, isLast));
   }
 
-  /** All lines cross into native code as one, for their values hold no line breaks. */
   #write(reply: Reply, isLast: boolean): void {
     if (!this.#isOpen) return;
     // Before the call is over: a reply that cannot be laid out is answered as a failure.
     const { status, headLines } = reply;
+    if (headLines === undefined && reply.stream !== undefined) {
+      const call = { isOpen: () => this.#isOpen, leave: () => this.#leave() };
+      this.#onGone = streamReply(this.#response, reply, reply.stream, call, isLast);
+      return;
+    }
     const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
     const { pace } = this.#server;
     // Before a close there is nothing more to be read from the peer.
@@ -274,7 +284,7 @@ class UwsCall implements Peer {
     if (headLines !== undefined) response.writeStatus(headLines);
     else {
       if (status !== 200) response.writeStatus(statusLine(status));
-      response.writeHeader(reply.headers[0] as string, joinedLines(reply.headers));
+      writeLines(response, reply.headers);
     }
     if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
     else if (!isPaced) response.end(body, isLast);

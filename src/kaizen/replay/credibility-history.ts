@@ -7,8 +7,14 @@ import type { AgentStanding } from "../../engine/reading.ts";
 import type { StandingHistory } from "../credibility/standings.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
-import { decodeFold, emptyFold } from "../../journal/folded-outcome.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameTimeUs,
+} from "../../journal/format.ts";
+import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 
@@ -135,14 +141,24 @@ class HistoryReader {
   }
 }
 
+/** When a record came in, epoch ms: an import when it settled. */
+function cameInMs(bytes: Buffer, at: number): number {
+  const isOutcome = frameKind(bytes, at) === FRAME_KINDS.outcome;
+  if (!isOutcome || !isImported(bytes, at)) return frameTimeUs(bytes, at) / 1000;
+  const folded = emptyFold();
+  return decodeFold(bytes, at, folded) ? folded.settledAtMs : Number.POSITIVE_INFINITY;
+}
+
 /**
  * Reads the journal up to a durable position.
+ * @param asOfMs what came in later is left out.
  * @returns the history, and whether credibility is in force at its end.
  */
 export function readStandingHistory(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
+  asOfMs = Number.POSITIVE_INFINITY,
 ): { history: StandingHistory; isInForce: boolean } {
   const found = new HistoryReader(config);
   const reader = openJournalReader(nodeFiles, directory);
@@ -150,7 +166,9 @@ export function readStandingHistory(
     // A revocation may follow the outcomes it excludes at any distance.
     reader.read(0, uptoLsn, Number.POSITIVE_INFINITY, (bytes, at) => found.takeKey(bytes, at));
     for (let at = 0; at < uptoLsn;) {
-      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => found.take(bytes, offset));
+      at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        if (cameInMs(bytes, offset) <= asOfMs) found.take(bytes, offset);
+      });
     }
   } finally {
     reader.close();

@@ -132,14 +132,18 @@ export function evidenceTableAt(
   return { writer, reader, attackAgents: attackAgentsOf(history, count, nowMs) };
 }
 
-/** Replays the journal up to a durable position. Calls `onShare` with the progress, 0 to 1. */
+/**
+ * Replays the journal up to a durable position, without what came in after `asOfMs`. Calls `onShare`
+ * with the progress, 0 to 1.
+ */
 export function replayJournal(
   directory: string,
   uptoLsn: number,
   config: ScoringConfig,
   onShare: (share: number) => void,
+  asOfMs?: number,
 ): Replayed {
-  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3));
+  const history = readHistory(directory, uptoLsn, (share) => onShare(share / 3), asOfMs);
   return replayEvidence(history, config, (share) => onShare((1 + 2 * share) / 3));
 }
 

@@ -5,7 +5,13 @@ import { decodeAssessment } from "../../journal/assessments.ts";
 import type { FoldAssessment, Standings } from "../../engine/reading.ts";
 import { Exclusions } from "../../journal/exclusions.ts";
 import { nodeFiles } from "../../journal/files.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../../journal/format.ts";
+import {
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameTimeUs,
+} from "../../journal/format.ts";
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
@@ -95,11 +101,13 @@ function emptyHistory(): History {
 /**
  * Reads the outcomes that count, up to a durable position. Calls `onShare` with the progress, 0 to
  * 1.
+ * @param asOfMs what came in later is left out, epoch ms; an import came in when it settled.
  */
 export function readHistory(
   directory: string,
   uptoLsn: number,
   onShare: (share: number) => void,
+  asOfMs = Number.POSITIVE_INFINITY,
 ): History {
   const history = emptyHistory();
   const numbers = new Map<string, number>();
@@ -116,11 +124,12 @@ export function readHistory(
   try {
     for (let at = 0; at < uptoLsn;) {
       at = reader.read(at, uptoLsn, CHUNK, (bytes, offset) => {
+        const isEarlier = frameTimeUs(bytes, offset) / 1000 <= asOfMs;
         const kind = frameKind(bytes, offset);
         const before = history.subjects.length;
-        if (kind === FRAME_KINDS.standings) {
+        if (kind === FRAME_KINDS.standings && isEarlier) {
           history.standings.push({ before, standings: decodeStandings(bytes, offset) });
-        } else if (kind === FRAME_KINDS.assessment) {
+        } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
         } else if (kind === FRAME_KINDS.key) {
           const start = offset + FRAME_BYTES;
@@ -130,6 +139,12 @@ export function readHistory(
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;
         if (!decodeFold(bytes, offset, folded)) return;
+        // An import is recorded long after it was known: it counts from its settling time.
+        const knownMs = isImported(bytes, offset)
+          ? folded.settledAtMs
+          : outcomeRecordedAtMs(bytes, offset);
+        const recordedMs = Math.max(folded.settledAtMs, knownMs);
+        if (recordedMs > asOfMs) return;
         history.subjects.push(numberOf(folded.subject));
         history.reporters.push(numberOf(folded.reporter));
         history.failures.push(1 - folded.outcome);
@@ -140,11 +155,7 @@ export function readHistory(
         history.signatures.push(folded.signatureIndex);
         history.voices.push(folded.voice);
         history.settledMs.push(folded.settledAtMs);
-        // An import is recorded long after it was known: it counts from its settling time.
-        const recordedMs = isImported(bytes, offset)
-          ? folded.settledAtMs
-          : outcomeRecordedAtMs(bytes, offset);
-        history.recordedMs.push(Math.max(folded.settledAtMs, recordedMs));
+        history.recordedMs.push(recordedMs);
       });
       onShare(at / uptoLsn);
     }

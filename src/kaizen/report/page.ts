@@ -2,12 +2,12 @@
 // and intervals, the plots, the weights before and after, and the promoted weights since. Written
 // for a person who has not read the code.
 import type { ScoringModel } from "../../engine/config.ts";
-import type { Figures } from "../model/figures.ts";
+import type { Figures, ModelFigures } from "../model/figures.ts";
 import type { GateResult } from "../gates/gate.ts";
 import type { RunRecord, WatchRecord } from "../kaizen.ts";
 import { escapeHtml, htmlPage, sentence } from "./document.ts";
 import { intervalPlot, intervalsOf, pairedBars } from "./plot-bars.ts";
-import { reliabilityPlot, scorePlot } from "./plots.ts";
+import { calibratedBins, reliabilityPlot, scorePlot } from "./plots.ts";
 import { HEADLINES, INGREDIENTS, QUESTIONS, SIDE_WORDS } from "./words.ts";
 import type { SideRecord } from "../run.ts";
 
@@ -68,12 +68,22 @@ function measureTable({ champion, challenger }: Figures): string {
   );
 }
 
+/** How much of the distance to the dotted line chance alone explains. */
+function chanceSentence({ champion, challenger }: Figures): string {
+  const of = (model: ModelFigures) => `${calibratedBins(model)} of ${model.reliability.length}`;
+  return (
+    `What the live weights foretold is within the bar in ${of(champion)} groups, what the tested ` +
+    `ones foretold in ${of(challenger)}; chance alone would leave about one in twenty outside.`
+  );
+}
+
 function plots(figures: Figures): string {
   return [
     `<h3>The pictures</h3>${KEYS}<div class="plots">`,
     `<figure><h4>Does 10 % mean 10 %?</h4>${reliabilityPlot(figures)}<figcaption>Ten groups of `,
     `equal size, from the safest to the riskiest. On the dotted line as many fail as was `,
-    `foretold; above it more do.</figcaption></figure>`,
+    `foretold; above it more do. A bar is where the true share lies in 95 of 100 cases. `,
+    `${chanceSentence(figures)}</figcaption></figure>`,
     `<figure><h4>Scores of what went well</h4>${scorePlot(figures, "successes")}<figcaption>The `,
     `further right, the better.</figcaption></figure>`,
     `<figure><h4>Scores of what failed</h4>${scorePlot(figures, "failures")}<figcaption>The `,
@@ -203,6 +213,7 @@ export function reportPage(run: RunRecord): string {
   const facts = [
     ["kind", run.kind === "calibration" ? "start-up calibration" : ""],
     ["started", `${run.started_at} by ${run.started_by}`],
+    ["as of", run.as_of === undefined ? "" : `${run.as_of}: nothing that came in later is in it`],
     ["took", run.duration_ms === undefined ? "" : `${(run.duration_ms / 1000).toFixed(1)} s`],
     ["evidence", `${run.rows} signed outcomes, journal position ${run.position}`],
     ["live weights then", run.champion_version],

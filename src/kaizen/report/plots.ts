@@ -1,6 +1,7 @@
 // SVG plots of a report: reliability diagram and score distributions. Text only, no script; colours
 // come from the page's variables, so that light and dark are both legible.
 import type { Figures, ModelFigures } from "../model/figures.ts";
+import { wilsonInterval } from "../model/statistics.ts";
 import {
   BOTTOM,
   frame,
@@ -23,6 +24,12 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
     const seen = `${(observed * 100).toFixed(1)} % seen, ${rows} rows`;
     return { x, y, text: label + seen };
   });
+  const bars = model.reliability.map(({ expected, observed, rows }) => {
+    const x = px(LEFT + rootScale(expected) * plotWidth + (name === "champion" ? -2 : 2));
+    const [low, high] = wilsonInterval(observed, rows);
+    const [from, to] = [low, high].map((p) => px(TOP + (1 - rootScale(p)) * plotHeight));
+    return `<line x1="${x}" y1="${from}" x2="${x}" y2="${to}" class="error ${name}"/>`;
+  });
   const line = spots.map(({ x, y }) => `${px(x)},${px(y)}`).join(" ");
   // Squares for the old weights, discs for the new ones.
   const dots = spots.map(({ x, y, text }) =>
@@ -32,10 +39,19 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
       : `<circle cx="${px(x)}" cy="${px(y)}" r="4.5" class="${name}">` +
         `<title>${text}</title></circle>`,
   );
-  return `<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
+  return `${bars.join("")}<polyline points="${line}" class="line ${name}"/>${dots.join("")}`;
 }
 
-/** Forecast against observed failures, ten bins of equal mass, both models. */
+/** Groups in which what was foretold lies within the 95 % interval of what was seen. */
+export function calibratedBins({ reliability }: ModelFigures): number {
+  const isWithin = ({ expected, observed, rows }: (typeof reliability)[number]) => {
+    const [low, high] = wilsonInterval(observed, rows);
+    return expected >= low && expected <= high;
+  };
+  return reliability.filter(isWithin).length;
+}
+
+/** Forecast against observed failures, ten bins of equal mass with error bars, both models. */
 export function reliabilityPlot({ champion, challenger }: Figures): string {
   const ticks = [0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1].map((p) => {
     const x = LEFT + rootScale(p) * plotWidth;

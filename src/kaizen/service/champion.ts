@@ -53,6 +53,16 @@ export class Champion {
     return this.#state.promotions.findLast((each) => each.rolled_back === undefined);
   }
 
+  /** Version of the config that was live at a time, as far as promotions are on record. */
+  versionAt(atMs: number): string {
+    const { promotions, champion } = this.#state;
+    const live = promotions.findLast(
+      ({ at_ms: sinceMs, rolled_back: back }) =>
+        sinceMs <= atMs && (back === undefined || back.at_ms > atMs),
+    );
+    return live?.version ?? promotions[0]?.parent ?? champion;
+  }
+
   /**
    * The config of a version.
    * @throws Error when its file is missing or was changed.

@@ -2,6 +2,7 @@
 // rollback through the champion (champion.ts), a monitor of the newest promotion, and every run on
 // record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
+import { asOf, assertPast, testedBefore } from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import type { ConfigWriter } from "./champion.ts";
 import {
@@ -82,6 +83,7 @@ export class KaizenService implements Kaizen {
   start(request: RunRequest): { id: string; done: Promise<RunRecord> } | undefined {
     if (this.#running !== undefined) return undefined;
     const nowMs = this.#options.clock();
+    assertPast(request, nowMs);
     let id = runIdOf(nowMs);
     // The clock may have been set back, and the service restarted since.
     const isTaken = () => id === this.#lastId || this.#files.loadRun(id) !== undefined;
@@ -192,7 +194,8 @@ export class KaizenService implements Kaizen {
       state: "running",
       started_at: new Date(nowMs).toISOString(),
       started_by: request.startedBy,
-      champion_version: this.#champion.version,
+      champion_version: this.#versionFor(request),
+      ...asOf(request),
       reason: "under way",
       rows: 0,
       position: this.#options.ledger.position(),
@@ -204,7 +207,8 @@ export class KaizenService implements Kaizen {
       const runTask = this.#options.runTask ?? runOnPool;
       const { findings, rows, watch } = await runTask(task, this.#progress, this.#stop.signal);
       Object.assign(run, { findings, rows, reason: findings.reason });
-      const takenBack = request.isDryRun ? undefined : await this.#applyWatch(watch, task, nowMs);
+      const isDry = request.isDryRun || request.asOfMs !== undefined;
+      const takenBack = isDry ? undefined : await this.#applyWatch(watch, task, nowMs);
       if (takenBack === undefined) await this.#decide(run, request, findings, nowMs);
       else Object.assign(run, { state: "kept", reason: `rolled back: ${takenBack}` });
     } catch (error) {
@@ -253,6 +257,11 @@ export class KaizenService implements Kaizen {
     return reason;
   }
 
+  /** The weights that a run challenges: those live now, or at the time it runs as of. */
+  #versionFor({ asOfMs }: RunRequest): string {
+    return asOfMs === undefined ? this.#champion.version : this.#champion.versionAt(asOfMs);
+  }
+
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
     const last = this.#champion.live();
     // Data of a release that did not store its shipped config: nothing to compare with, but no
@@ -263,20 +272,22 @@ export class KaizenService implements Kaizen {
     }
     const { journal, seeds } = this.#options;
     const isCalibration = request.kind === "calibration";
+    const { asOfMs } = request;
     return {
       journal,
       uptoLsn,
       ...(seeds && { seeds }),
-      champion: this.#champion.config(),
-      ...(last && parent ? { watch: { sinceMs: last.at_ms, parent } } : {}),
+      champion: this.#champion.config(this.#versionFor(request)),
+      ...(asOfMs === undefined ? {} : { asOfMs }),
+      ...(last && parent && asOfMs === undefined ? { watch: { sinceMs: last.at_ms, parent } } : {}),
       ...(isCalibration ? { isCalibration } : {}),
       options: {
         id,
-        nowMs,
+        nowMs: asOfMs ?? nowMs,
         isSignedOff: request.isSignedOff,
         testedToMs: isCalibration
           ? testedByCalibrations(this.#champion.state)
-          : this.#champion.state.tested_to_ms,
+          : testedBefore(asOfMs, this.#champion.state.tested_to_ms),
         ...(request.holdoutDays === undefined ? {} : { holdoutDays: request.holdoutDays }),
       },
     };
@@ -286,7 +297,7 @@ export class KaizenService implements Kaizen {
   async #decide(run: RunRecord, request: RunRequest, findings: Findings, nowMs: number) {
     const { config } = findings;
     if (config !== undefined) run.challenger_version = versionOf(config);
-    if (request.isDryRun) {
+    if (request.isDryRun || request.asOfMs !== undefined) {
       run.state = "dry_run";
       return;
     }

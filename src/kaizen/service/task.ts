@@ -17,6 +17,8 @@ export interface KaizenTask {
   journal: string;
   uptoLsn: number;
   champion: ScoringConfig;
+  /** What came in later is ignored; absent: nothing is. */
+  asOfMs?: number;
   options: Omit<RunOptions, "gapMs" | "isPilot">;
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;

@@ -19,8 +19,9 @@ import {
   FLAG_RESERVED,
 } from "./ring-layout.ts";
 import type { DecisionColumns } from "./ring-reader.ts";
+import { INPUT_COMMENTS } from "./input-comments.ts";
 import type { Connection } from "../duckdb.ts";
-import type { View } from "../view.ts";
+import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
 
 /**
  * UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (store/decisions/ring-layout.ts).
@@ -94,9 +95,11 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   [SESSION, "DOUBLE"],
 ];
 
+const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
+
 /** The view's columns: expression, name, comment for analysts. */
 const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
-  ["epoch_ms(CAST(evaluated_ms AS BIGINT))", "evaluated_at", "when it was decided, UTC"],
+  [EVALUATED_AT, "evaluated_at", "when it was decided, UTC"],
   ["request_id", "request_id", "id of the answer; outcomes name it as theirs"],
   [word(DECISION_KINDS, "kind_index"), "kind", "verify, check or handshake; gateways ask verify"],
   [word(DECISION_LEGS, "leg_index"), "leg", "direction; a handshake has one row for each"],
@@ -152,6 +155,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
   ],
 ];
 
+/** Comment on a column of the view `decisions`. */
+export function commentOnDecision(column: keyof LoggedLeg): string {
+  return VIEW_COLUMNS.find(([, name]) => name === column)?.[2] ?? "";
+}
+
 function word(words: readonly string[], column: string): string {
   // Past the last word (255: does not apply) a list gives null.
   return `[${words.map((each) => `'${each}'`).join(", ")}][CAST(${column} AS INTEGER) + 1]`;
@@ -183,7 +191,8 @@ export function decisionTables(): string[] {
 /** The decisions in `rows`, codes turned into words. */
 export function decisionsOf(rows: string): string {
   const shown = VIEW_COLUMNS.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
-  return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")} FROM ${rows}`;
+  const local = `${localTime(EVALUATED_AT)} AS evaluated_local`;
+  return `SELECT ${shown}, ${NAMED_INPUTS.join(", ")}, ${local} FROM ${rows}`;
 }
 
 function dailyCounts(rows: string): string {
@@ -198,10 +207,8 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
     comment: "the decision log: one row per leg, with the features it was judged from",
     columns: [
       ...VIEW_COLUMNS.map(([, name, comment]) => [name, comment] as const),
-      ["mean", "subject mean: the check track, or in a handshake the handshake track"],
-      ["batch", "outcomes ever counted about the subject; 0 in rows of older versions"],
-      ["viewer_mean", "severity of the viewing party, handshake only"],
-      ["base_rate", "log-odds of failure of the whole population"],
+      ...NAMED_INPUTS.map((name) => [name, INPUT_COMMENTS[name] as string] as const),
+      ["evaluated_local", `evaluated_at, ${IN_LOCAL_TIME}`],
     ],
   },
   decisions_daily: {
@@ -211,7 +218,15 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
         UNION ALL ${dailyCounts(from("decision_rows"))} GROUP BY ALL)
       GROUP BY ALL`,
     comment: "decisions by day, tenant, kind and result; kept when rows are pruned",
-    columns: [],
+    columns: [
+      ["day", "UTC day of the decision"],
+      ["tenant", commentOnDecision("tenant")],
+      ["kind", commentOnDecision("kind")],
+      ["result", "verdict of verify, decision of check and handshake"],
+      ["effective", commentOnDecision("effective")],
+      ["decisions", "number of decisions; a handshake is one"],
+      ["stakes_total", "sum of their stakes"],
+    ],
   },
 };
 

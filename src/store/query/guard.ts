@@ -5,6 +5,7 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { Connection } from "../duckdb.ts";
+import { SizedCalls } from "./sized-calls.ts";
 import { VIEWS } from "./views.ts";
 
 /**
@@ -32,18 +33,14 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 /**
  * Functions of expressions that may not be called: those with a side effect, and those whose result
  * is as large as an argument demands. The latter make gigabytes in one step that DuckDB 1.5 neither
- * counts against its memory limit nor can interrupt (measured: 40 s after the interrupt).
+ * counts against its memory limit nor can interrupt (measured: 40 s after the interrupt). Those that
+ * analysts lay tables out with are allowed within a budget (sized-calls.ts).
  */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   "nextval",
   "write_log",
   "setseed",
   "repeat",
-  "lpad",
-  "rpad",
-  "bar",
-  "format",
-  "printf",
   "range",
   "generate_series",
   "list_resize",
@@ -73,17 +70,26 @@ export function queryRejected(detail: string): ServiceFault {
   return new ServiceFault("query_rejected", detail);
 }
 
+/** Rights of the key that asks. */
+export interface Asker {
+  /** Whose rows are visible; undefined for all. */
+  readonly tenant: string | undefined;
+  /** Views that the key's scopes do not cover. */
+  readonly withheld: readonly string[];
+}
+
 /**
  * Accepts one reading statement.
- * @param isTenants whether the rows of other tenants must stay out of reach.
  * @returns for a tenant's query the views it reads.
- * @throws ServiceFault `query_rejected` when `sql` is anything but exactly one reading statement.
+ * @throws ServiceFault `query_rejected` when `sql` is anything but exactly one reading statement,
+ *   `insufficient_scope` when it reads a view that is withheld.
  */
 export async function assertReadOnly(
   connection: Connection,
   sql: string,
-  isTenants: boolean,
+  { tenant, withheld }: Asker,
 ): Promise<ReadonlySet<string>> {
+  const isTenants = tenant !== undefined;
   if (sql.length > BODY_BYTES_MAX) throw queryRejected("the query is too long");
   // The binding cuts a text at a NUL: the rest would go unchecked.
   if (sql.includes("\0")) throw queryRejected("the query holds a NUL character");
@@ -101,7 +107,14 @@ export async function assertReadOnly(
   }
   const named: Named = { relations: [], ctes: new Set() };
   assertHarmless(tree.statements, isTenants, named);
-  return isTenants ? assertDocumented(connection, named) : new Set();
+  if (!isTenants) return new Set();
+  const views = await assertDocumented(connection, named);
+  const hidden = withheld.find((view) => views.has(view));
+  if (hidden === undefined) return views;
+  throw new ServiceFault(
+    "insufficient_scope",
+    `the view \`${hidden}\` takes \`score:read\` as well`,
+  );
 }
 
 function refusalOf(tree: Serialised): string {
@@ -120,12 +133,17 @@ interface Named {
 /** Walks the tree without recursion: its depth is the caller's to choose. */
 function assertHarmless(statements: unknown[], isTenants: boolean, named: Named): void {
   const pending: unknown[] = [...statements];
+  const sized = new SizedCalls();
   while (pending.length > 0) {
     const node = pending.pop();
     if (typeof node !== "object" || node === null) continue;
     const { type, function_name: name, ...members } = node as Record<string, unknown>;
-    if (typeof name === "string") assertFunction(name.toLowerCase(), isTenants);
+    if (typeof name === "string") {
+      assertFunction(name.toLowerCase(), isTenants);
+      sized.admit(name.toLowerCase(), (members["children"] ?? []) as unknown[]);
+    }
     if (type === "BASE_TABLE") named.relations.push(members);
+    if (type === "PIVOT") assertPivot(members["pivots"]);
     // A file by its path reads like a table. Exports lie where the engine may read for a moment.
     if (type === "BASE_TABLE" && String(members["table_name"]).includes("/")) {
       throw queryRejected("files cannot be read");
@@ -139,6 +157,16 @@ function assertHarmless(statements: unknown[], isTenants: boolean, named: Named)
     }
     pending.push(...Object.values(members));
   }
+}
+
+/** Columns that one PIVOT may make; each costs an aggregate over all rows. */
+const PIVOT_COLUMNS_MAX = 1000;
+
+function assertPivot(pivots: unknown): void {
+  const parts = Array.isArray(pivots) ? (pivots as { entries?: unknown[] }[]) : [];
+  const columns = parts.reduce((product, { entries }) => product * (entries?.length ?? 1), 1);
+  if (columns <= PIVOT_COLUMNS_MAX) return;
+  throw queryRejected(`PIVOT makes ${columns} columns, at most ${PIVOT_COLUMNS_MAX} are allowed`);
 }
 
 /** The optimizer's own: they trust their arguments. */

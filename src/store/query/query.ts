@@ -3,21 +3,22 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Connection, RowStream } from "../duckdb.ts";
 import { StatementRefused } from "../duckdb.ts";
-import { assertReadOnly, oneLine, queryRejected } from "./guard.ts";
-import type { QueryLimits, QueryResult } from "../store.ts";
+import { type Asker, assertReadOnly, oneLine, queryRejected } from "./guard.ts";
+import { closePivots, openPivots } from "./pivot.ts";
+import type { AsOf, QueryLimits, QueryResult } from "../store.ts";
 import { scopeOf, tenantViewStatements } from "./views.ts";
+import { Watch } from "./watch.ts";
 
-/** Text in one answer, in UTF-16 units: beyond this the answer belongs in an export. */
+/** Text in one answer, in UTF-16 units: beyond this the answer belongs in a stream or an export. */
 export const RESULT_TEXT_MAX = 16 * 1024 * 1024;
-/** An interrupt that comes between two steps is lost, so it is repeated at this interval in ms. */
-export const INTERRUPT_REPEAT_MS = 20;
 
 /** The database, not the query, is at fault: the store must check it. */
 export class DatabaseSuspect extends Error {}
 
 /**
  * Runs one query.
- * @param tenant whose rows are visible, on a connection of its own; undefined for all.
+ * @param asker whose rows are visible; a tenant's on a connection of its own.
+ * @param clock epoch ms.
  * @throws ServiceFault `query_rejected` with the reason; DatabaseSuspect when DuckDB reports
  *   trouble with its files or itself.
  */
@@ -25,29 +26,67 @@ export async function runQuery(
   connection: Connection,
   sql: string,
   limits: QueryLimits,
-  tenant: string | undefined,
+  asker: Asker,
+  clock: () => number,
 ): Promise<QueryResult> {
   const startedAt = performance.now();
   const watch = new Watch(connection, limits.timeoutMs);
   try {
-    const views = await assertReadOnly(connection, sql, tenant !== undefined);
-    if (tenant !== undefined) await showOwnRows(connection, views, tenant);
-    await connection.run("BEGIN TRANSACTION READ ONLY");
-    try {
-      const budget = textBudget();
-      const stream = await connection.stream(sql, budget);
+    return await watch.during(async () => {
+      const { stream, asOf, budget } = await startReading(connection, sql, asker, clock);
+      budget.allow(RESULT_TEXT_MAX);
       const { rows, isTruncated } = await readRows(stream, limits.rowsMax, watch);
       const elapsedMs = performance.now() - startedAt;
-      return { columns: stream.columns, rows, isTruncated, elapsedMs };
-    } finally {
-      watch.stop();
-      await connection.run("ROLLBACK").catch(() => undefined);
-    }
+      return { columns: stream.columns, rows, isTruncated, elapsedMs, asOf };
+    });
   } catch (error) {
-    throw faultOf(error, watch, limits);
+    throw faultOf(error, watch, limits.timeoutMs);
   } finally {
-    watch.stop();
+    await connection.run("ROLLBACK").catch(() => undefined);
   }
+}
+
+/** A statement that has begun, in a transaction of its own that the caller ends. */
+export interface Reading {
+  stream: RowStream;
+  asOf: AsOf;
+  /** Text that the stream may still give; nothing before the first `allow`. */
+  budget: TextBudget;
+}
+
+/**
+ * Checks a query and starts it in a read-only transaction.
+ * @throws ServiceFault `query_rejected`; DuckDB's errors.
+ */
+export async function startReading(
+  connection: Connection,
+  sql: string,
+  asker: Asker,
+  clock: () => number,
+): Promise<Reading> {
+  const shown = new Set<string>();
+  const admit = async (text: string) => {
+    const views = await assertReadOnly(connection, text, asker);
+    const missing = [...views].filter((view) => !shown.has(view));
+    if (asker.tenant !== undefined) await showOwnRows(connection, missing, asker.tenant);
+    for (const view of missing) shown.add(view);
+  };
+  const closed = await closePivots(sql, openPivots(sql), async (values) => {
+    await admit(values);
+    return (await connection.rows(values)).map(([value]) => value);
+  });
+  await admit(closed);
+  await connection.run("BEGIN TRANSACTION READ ONLY");
+  const asOf = await asOfNow(connection, clock);
+  const budget = new TextBudget();
+  const stream = await connection.stream(closed, (length) => budget.take(length));
+  return { stream, asOf, budget };
+}
+
+/** The first read of a transaction fixes what all of it sees. */
+async function asOfNow(connection: Connection, clock: () => number): Promise<AsOf> {
+  const [row] = await connection.rows("SELECT coalesce(max(lsn), 0) FROM outcomes.main.applied");
+  return { position: Number(row?.[0]), timeMs: clock() };
 }
 
 /** Puts a tenant's own views before those over everything, for the life of the connection. */
@@ -60,32 +99,20 @@ async function showOwnRows(
   for (const statement of tenantViewStatements(views, scope)) await connection.run(statement);
 }
 
-/** Interrupts the connection once the time is over, until stopped. */
-class Watch {
-  isOver = false;
-  #timer: NodeJS.Timeout;
-
-  constructor(connection: Connection, timeoutMs: number) {
-    this.#timer = setTimeout(() => {
-      this.isOver = true;
-      connection.interrupt();
-      this.#timer = setInterval(() => connection.interrupt(), INTERRUPT_REPEAT_MS);
-    }, timeoutMs);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
 class TextOverflow extends Error {}
 
-function textBudget(): (length: number) => void {
-  let left = RESULT_TEXT_MAX;
-  return (length) => {
-    left -= length;
-    if (left < 0) throw new TextOverflow();
-  };
+/** Bound on the text of an answer, or of each part of a streamed one. */
+class TextBudget {
+  #left = 0;
+
+  allow(length: number): void {
+    this.#left = length;
+  }
+
+  take(length: number): void {
+    this.#left -= length;
+    if (this.#left < 0) throw new TextOverflow();
+  }
 }
 
 async function readRows(
@@ -99,7 +126,7 @@ async function readRows(
       const chunk = await stream.next();
       if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
       if (chunk === undefined) return { rows, isTruncated: false };
-      for (const row of chunk) {
+      for (const row of chunk.rows()) {
         if (rows.length === rowsMax) return { rows, isTruncated: true };
         rows.push(row);
       }
@@ -112,9 +139,10 @@ async function readRows(
 /** Errors of DuckDB that point to the database instead of the query. */
 const SUSPECT = /^(IO|INTERNAL|FATAL|Serialization) Error/;
 
-function faultOf(error: unknown, watch: Watch, limits: QueryLimits): Error {
+/** The error of a query as its caller shall see it. */
+export function faultOf(error: unknown, watch: Watch, limitMs: number): Error {
   if (error instanceof ServiceFault) return error;
-  if (watch.isOver) return queryRejected(`the query took longer than ${limits.timeoutMs} ms`);
+  if (watch.isOver) return queryRejected(timeoutDetail(limitMs));
   if (error instanceof StatementRefused) return queryRejected("only one SELECT is allowed");
   if (error instanceof TextOverflow) {
     return queryRejected(`the answer is larger than ${RESULT_TEXT_MAX} characters`);
@@ -128,4 +156,12 @@ function faultOf(error: unknown, watch: Watch, limits: QueryLimits): Error {
     return queryRejected("the query needs more memory than the store may use");
   }
   return queryRejected(oneLine(message));
+}
+
+/** The limit is on the work of the query: no repetition and no longer wait of the client helps. */
+function timeoutDetail(limitMs: number): string {
+  return (
+    `the query took longer than ${limitMs} ms, which is all the time that the store works on one: ` +
+    "ask for fewer days, read `agents_daily` in place of `outcomes`, or export the rows"
+  );
 }

@@ -3,8 +3,11 @@
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Connections } from "../connections.ts";
 import type { Connection } from "../duckdb.ts";
-import { DatabaseSuspect, INTERRUPT_REPEAT_MS, runQuery } from "./query.ts";
+import type { Asker } from "./guard.ts";
+import { DatabaseSuspect, runQuery } from "./query.ts";
+import { RowStreams } from "./row-streams.ts";
 import type { QueryLimits, QueryResult } from "../store.ts";
+import { INTERRUPT_REPEAT_MS } from "./watch.ts";
 
 class Lane {
   #last: Promise<unknown> = Promise.resolve();
@@ -48,21 +51,38 @@ export class ReadQueue {
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
   readonly #reading = new Lane();
   readonly #finding = new Lane();
+  /** Answers that are taken in parts, beside the queries: their clients set the pace. */
+  readonly streams: RowStreams;
+  #streamsHeld: Promise<void> | undefined;
+  readonly #clock: () => number;
 
-  /** `suspect` is called with errors that point to the database instead of a query. */
-  constructor(open: () => Promise<Connections>, suspect: (error: Error) => void) {
+  /**
+   * `suspect` is called with errors that point to the database instead of a query; `clock` is epoch
+   * ms.
+   */
+  constructor(
+    open: () => Promise<Connections>,
+    suspect: (error: Error) => void,
+    clock: () => number,
+  ) {
     this.#open = open;
     this.#suspect = suspect;
+    this.#clock = clock;
+    const connect = async () => {
+      await this.#streamsHeld;
+      return (await open()).another();
+    };
+    this.streams = new RowStreams(connect, suspect, clock);
   }
 
-  /** An analyst's query. `tenant`: whose rows are visible; undefined for all. */
-  query(sql: string, limits: QueryLimits, tenant: string | undefined): Promise<QueryResult> {
+  /** An analyst's query. */
+  query(sql: string, limits: QueryLimits, asker: Asker): Promise<QueryResult> {
     return this.#reading.run(async (use) => {
       const connections = await this.#open();
       // A tenant's query reads temporary views: they end with their connection.
-      const own = tenant === undefined ? undefined : await connections.another();
+      const own = asker.tenant === undefined ? undefined : await connections.another();
       try {
-        return await runQuery(use(own ?? connections.reader), sql, limits, tenant);
+        return await runQuery(use(own ?? connections.reader), sql, limits, asker, this.#clock);
       } catch (error) {
         if (!(error instanceof DatabaseSuspect)) throw error;
         this.#suspect(error);
@@ -85,12 +105,13 @@ export class ReadQueue {
 
   /** Ends all running and waiting reads. */
   async stop(): Promise<void> {
-    await Promise.all([this.#reading.stop(), this.#finding.stop()]);
+    await Promise.all([this.#reading.stop(), this.#finding.stop(), this.streams.stop()]);
   }
 
   /** Reads that arrive from now on wait until the returned function is called. */
   hold(): () => void {
     const resume = [this.#reading.hold(), this.#finding.hold()];
+    this.#streamsHeld = new Promise((resolve) => resume.push(resolve));
     return () => {
       for (const each of resume) each();
     };

@@ -5,6 +5,8 @@ import type { Connection } from "../duckdb.ts";
 import { EVENT_VIEWS } from "../rows/events.ts";
 import { JOURNAL_VIEWS } from "../rows/journal.ts";
 import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
+import { POLICY_VIEWS } from "../rows/policies.ts";
+import { SCORE_VIEWS } from "../rows/scores.ts";
 import { type BaseTable, CATALOG, literal, type View, VISIBLE } from "../view.ts";
 
 export const VIEWS: Readonly<Record<string, View>> = {
@@ -12,6 +14,8 @@ export const VIEWS: Readonly<Record<string, View>> = {
   ...DECISION_VIEWS,
   ...EVENT_VIEWS,
   ...JOURNAL_VIEWS,
+  ...POLICY_VIEWS,
+  ...SCORE_VIEWS,
 };
 
 /** The views over everything, with their comments. */
@@ -43,9 +47,10 @@ function visibleRows(table: BaseTable, scope: TenantScope): string {
   const names = scope.namespaces.map(literal).join(", ");
   const owned =
     names === "" ? "false" : `subject_namespace IN (${names}) OR reporter_namespace IN (${names})`;
+  const named = names === "" ? "false" : `namespace IN (${names})`;
   const kids = `SELECT kid FROM ${CATALOG}.main.audit_rows
     WHERE event = 'reporter_key.registered' AND tenant = ${tenant}`;
-  const condition = VISIBLE[table]({ tenant, owned, kids });
+  const condition = VISIBLE[table]({ tenant, owned, named, kids });
   return `(SELECT * FROM ${CATALOG}.main.${table} WHERE ${condition} ${FENCE})`;
 }
 

@@ -1,6 +1,6 @@
 // Rare events that are not in the journal: provenance reported after the fact, reviews, kaizen
 // runs, changes of API keys. Append-only; a view shows the newest row of each.
-import { decisionsOf } from "../decisions/rows.ts";
+import { commentOnDecision, decisionsOf } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
 import type { StoreEvents } from "../store.ts";
 import type { View } from "../view.ts";
@@ -35,6 +35,17 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["actor", "VARCHAR", "key that did it"],
     ["detail", "JSON", "all that is known"],
   ],
+  backtests: [
+    RECORDED_AT,
+    ["backtest_id", "VARCHAR", "id of the backtest"],
+    ["tenant", "VARCHAR", "whose decisions were judged again"],
+    ["key_id", "VARCHAR", "API key that asked"],
+    ["policy_version", "VARCHAR", "the policy that was tried"],
+    ["compared_with", "VARCHAR", "the policy in force then"],
+    ["decisions", "BIGINT", "decisions judged again"],
+    ["changed", "BIGINT", "of those, the ones that came out otherwise"],
+    ["report", "JSON", "the whole answer"],
+  ],
   kaizen_runs: [
     RECORDED_AT,
     ["run_id", "VARCHAR", "id of the run"],
@@ -55,6 +66,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
 const TABLES: Readonly<Record<EventTable, string>> = {
   provenance: "provenance_rows",
   reviews: "review_rows",
+  backtests: "backtest_rows",
   kaizen_runs: "kaizen_run_rows",
   audit_events: "audit_note_rows",
 };
@@ -73,6 +85,23 @@ function commentsOf(table: EventTable): (readonly [string, string])[] {
   return COLUMNS[table].map(([name, , comment]) => [name, comment] as const);
 }
 
+/** Columns of a decision that its review shows. */
+const REVIEWED = [
+  "evaluated_at",
+  "request_id",
+  "tenant",
+  "kind",
+  "subject",
+  "viewer",
+  "tool_level",
+  "stakes",
+  "verdict",
+  "decision",
+  "internal_score",
+  "tier",
+  "reason_codes",
+] as const;
+
 export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   provenance: {
     sql: (from) => `SELECT * FROM ${from("provenance_rows")}`,
@@ -81,15 +110,26 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   },
   // A decision has one review, however many legs are flagged.
   reviews: {
-    sql: (from) => `SELECT d.evaluated_at, d.request_id, d.tenant, d.kind, d.subject, d.viewer,
-        d.tool_level, d.stakes, d.verdict, d.decision, d.internal_score, d.tier, d.reason_codes,
-        r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
+    sql: (
+      from,
+    ) => `SELECT ${REVIEWED.map((name) => `d.${name}`).join(", ")}, r.resolution, r.note, r.key_id AS reviewer, r.recorded_at AS resolved_at
       FROM (FROM (${decisionsOf(from("decision_rows"))}) WHERE flagged AND leg = 'a_to_b') AS d
       LEFT JOIN (FROM ${from("review_rows")} QUALIFY
         row_number() OVER (PARTITION BY tenant, request_id ORDER BY recorded_at DESC) = 1) AS r
       USING (tenant, request_id)`,
     comment: "flagged decisions and what a person made of them",
-    columns: [],
+    columns: [
+      ...REVIEWED.map((name) => [name, commentOnDecision(name)] as const),
+      ["resolution", "upheld, overturned or dismissed; null while nobody has looked"],
+      ["note", "what the reviewer wrote, or null"],
+      ["reviewer", "the reviewer's key, or null"],
+      ["resolved_at", "when it was resolved, UTC; null while nobody has looked"],
+    ],
+  },
+  backtests: {
+    sql: (from) => `SELECT * FROM ${from("backtest_rows")}`,
+    comment: "policies that were tried on logged decisions before they were set, or not",
+    columns: commentsOf("backtests"),
   },
   kaizen_runs: {
     sql: (from) => `FROM ${from("kaizen_run_rows")} QUALIFY

@@ -11,6 +11,7 @@ import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { View } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
+import { appendPolicy, type PolicyRow } from "./policies.ts";
 
 /** State of a source of the vault from this record on. */
 export interface SourceRow {
@@ -40,6 +41,7 @@ export interface AuditRow {
 export interface JournalRows {
   sources: SourceRow[];
   audits: AuditRow[];
+  policies: PolicyRow[];
 }
 
 /**
@@ -79,6 +81,7 @@ export class JournalRowBatch {
   readonly #audits: At<AuditRow>[] = [];
   readonly #standings: At<StandingRow>[] = [];
   readonly #assessments: At<Assessment>[] = [];
+  readonly #policies: At<PolicyRow>[] = [];
 
   constructor(describe: DescribeRecord) {
     this.#describe = describe;
@@ -102,9 +105,10 @@ export class JournalRowBatch {
       this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
       return;
     }
-    const { sources = [], audits = [] } = this.#describe(bytes, at);
+    const { sources = [], audits = [], policies = [] } = this.#describe(bytes, at);
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
+    for (const row of policies) this.#policies.push({ position, ...row });
   }
 
   /** Appends the gathered rows, inside the open transaction. */
@@ -135,6 +139,9 @@ export class JournalRowBatch {
         if (text === null) appender.appendNull();
         else appender.appendVarchar(text);
       }
+    });
+    await appendEach(connection, "policy_rows", this.#policies, (appender, row) => {
+      appendPolicy(appender, row, row.position);
     });
     await appendEach(connection, "standing_rows", this.#standings, (appender, row) => {
       appender.appendBigInt(BigInt(row.position));

@@ -1,6 +1,6 @@
 // Tables and views of outcomes: their rows, the daily counts that remain of expired rows, the views
 // over both.
-import type { View } from "../view.ts";
+import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
 
 /** Columns of `outcome_rows` in append order, with comments for analysts. */
 export const OUTCOME_COLUMNS = [
@@ -65,25 +65,37 @@ export function dayCounts(rows: string): string {
     tenant, ${DAY_COUNTS} FROM ${rows} WHERE agent_fault GROUP BY ALL`;
 }
 
+/**
+ * Rows and remaining counts add up in one pass. Reporters are counted by their hashes, each from one
+ * row or one entry of a list: no list is made for a day of an agent, of which there are as many as
+ * outcomes where outcomes are sparse.
+ */
 const AGENTS_DAILY: View = {
   sql: (from) => `SELECT subject, day,
-      CAST(sum(outcomes) AS BIGINT) AS outcomes,
-      CAST(sum(successes) AS BIGINT) AS successes,
-      CAST(sum(outcomes) - sum(successes) AS BIGINT) AS failures,
-      (sum(outcomes) - sum(successes)) / sum(outcomes) AS failure_rate,
-      sum(stakes_total) AS stakes_total,
-      sum(stakes_failed) AS stakes_failed,
-      CAST(len(list_distinct(flatten(list(reporter_hashes)))) AS BIGINT) AS reporters
+      CAST(sum(n) AS BIGINT) AS outcomes,
+      CAST(sum(good) AS BIGINT) AS successes,
+      CAST(sum(n) - sum(good) AS BIGINT) AS failures,
+      (sum(n) - sum(good)) / sum(n) AS failure_rate,
+      sum(stakes) AS stakes_total,
+      sum(lost) AS stakes_failed,
+      count(DISTINCT reporter) AS reporters
     FROM (
-      SELECT subject, CAST(settled_at AS DATE) AS day, ${DAY_COUNTS}
-      FROM ${from("outcome_rows")} WHERE agent_fault GROUP BY ALL
+      SELECT subject, CAST(settled_at AS DATE) AS day, 1 AS n, outcome AS good, stakes,
+        if(outcome = 0, stakes, 0) AS lost, hash(reporter) AS reporter
+      FROM ${from("outcome_rows")} WHERE agent_fault
       UNION ALL
-      SELECT subject, day, outcomes, successes, stakes_total, stakes_failed, reporter_hashes
-      FROM ${from("agent_day_rows")})
+      SELECT subject, day, outcomes, successes, stakes_total, stakes_failed, NULL
+      FROM ${from("agent_day_rows")}
+      UNION ALL
+      SELECT subject, day, 0, 0, 0, 0, unnest(reporter_hashes) FROM ${from("agent_day_rows")})
     GROUP BY subject, day`,
   comment: "outcomes that were the agent's doing, by agent and day; kept when rows expire",
   columns: [
+    ["subject", "the agent reported on"],
     ["day", "UTC day of settlement"],
+    ["outcomes", "outcomes that were its doing"],
+    ["successes", "of those, successes"],
+    ["failures", "of those, failures"],
     ["failure_rate", "failures / outcomes, 0 to 1"],
     ["stakes_total", "sum of stakes that day"],
     ["stakes_failed", "sum of stakes of failures that day"],
@@ -111,6 +123,12 @@ const REPORTERS: View = {
     GROUP BY reporter`,
   comment: "who reports: volume, breadth, how often a failure; of the outcomes that are kept",
   columns: [
+    ["reporter", "the agent that reports"],
+    ["outcomes", "outcomes that it reported"],
+    ["failures", "of those, failures"],
+    ["stakes_total", "sum of their stakes"],
+    ["first_settled_at", "when its first outcome settled, UTC"],
+    ["last_settled_at", "when its newest outcome settled, UTC"],
     ["subjects", "distinct agents reported on"],
     ["failure_rate", "share of reported failures, 0 to 1"],
     ["signed_share", "share of outcomes with a proved origin, 0 to 1"],
@@ -122,9 +140,14 @@ const REPORTERS: View = {
 
 export const OUTCOME_VIEWS: Readonly<Record<string, View>> = {
   outcomes: {
-    sql: (from) => `SELECT * FROM ${from("outcome_rows")}`,
+    sql: (from) => `SELECT *, ${localTime("settled_at")} AS settled_local,
+      ${localTime("recorded_at")} AS recorded_local FROM ${from("outcome_rows")}`,
     comment: "every recorded outcome that is kept, one row each",
-    columns: OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment]),
+    columns: [
+      ...OUTCOME_COLUMNS.map(([name, , comment]) => [name, comment] as const),
+      ["settled_local", `settled_at, ${IN_LOCAL_TIME}`],
+      ["recorded_local", `recorded_at, ${IN_LOCAL_TIME}`],
+    ],
   },
   agents_daily: AGENTS_DAILY,
   reporters: REPORTERS,

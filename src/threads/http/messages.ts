@@ -1,6 +1,7 @@
 // Messages between the main thread, which is HTTP thread 0, and the further HTTP threads.
 import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
+import type { MessagePort } from "node:worker_threads";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
@@ -45,8 +46,11 @@ export type Question =
   | { readonly name: "score"; readonly task: VerifyBatchTask }
   | { readonly name: "assess"; readonly context: VerifyContext; readonly tenant: string };
 
+/** A reply as it crosses: a streamed body comes on a port. */
+export type RelayedReply = Omit<Reply, "stream"> & { readonly stream?: MessagePort };
+
 export interface Answers {
-  readonly relay: Reply;
+  readonly relay: RelayedReply;
   readonly score: VerifyBatchResult;
   readonly assess: Finding;
 }

@@ -30,6 +30,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
@@ -199,9 +200,11 @@ class HttpThread {
     });
   }
 
-  #relay(exchange: Exchange): Promise<Reply> {
+  async #relay(exchange: Exchange): Promise<Reply> {
     const body = movable(new Uint8Array(exchange.body));
-    return this.#ask({ name: "relay", head: relayedHead(exchange), body }, [body.buffer]);
+    const head = relayedHead(exchange);
+    const { stream, ...reply } = await this.#ask({ name: "relay", head, body }, [body.buffer]);
+    return stream === undefined ? reply : { ...reply, stream: borrowStream(stream) };
   }
 
   #scorer(): BatchScorer | undefined {

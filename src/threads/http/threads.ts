@@ -1,7 +1,7 @@
 // Control of the further HTTP threads from the main one: starts them, sends them changes, answers
 // their calls, collects their counts, ends them. They end by themselves on request: a native server
 // that is terminated with open sockets takes the process down with it.
-import { Worker } from "node:worker_threads";
+import { type MessagePort, Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
@@ -17,8 +17,10 @@ import {
   movable,
   Pending,
   type Question,
+  type RelayedReply,
   type ToHttpThread,
 } from "./messages.ts";
+import { lendStream } from "./relayed-stream.ts";
 import { inviteToLedger } from "../../ledger/join.ts";
 import type { OpenLedger } from "../../ledger/client.ts";
 import type { Log } from "../../platform/log.ts";
@@ -175,7 +177,7 @@ class HttpThread {
     this.#isServing = true;
   }
 
-  send(message: ToHttpThread, transfer: ArrayBuffer[] = []): void {
+  send(message: ToHttpThread, transfer: (ArrayBuffer | MessagePort)[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
 
@@ -218,12 +220,12 @@ class HttpThread {
   }
 
   async #answer(id: number, question: Question): Promise<void> {
-    const transfer: ArrayBuffer[] = [];
+    const transfer: (ArrayBuffer | MessagePort)[] = [];
     const answer = await answerOf(this.#perform(question, transfer));
     this.send({ kind: "answer", id, answer }, transfer);
   }
 
-  async #perform(question: Question, transfer: ArrayBuffer[]): Promise<unknown> {
+  async #perform(question: Question, transfer: (ArrayBuffer | MessagePort)[]): Promise<unknown> {
     if (question.name === "score") {
       const { scorer } = this.#options;
       if (scorer === undefined) throw new Error("there is no pool to score on");
@@ -233,7 +235,13 @@ class HttpThread {
       return this.#options.assess(question.context, question.tenant);
     }
     const { buffer } = question.body;
-    const { status, headers, body } = await this.#options.relay(question.head, Buffer.from(buffer));
+    const reply = await this.#options.relay(question.head, Buffer.from(buffer));
+    const { status, headers, body } = reply;
+    if (reply.stream !== undefined) {
+      const stream = lendStream(reply.stream);
+      transfer.push(stream);
+      return { status, headers: [...headers], body: "", stream } satisfies RelayedReply;
+    }
     if (typeof body === "string") return { status, headers: [...headers], body };
     const bytes = movable(body);
     transfer.push(bytes.buffer);

@@ -26,9 +26,9 @@ function enter(stage: (typeof KAIZEN_STAGES)[number], share = 0): void {
   Atomics.store(progress, 1, Math.round(share * 1000));
 }
 
-function attackStandings({ journal, uptoLsn, champion, seeds }: KaizenTask) {
+function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTask) {
   if (seeds === undefined) return undefined;
-  const { history } = readStandingHistory(journal, uptoLsn, champion);
+  const { history } = readStandingHistory(journal, uptoLsn, champion, asOfMs);
   return new AttackStandings(history, seeds, champion);
 }
 
@@ -43,7 +43,8 @@ export default function run(task: KaizenTask): KaizenResult {
   lowerThreadPriority();
   const { journal, uptoLsn, champion, options } = task;
   enter("replay");
-  const replayed = replayJournal(journal, uptoLsn, champion, (share) => enter("replay", share));
+  const onShare = (share: number) => enter("replay", share);
+  const replayed = replayJournal(journal, uptoLsn, champion, onShare, task.asOfMs);
   const watch = watchBoth(replayed, task);
   const rows = replayed.evidence.check.rows.count;
   const watched = watch === undefined ? {} : { watch };

@@ -2,13 +2,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ReplayableLeg } from "../../../src/contract/schemas/decisions.ts";
 import { call } from "../_client.ts";
-import {
-  describeAdapters,
-  openTestServer,
-  RowStore,
-  type TestServer,
-  START_MS,
-} from "../_setup.ts";
+import { describeAdapters, openTestServer, type TestServer, START_MS } from "../_setup.ts";
+import { RowStore } from "../_row-store.ts";
 
 function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): ReplayableLeg {
   return {

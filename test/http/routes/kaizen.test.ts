@@ -45,9 +45,50 @@ describe("kaizen over HTTP", () => {
     const list = await send("GET", "/v1/kaizen/runs");
     expect(list.body.runs[0].run_id).toBe(id);
     expect(list.body.next_run_at).toMatch(/T03:00:00/);
-    expect((await send("GET", `/v1/kaizen/runs/${id}`)).body).toEqual(run.body);
+    const { report: _, ...answered } = run.body;
+    expect((await send("GET", `/v1/kaizen/runs/${id}`)).body).toMatchObject(answered);
     const page = await send("GET", `/v1/kaizen/reports/${id}`);
     expect(page.body).toContain("<!doctype html>");
+  });
+
+  it("opens a run's page by a link, without a key, and no other page", async () => {
+    const { body: run } = await send("POST", "/v1/kaizen/run", { dry_run: true });
+    const { url, expires_at } = run.report;
+    expect(Date.parse(expires_at) - Date.now()).toBeGreaterThan(14 * 60_000);
+    const page = await fetch(service.url + url);
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
+    expect(page.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(page.headers.get("cache-control")).toBe("no-store");
+    expect(await page.text()).toContain(run.run_id);
+    const { body: other } = await send("POST", "/v1/kaizen/run", { dry_run: true });
+    for (const wrong of [
+      url.replace(run.run_id, other.run_id),
+      url.replace(/token=.*/, "token=x"),
+      url.replace(/\?.*/, ""),
+    ]) {
+      const refused = await fetch(service.url + wrong);
+      expect(refused.status).toBe(404);
+      expect(await refused.text()).not.toContain("<!doctype");
+    }
+    const posted = await fetch(service.url + url, { method: "DELETE" });
+    expect(posted.status).toBe(405);
+  });
+
+  it("runs as of an earlier time, and of no later one", async () => {
+    const as_of = new Date(Date.now() - 30 * 86_400_000).toISOString();
+    const then = await send("POST", "/v1/kaizen/run", { as_of });
+    expect(then.body).toMatchObject({ state: "dry_run", as_of });
+    const now = await send("POST", "/v1/kaizen/run", { dry_run: true });
+    expect(then.body.rows).toBeLessThan(now.body.rows);
+    expect(now.body).not.toHaveProperty("as_of");
+    for (const wrong of [Date.now() + 3_600_000, "then"]) {
+      expect(await send("POST", "/v1/kaizen/run", { as_of: wrong })).toMatchObject({
+        status: 400,
+        body: { code: "invalid_request", errors: [{ pointer: "/as_of" }] },
+      });
+    }
   });
 
   it("puts every run into the store, with each gate and its numbers", async () => {

@@ -52,6 +52,7 @@ describeServers("service routes", (service) => {
         ],
         is_truncated: false,
         elapsed_ms: 1.5,
+        as_of: { position: 7, time: "2026-03-01T12:00:00.000Z" },
       });
       const csv = await call(service, "/v1/query", { body: { sql, format: "csv" } });
       expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8");

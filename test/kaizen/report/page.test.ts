@@ -61,6 +61,18 @@ describe("a report", () => {
     expect(page).toMatch(/&#10003; passed/);
   });
 
+  it("has an error bar in every bin, and says what chance explains", () => {
+    const { figures } = findings.sides[0]!;
+    const bins = figures!.champion.reliability.length + figures!.challenger.reliability.length;
+    expect(page.match(/class="error (champion|challenger)"/g)).toHaveLength(2 * bins);
+    expect(page).toMatch(
+      /within the bar in \d+ of 10 groups, what the tested ones foretold in \d+ of 10/,
+    );
+    expect(reportPage({ ...run, as_of: "2026-05-01T00:00:00.000Z" })).toContain(
+      "nothing that came in later is in it",
+    );
+  });
+
   it("says how promoted weights have done since, and that they were taken back", () => {
     const back = reportPage({
       ...run,

@@ -151,7 +151,6 @@ function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) 
   const records = new StoreRecords({
     core,
     rings: [ring],
-    exportDirectory: core.exportDirectory,
     spoolDirectory: join(dataDir, "store", "spool"),
     startMs,
     decisionsKeptDays: 36_500,

@@ -54,13 +54,15 @@ test("a day is exported as Parquet that is whole, and nothing is left behind", a
   for (let n = 0; n < 300; n++) {
     writer.record({ ...entryOf(n, true), evaluatedAtMs: NOW_MS + (n % 3) * 86_400_000 });
   }
-  expect(await store.exportDays("decisions", 0)).toEqual([
+  expect(await store.exportDays("decisions", { sinceMs: 0 })).toEqual([
     "2026-05-05",
     "2026-05-06",
     "2026-05-07",
   ]);
-  expect(await store.exportDays("decisions", NOW_MS + 86_400_001)).toEqual(["2026-05-07"]);
-  const bytes = Buffer.from(await store.exportDay("decisions", "2026-05-06", 0));
+  expect(await store.exportDays("decisions", { sinceMs: NOW_MS + 86_400_001 })).toEqual([
+    "2026-05-07",
+  ]);
+  const bytes = Buffer.from(await store.exportFile("decisions", "2026-05-06", { sinceMs: 0 }));
   expect(bytes.subarray(0, 4).toString()).toBe("PAR1");
   expect(bytes.subarray(-4).toString()).toBe("PAR1");
   const { dataDir } = opened[0]!;

@@ -6,6 +6,7 @@ import type { ServiceFault } from "../../../src/contract/faults.ts";
 import type { OpenStore } from "../../../src/store/client.ts";
 import { fillJournal, LIMITS, openStore } from "../_fixtures.ts";
 import { stretched } from "../../_patience.ts";
+import { ALLOWED, REFUSED } from "./_statements.ts";
 
 let dataDir: string;
 let store: OpenStore;
@@ -34,111 +35,9 @@ async function refusalOf(sql: string, limits = LIMITS): Promise<ServiceFault> {
   }
 }
 
-const ALLOWED = [
-  "SELECT 1",
-  "  select 1 ;",
-  "-- a comment\nSELECT 1",
-  "WITH t AS (SELECT 1 AS a) SELECT * FROM t",
-  "FROM outcomes LIMIT 1",
-  "TABLE outcomes",
-  "VALUES (1), (2)",
-  "DESCRIBE outcomes",
-  "SHOW TABLES",
-  "SUMMARIZE outcomes",
-  "EXPLAIN SELECT * FROM outcomes",
-  "EXPLAIN ANALYZE SELECT count(*) FROM outcomes",
-  "SELECT * FROM range(3)",
-  "SELECT unnest([1, 2])",
-  "SELECT * FROM duckdb_columns()",
-  "SELECT * FROM (PIVOT outcomes ON grade IN ('escrow') USING count(*) GROUP BY subject)",
-  "SELECT 'checkpoint()' AS text",
-];
-
 test.each(ALLOWED)("allowed: %s", async (sql) => {
   expect((await rowsOf(sql)).length).toBeGreaterThan(0);
 });
-
-const REFUSED = [
-  "",
-  "   ",
-  "-- only a comment",
-  "SELECT",
-  "SELEC 1",
-  "SELECT 1; SELECT 2",
-  "SELECT 1; DROP TABLE outcome_rows",
-  "SELECT 1\u0000; DROP TABLE outcome_rows",
-  "INSERT INTO outcome_rows SELECT * FROM outcome_rows",
-  "UPDATE outcome_rows SET stakes = 0",
-  "DELETE FROM outcome_rows",
-  "EXPLAIN ANALYZE DELETE FROM outcome_rows",
-  "EXPLAIN ANALYZE INSERT INTO applied SELECT * FROM applied",
-  "WITH d AS (DELETE FROM applied RETURNING lsn) SELECT * FROM d",
-  "CREATE TABLE t (a INTEGER)",
-  "CREATE TEMP TABLE t (a INTEGER)",
-  "CREATE MACRO m() AS 1",
-  "DROP VIEW outcomes",
-  "ALTER TABLE applied ADD COLUMN x INTEGER",
-  "COMMENT ON VIEW outcomes IS 'x'",
-  "ATTACH ':memory:' AS other",
-  "ATTACH '/tmp/other.db'",
-  "DETACH outcomes",
-  "USE memory",
-  "COPY outcomes TO '/tmp/trustrank-stolen.csv'",
-  "COPY outcome_rows FROM '/etc/passwd'",
-  "EXPORT DATABASE '/tmp/trustrank-stolen'",
-  "IMPORT DATABASE '/tmp/trustrank-stolen'",
-  "INSTALL httpfs",
-  "LOAD httpfs",
-  "FORCE INSTALL httpfs FROM 'http://localhost'",
-  "PRAGMA version",
-  "PRAGMA table_info('outcomes')",
-  "PRAGMA enable_profiling",
-  "SET threads = 8",
-  "SET GLOBAL memory_limit = '1TB'",
-  "SET lock_configuration = false",
-  "SET enable_external_access = true",
-  "SET VARIABLE a = 1",
-  "RESET memory_limit",
-  "CALL pragma_version()",
-  "CHECKPOINT",
-  "VACUUM",
-  "BEGIN TRANSACTION",
-  "COMMIT",
-  "ROLLBACK",
-  "PREPARE p AS SELECT 1",
-  "EXECUTE p",
-  "SELECT * FROM read_csv('/etc/passwd')",
-  "SELECT * FROM read_text('/etc/passwd')",
-  "SELECT * FROM read_blob('/etc/passwd')",
-  "SELECT * FROM read_json('/etc/passwd')",
-  "SELECT * FROM read_parquet('/etc/passwd')",
-  "SELECT * FROM '/etc/passwd'",
-  "SELECT * FROM '/tmp/x.csv'",
-  "SELECT * FROM sniff_csv('/etc/passwd')",
-  "SELECT * FROM glob('/*')",
-  "SELECT getenv('HOME')",
-  "SELECT * FROM checkpoint()",
-  'SELECT * FROM "Force_Checkpoint"()',
-  "SELECT * FROM enable_logging()",
-  "SELECT * FROM (DESCRIBE SELECT * FROM enable_logging())",
-  "SELECT (SELECT count(*) FROM enable_logging())",
-  "WITH t AS (SELECT * FROM/**/enable_logging()) SELECT 1",
-  "EXPLAIN ANALYZE SELECT * FROM enable_logging()",
-  "SELECT * FROM query('SELECT 1')",
-  "SELECT * FROM query_table('outcome_rows')",
-  "SELECT * FROM duckdb_secrets()",
-  "SELECT write_log('x')",
-  "SELECT length(repeat('x', 3000000000))",
-  "SELECT 'x'.REPEAT(3000000000)",
-  "SELECT lpad('x', 2000000000, 'y')",
-  "SELECT len(list_resize([1], 2000000000))",
-  "SELECT [x FOR x IN range(1000000000)]",
-  "SELECT * FROM unnest(range(1000000000))",
-  "SELECT format('{:>2000000000}', 'x')",
-  "SELECT $1",
-  "SELECT * FROM nowhere",
-  "SELECT nothing FROM outcomes",
-];
 
 test.each(REFUSED)("refused: %s", async (sql) => {
   const before = await rowsOf("SELECT count(*), sum(stakes) FROM outcomes");
@@ -160,6 +59,8 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
   ).toEqual([[1, false, 0]]);
   expect(await rowsOf("SHOW TABLES")).toEqual([
     ["agent_day_rows"],
+    ["agent_rows"],
+    ["agents"],
     ["agents_daily"],
     ["applied"],
     ["assessment_rows"],
@@ -167,6 +68,8 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["audit_events"],
     ["audit_note_rows"],
     ["audit_rows"],
+    ["backtest_rows"],
+    ["backtests"],
     ["batch_rows"],
     ["decision_day_rows"],
     ["decision_rows"],
@@ -177,11 +80,15 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["kaizen_runs"],
     ["outcome_rows"],
     ["outcomes"],
+    ["policies"],
+    ["policy_rows"],
     ["provenance"],
     ["provenance_rows"],
     ["reporters"],
     ["review_rows"],
     ["reviews"],
+    ["score_day_rows"],
+    ["scores_daily"],
     ["source_rows"],
     ["spool_taken"],
     ["standing_rows"],
@@ -210,7 +117,7 @@ test.each(ENDLESS)("stopped in time: %s", async (sql) => {
   const fault = await refusalOf(sql, { rowsMax: 10, timeoutMs: 300 });
   expect(fault).toMatchObject({
     code: "query_rejected",
-    detail: "the query took longer than 300 ms",
+    detail: expect.stringMatching(/^the query took longer than 300 ms, .* ask for fewer days/),
   });
   expect(performance.now() - startedAt).toBeLessThan(stretched(3000));
   expect(await rowsOf("SELECT 1")).toEqual([[1]]);
@@ -226,11 +133,30 @@ test("too much memory is the query's fault, and the store goes on", async () => 
   expect(await rowsOf("SELECT count(*) FROM outcomes")).toEqual([[500]]);
 });
 
+test.each([
+  "SELECT count(DISTINCT rpad(a.subject || b.position, 9999, 'y')) FROM outcomes a, outcomes b",
+  "SELECT length(string_agg(lpad(subject, 9999, 'x'), '')) FROM outcomes, range(1000)",
+  "PIVOT (FROM outcomes, range(100000)) ON grade USING count(DISTINCT hash(position, range))",
+])("what is laid out is within the same limits: %s", async (sql) => {
+  const startedAt = performance.now();
+  const fault = await refusalOf(sql, { rowsMax: 10, timeoutMs: 2000 });
+  expect(fault.detail).toMatch(/more memory|longer than 2000 ms/);
+  expect(performance.now() - startedAt).toBeLessThan(stretched(6000));
+  expect(await rowsOf("SELECT count(*) FROM outcomes")).toEqual([[500]]);
+});
+
 test("an answer of too much text is refused", async () => {
   const fault = await refusalOf(
     "SELECT (SELECT string_agg(action, '') FROM outcomes, range(500)) FROM range(10)",
   );
   expect(fault.detail).toContain("larger than");
+});
+
+test("a query that fails late is no shorter answer", async () => {
+  const sql = `SELECT rpad(subject, 2000, '.'), if(position < 490, 1, error('late')) FROM
+    (SELECT * FROM outcomes, range(20) ORDER BY position)`;
+  const fault = await refusalOf(sql, { rowsMax: 10_000_000, timeoutMs: 20_000 });
+  expect(fault.detail).toMatch(/late|failed after its first rows/);
 });
 
 test("values are ready for JSON", async () => {

@@ -54,16 +54,39 @@ describe("a tenant's key", () => {
     expect(JSON.stringify(await rowsOf(`FROM ${view}`, MARK))).not.toMatch(/"acme"|doc:acme/);
   });
 
+  test("lists the agents that it knows, and all that a score tells of them", async () => {
+    const sql = "SELECT agent, tier, outcomes, as_of_position > 0 FROM agents ORDER BY agent";
+    const own = await rowsOf(sql);
+    expect(own).toContainEqual(["agent://acme-shop/buyer", expect.any(String), 1, true]);
+    const all = (await store.query(sql, LIMITS)).rows;
+    expect(all).toHaveLength(4);
+    expect(own.length).toBeLessThan(all.length);
+    expect(await rowsOf(sql, "nobody")).toEqual([]);
+  });
+
+  test("does not read scores without the scope for scores, however it asks", async () => {
+    for (const view of ["agents", "AGENTS", "scores_daily"]) {
+      for (const sql of [`FROM ${view}`, `WITH t AS (FROM ${view}) FROM t`]) {
+        const asked = store.query(sql, LIMITS, "acme", ["agents", "scores_daily"]);
+        await expect(asked).rejects.toMatchObject({ code: "insufficient_scope" });
+      }
+    }
+    const [[count]] = (
+      await store.query("SELECT count(*) FROM outcomes", LIMITS, "acme", ["agents"])
+    ).rows as [[number]];
+    expect(count).toBe(22);
+  });
+
   test("an apostrophe in a tenant's name is a letter", async () => {
     expect(await rowsOf("SELECT count(*) FROM outcomes", "x' OR true --")).toEqual([[0]]);
     expect(await rowsOf("SELECT count(*) FROM decisions", "x' OR true --")).toEqual([[0]]);
   });
 
   test("days are exported of its own rows alone", async () => {
-    const [day] = await store.exportDays("outcomes", 0, "acme");
-    expect(await store.exportDays("outcomes", 0, "nobody")).toEqual([]);
-    const own = await store.exportDay("outcomes", day as string, 0, "acme");
-    const all = await store.exportDay("outcomes", day as string, 0);
+    const [day] = await store.exportDays("outcomes", { sinceMs: 0, tenant: "acme" });
+    expect(await store.exportDays("outcomes", { sinceMs: 0, tenant: "nobody" })).toEqual([]);
+    const own = await store.exportFile("outcomes", day, { sinceMs: 0, tenant: "acme" });
+    const all = await store.exportFile("outcomes", day, { sinceMs: 0 });
     expect(own.byteLength).toBeLessThan(all.byteLength);
     expect(Buffer.from(all).includes(MARK)).toBe(true);
     expect(Buffer.from(own).includes(MARK)).toBe(false);

@@ -1,0 +1,33 @@
+// Names of the documented views of SQL, as far as routes and commands know them.
+
+/** Views whose old days do not change any more: exported as one file for each day. */
+export const DATED_VIEWS = [
+  "outcomes",
+  "decisions",
+  "audit_events",
+  "backtests",
+  "provenance",
+  "scores_daily",
+] as const;
+/** The others are exported as one file. */
+export const WHOLE_VIEWS = [
+  "agents",
+  "agents_daily",
+  "decisions_daily",
+  "evidence_sources",
+  "kaizen_runs",
+  "policies",
+  "reporters",
+  "reviews",
+] as const;
+
+/** Views that can be exported: all there are. */
+export const EXPORT_VIEWS = [...DATED_VIEWS, ...WHOLE_VIEWS] as const;
+export type ExportView = (typeof EXPORT_VIEWS)[number];
+
+/** Views that show scores: a list of them takes the same scope as one of them, `score:read`. */
+export const SCORED_VIEWS: readonly string[] = ["agents", "scores_daily"];
+
+/** Day of an outcome in exports: that of its recording, which never changes, or of its settling. */
+export const EXPORT_DAYS = ["recorded", "settled"] as const;
+export type ExportDay = (typeof EXPORT_DAYS)[number];

@@ -1,0 +1,49 @@
+// Links to one report that open in a browser, where no key can be sent: signed for one run and a few
+// minutes, with a key that lives as long as the process. They read, and only that run.
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** Life of a link. */
+export const REPORT_LINK_MS = 15 * 60_000;
+
+const TOKEN = /^([1-9]\d{9,11})\.([\w-]{43})$/;
+
+export interface ReportLink {
+  /** Path and query, below the address of the service. */
+  readonly url: string;
+  /** RFC 3339. */
+  readonly expires_at: string;
+}
+
+export class ReportLinks {
+  readonly #key: Uint8Array;
+  readonly #clock: () => number;
+
+  /** @param key at least 32 random bytes. @param clock epoch ms. */
+  constructor(key: Uint8Array, clock: () => number) {
+    this.#key = key;
+    this.#clock = clock;
+  }
+
+  make(runId: string): ReportLink {
+    const expirySec = Math.ceil((this.#clock() + REPORT_LINK_MS) / 1000);
+    const token = `${expirySec}.${this.#signature(runId, expirySec)}`;
+    return {
+      url: `/v1/kaizen/runs/${encodeURIComponent(runId)}/report?token=${token}`,
+      expires_at: new Date(expirySec * 1000).toISOString(),
+    };
+  }
+
+  /** Whether a token was made here, for this run, and has not expired. */
+  isGood(runId: string, token: string): boolean {
+    const [, expiry, signature] = TOKEN.exec(token) ?? [];
+    if (expiry === undefined || signature === undefined) return false;
+    if (Number(expiry) * 1000 <= this.#clock()) return false;
+    const own = this.#signature(runId, Number(expiry));
+    return timingSafeEqual(Buffer.from(signature), Buffer.from(own));
+  }
+
+  #signature(runId: string, expirySec: number): string {
+    const text = `kaizen report\n${runId}\n${expirySec}`;
+    return createHmac("sha256", this.#key).update(text).digest("base64url");
+  }
+}

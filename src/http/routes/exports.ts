@@ -1,0 +1,80 @@
+// Routes of exports: the days that a view has rows of, and its rows as Parquet files, one for each day
+// or one in all. A key sees its own tenant's rows; an administrator's key sees all.
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseDay } from "../../contract/parse/parameters.ts";
+import { DATED_VIEWS, EXPORT_DAYS, EXPORT_VIEWS } from "../../contract/views.ts";
+import type { ExportView } from "../../contract/views.ts";
+import type { ExportOptions } from "../../store/store.ts";
+import { bodyReply } from "../codec/reply.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { sinceOf, tenantOf } from "./decisions.ts";
+import { assertReadable } from "./query.ts";
+
+const PARQUET = "application/vnd.apache.parquet";
+/** A day of a busy service is some hundred megabytes of rows. */
+const DEADLINE_MS = 60_000;
+
+const QUERY = {
+  since: "Not before: a date, an RFC 3339 date-time or epoch ms",
+  by: "`settled`: outcomes by the day they settled; `recorded` when left out",
+};
+
+const SHARED = {
+  method: "GET",
+  access: "analytics:read",
+  isSynchronous: false,
+  deadlineMs: DEADLINE_MS,
+} as const;
+
+export const EXPORT_ROUTES: readonly Route[] = [
+  {
+    ...SHARED,
+    name: "list_export_days",
+    path: "/v1/export/{view}/days",
+    summary: "Days (UTC) that a view has rows of; none for a view that is exported whole",
+    query: QUERY,
+    responses: { 200: { description: "The days", schema: "ExportDays" } },
+    handle: listDays,
+  },
+  {
+    ...SHARED,
+    name: "export_day",
+    path: "/v1/export/{view}",
+    summary: "One day of a view as a Parquet file, or all of a view without days",
+    query: { day: "The day, as `2026-01-31`; required for a view with days", ...QUERY },
+    responses: { 200: { description: "The file", mediaType: PARQUET } },
+    isFixedFormat: true,
+    handle: exportFile,
+  },
+];
+
+async function listDays(exchange: Exchange): Promise<Reply> {
+  const days = await exchange.services.store.exportDays(viewOf(exchange), optionsOf(exchange));
+  return exchange.document(200, { days });
+}
+
+async function exportFile(exchange: Exchange): Promise<Reply> {
+  const view = viewOf(exchange);
+  const given = new URLSearchParams(exchange.head.query).get("day");
+  const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
+  const bytes = await exchange.services.store.exportFile(view, day, optionsOf(exchange));
+  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.requestId);
+}
+
+function viewOf(exchange: Exchange): ExportView {
+  const view = EXPORT_VIEWS.find((each) => each === exchange.parameter);
+  if (view === undefined) throw new ServiceFault("not_found", "there is no such view to export");
+  assertReadable(exchange, view);
+  return view;
+}
+
+function optionsOf(exchange: Exchange): ExportOptions {
+  const given = new URLSearchParams(exchange.head.query).get("by") ?? "recorded";
+  const by = EXPORT_DAYS.find((each) => each === given);
+  if (by === undefined) {
+    throw new ServiceFault("invalid_parameter", "`by` must be `recorded` or `settled`");
+  }
+  return { sinceMs: sinceOf(exchange) ?? 0, tenant: tenantOf(exchange), by };
+}

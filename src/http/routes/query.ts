@@ -1,0 +1,117 @@
+// Routes of analysts: one SELECT over the outcome store, answered whole or streamed as lines, and the
+// views that there are. A key sees its own tenant's rows; an administrator's key sees all.
+import { ServiceFault } from "../../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parsePosition } from "../../contract/parse/parameters.ts";
+import { parseQueryRequest } from "../../contract/parse/requests.ts";
+import { SCORED_VIEWS } from "../../contract/views.ts";
+import { formatCsv } from "../../platform/csv.ts";
+import type { AsOf } from "../../store/store.ts";
+import { replyFormat, wantsNdjson } from "../codec/negotiation.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+import { tenantOf } from "./decisions.ts";
+
+const QUERY_LIMITS = { rowsMax: 10_000, timeoutMs: 8_000 };
+/** Longest wait for the position that a caller asks for. */
+const POSITION_WAIT_MS = 5_000;
+/** Longer than the store's own times together, whose errors say more than ours. */
+const QUERY_DEADLINE_MS = 20_000;
+/** The same for a stream, whose first rows may take all of its 60 s. */
+const STREAM_DEADLINE_MS = 75_000;
+const NDJSON = "application/x-ndjson";
+
+export const QUERY_ROUTES: readonly Route[] = [
+  {
+    name: "query",
+    method: "POST",
+    path: "/v1/query",
+    summary:
+      "One read-only SELECT over the tenant's rows, for an administrator over all; " +
+      "with `Accept: application/x-ndjson` a stream of any length",
+    access: "analytics:read",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "QueryRequest" },
+    query: {
+      min_position: "Waits until the journal is in the rows up to here; 504 after 5 s",
+    },
+    responses: {
+      200: { description: "Columns and rows, CSV, or a line for each row", schema: "QueryResult" },
+    },
+    isSynchronous: false,
+    // Lines are none of the formats that routes have in common.
+    isFixedFormat: true,
+    deadlineMs: STREAM_DEADLINE_MS,
+    handle: query,
+  },
+  {
+    name: "query_schema",
+    method: "GET",
+    path: "/v1/query/schema",
+    summary: "The views that can be queried, with the meaning of every column",
+    access: "analytics:read",
+    responses: { 200: { description: "The views", schema: "QuerySchema" } },
+    isSynchronous: false,
+    deadlineMs: QUERY_DEADLINE_MS,
+    handle: schema,
+  },
+];
+
+async function query(exchange: Exchange): Promise<Reply> {
+  const { store } = exchange.services;
+  const isStreamed = wantsNdjson(exchange.head.accept);
+  if (!isStreamed) exchange.replyFormat = replyFormat(exchange.head.accept);
+  const { sql, format } = parseQueryRequest(exchange.readDocument());
+  const position = new URLSearchParams(exchange.head.query).get("min_position");
+  if (position !== null) await store.appliedUpTo(parsePosition(position), POSITION_WAIT_MS);
+  const asker = [tenantOf(exchange), withheldFrom(exchange)] as const;
+  if (isStreamed) {
+    const rows = await store.stream(sql, ...asker);
+    const headers = [...headersOf(exchange, rows.asOf), "Content-Type", NDJSON];
+    return { status: 200, headers, body: "", stream: rows };
+  }
+  const { columns, rows, isTruncated, elapsedMs, asOf } = await store.query(
+    sql,
+    QUERY_LIMITS,
+    ...asker,
+  );
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...asOfHeaders(asOf)];
+  if (format === "csv") {
+    const names = columns.map((column) => column.name);
+    return exchange.text(200, "text/csv; charset=utf-8", formatCsv(names, rows, "\r\n"));
+  }
+  return exchange.document(200, {
+    columns,
+    rows,
+    is_truncated: isTruncated,
+    elapsed_ms: elapsedMs,
+    as_of: { position: asOf.position, time: new Date(asOf.timeMs).toISOString() },
+  });
+}
+
+/** Lines and CSV have no place for it but these. */
+function asOfHeaders({ position, timeMs }: AsOf): string[] {
+  return ["X-As-Of-Position", String(position), "X-As-Of-Time", new Date(timeMs).toISOString()];
+}
+
+function headersOf(exchange: Exchange, asOf: AsOf): string[] {
+  return ["Cache-Control", "no-store", "X-Request-Id", exchange.requestId, ...asOfHeaders(asOf)];
+}
+
+async function schema(exchange: Exchange): Promise<Reply> {
+  const { views, timeZone } = await exchange.services.store.describe();
+  return exchange.document(200, { views, time_zone: timeZone });
+}
+
+/** Scores are what callers pay for: a list of them takes no less than one of them. */
+function withheldFrom({ principal }: Exchange): readonly string[] {
+  const mayRead = principal.scopes.has("score:read") || principal.scopes.has("admin");
+  return mayRead ? [] : SCORED_VIEWS;
+}
+
+/** @throws ServiceFault `insufficient_scope` when the key may not read the view. */
+export function assertReadable(exchange: Exchange, view: string): void {
+  if (!withheldFrom(exchange).includes(view)) return;
+  const detail = `the view \`${view}\` takes \`score:read\` as well`;
+  throw new ServiceFault("insufficient_scope", detail);
+}

@@ -1,0 +1,59 @@
+// Writing of replies to uWebSockets.js beyond the plain one: header lines in one crossing, and bodies
+// that are streamed.
+import { pumpBody } from "./body-pump.ts";
+import type { BodyStream, Reply } from "./port.ts";
+import { statusLine } from "./status-lines.ts";
+import type { HttpResponse } from "./uws-binary.ts";
+
+/** All lines cross into native code as one, for their values hold no line breaks. */
+export function writeLines(response: HttpResponse, headers: readonly string[]): void {
+  let lines = headers[1] as string;
+  for (let index = 2; index < headers.length; index += 2) {
+    lines += `\r\n${headers[index]}: ${headers[index + 1]}`;
+  }
+  response.writeHeader(headers[0] as string, lines);
+}
+
+/** The call that a stream belongs to. The response must not be touched once it is closed. */
+export interface StreamedCall {
+  isOpen(): boolean;
+  /** Called when the body is complete, right before its end is written. */
+  leave(): void;
+}
+
+/**
+ * Begins a streamed reply, and goes on at the pace of the client.
+ * @returns to be called when the client is gone: it wakes what waits for room.
+ */
+export function streamReply(
+  response: HttpResponse,
+  { status, headers }: Reply,
+  stream: BodyStream,
+  call: StreamedCall,
+  isLast: boolean,
+): () => void {
+  let wake = (): void => undefined;
+  response.writeStatus(statusLine(status));
+  writeLines(response, headers);
+  response.onWritable(() => {
+    wake();
+    return true;
+  });
+  void pumpBody(stream, {
+    isOpen: () => call.isOpen(),
+    write(part) {
+      let hasRoom = true;
+      response.cork(() => {
+        hasRoom = response.write(part);
+      });
+      return hasRoom;
+    },
+    onDrained: (drained) => void (wake = drained),
+    end() {
+      call.leave();
+      response.cork(() => void response.end("", isLast));
+    },
+    cut: () => void response.close(),
+  });
+  return () => wake();
+}

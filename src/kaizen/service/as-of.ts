@@ -1,0 +1,23 @@
+// Runs as of an earlier time: a look at what kaizen would have found then. Such a run knows neither
+// what came in later nor later weights, spends no evidence and changes nothing.
+import { invalidRequest } from "../../contract/faults.ts";
+import type { RunRecord, RunRequest } from "../kaizen.ts";
+
+/** Which evidence had been in a test by then is not on record. */
+const UNTESTED = { check: 0, handshake: 0 };
+
+/** Evidence that a run may not test again: of an earlier time that is not known any more. */
+export function testedBefore<Tested>(asOfMs: number | undefined, tested: Tested) {
+  return asOfMs === undefined ? tested : UNTESTED;
+}
+
+/** The time in the record of a run; nothing for a run as of now. */
+export function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
+  return asOfMs === undefined ? {} : { as_of: new Date(asOfMs).toISOString() };
+}
+
+/** @throws ServiceFault `invalid_request` for a time that has not come. */
+export function assertPast({ asOfMs }: RunRequest, nowMs: number): void {
+  if (asOfMs === undefined || asOfMs <= nowMs) return;
+  throw invalidRequest([{ pointer: "/as_of", code: "range", detail: "is in the future" }]);
+}

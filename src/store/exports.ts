@@ -1,0 +1,80 @@
+// Views as Parquet files: whole days of those whose old days do not change any more, all of the others
+// at once. DuckDB writes the file, and the caller gets its bytes.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import type { ExportView } from "../contract/views.ts";
+import type { StoreCore } from "./core.ts";
+import { viewFor } from "./query/views.ts";
+import type { ExportOptions } from "./store.ts";
+
+/** The column that gives a row's day; null: the view is exported as one file. */
+const DAY_COLUMNS: Readonly<Record<ExportView, string | null>> = {
+  outcomes: "recorded_at",
+  decisions: "evaluated_at",
+  provenance: "recorded_at",
+  audit_events: "recorded_at",
+  backtests: "recorded_at",
+  scores_daily: "day",
+  agents: null,
+  agents_daily: null,
+  decisions_daily: null,
+  evidence_sources: null,
+  kaizen_runs: null,
+  policies: null,
+  reporters: null,
+  reviews: null,
+};
+
+export class StoreExports {
+  readonly #core: StoreCore;
+  #count = 0;
+
+  constructor(core: StoreCore) {
+    this.#core = core;
+  }
+
+  /** Days that a view has rows of; none for a view without days. */
+  async days(view: ExportView, options: ExportOptions): Promise<string[]> {
+    const column = dayColumn(view, options);
+    if (column === null) return [];
+    return this.#core.readQueue.read(async (connection) => {
+      const rows = await connection.rows(
+        `SELECT DISTINCT CAST(CAST(${column} AS DATE) AS VARCHAR)
+         FROM (${await viewFor(connection, view, options.tenant)})
+         WHERE ${since(column, options.sinceMs)} ORDER BY 1`,
+      );
+      return rows.map(([day]) => String(day));
+    });
+  }
+
+  /** `day` must have the form of a date: it goes into SQL as it is. Undefined: every row. */
+  file(view: ExportView, day: string | undefined, options: ExportOptions): Promise<Uint8Array> {
+    const column = dayColumn(view, options);
+    const path = join(this.#core.exportDirectory, `${this.#count++}.parquet`);
+    return this.#core.readQueue.read(async (connection) => {
+      const rows = await viewFor(connection, view, options.tenant);
+      const chosen =
+        column === null || day === undefined
+          ? ""
+          : `WHERE CAST(${column} AS DATE) = DATE '${day}'
+             AND ${since(column, options.sinceMs)} ORDER BY ${column}`;
+      try {
+        await connection.run(
+          `COPY (FROM (${rows}) ${chosen}) TO '${path.replaceAll("'", "''")}'
+           (FORMAT parquet, COMPRESSION zstd)`,
+        );
+        return new Uint8Array(fs.readFileSync(path));
+      } finally {
+        fs.rmSync(path, { force: true });
+      }
+    });
+  }
+}
+
+function dayColumn(view: ExportView, { by }: ExportOptions): string | null {
+  return view === "outcomes" && by === "settled" ? "settled_at" : DAY_COLUMNS[view];
+}
+
+function since(column: string, sinceMs: number): string {
+  return `${column} >= epoch_ms(CAST(${Math.floor(sinceMs)} AS BIGINT))`;
+}

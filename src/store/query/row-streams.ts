@@ -1,0 +1,223 @@
+// Streamed answers: a query whose rows are taken in parts, as lines of JSON, by a client that sets the
+// pace. Each has a connection and a snapshot of its own. Their number, the work that each may cost,
+// the rest that a client may take and the age of a snapshot are bounded.
+import { ServiceFault } from "../../contract/faults.ts";
+import type { Connection } from "../duckdb.ts";
+import type { AsOf, QueryColumn } from "../store.ts";
+import type { Asker } from "./guard.ts";
+import { DatabaseSuspect, faultOf, type Reading, RESULT_TEXT_MAX, startReading } from "./query.ts";
+import { INTERRUPT_REPEAT_MS, Watch } from "./watch.ts";
+
+/** Open at one time, and of those for one tenant. */
+export const STREAMS_MAX = 4;
+export const STREAMS_PER_TENANT_MAX = 2;
+/** Longest rest of a client between two parts. */
+const IDLE_MS_MAX = 30_000;
+/** Longest life: until then the snapshot holds on to what the database would like to free. */
+const LIFE_MS_MAX = 15 * 60_000;
+/** A part ends with the chunk of rows that reaches this size. */
+const PART_BYTES_MIN = 256 * 1024;
+
+export interface OpenedStream {
+  readonly id: number;
+  readonly columns: QueryColumn[];
+  readonly asOf: AsOf;
+}
+
+export class RowStreams {
+  readonly #connect: () => Promise<Connection>;
+  readonly #suspect: (error: Error) => void;
+  readonly #clock: () => number;
+  readonly #open = new Map<number, StreamedAnswer>();
+  readonly #opening = new Set<Promise<OpenedStream>>();
+  /** Tenants of the streams that are open or being opened. */
+  readonly #tenants: (string | undefined)[] = [];
+  #nextId = 1;
+
+  /** `clock` is epoch ms. */
+  constructor(
+    connect: () => Promise<Connection>,
+    suspect: (error: Error) => void,
+    clock: () => number,
+  ) {
+    this.#connect = connect;
+    this.#suspect = suspect;
+    this.#clock = clock;
+  }
+
+  /**
+   * Starts a query. `workMs`: time that the database may work on it.
+   * @throws ServiceFault `query_rejected`, or `overloaded` when too many are open.
+   */
+  async open(sql: string, workMs: number, asker: Asker): Promise<OpenedStream> {
+    const { tenant } = asker;
+    const ofTenant = this.#tenants.filter((each) => each === tenant).length;
+    if (this.#tenants.length >= STREAMS_MAX || ofTenant >= STREAMS_PER_TENANT_MAX) {
+      throw new ServiceFault("overloaded", "too many answers are being streamed");
+    }
+    this.#tenants.push(tenant);
+    const id = this.#nextId++;
+    const forget = () => {
+      this.#open.delete(id);
+      this.#tenants.splice(this.#tenants.indexOf(tenant), 1);
+    };
+    const answer = new StreamedAnswer(forget, workMs, this.#suspect);
+    this.#open.set(id, answer);
+    const opening = this.#start(id, answer, sql, asker);
+    this.#opening.add(opening);
+    return opening.finally(() => this.#opening.delete(opening));
+  }
+
+  async #start(id: number, answer: StreamedAnswer, sql: string, asker: Asker) {
+    try {
+      const { stream, asOf } = await answer.start(await this.#connect(), sql, asker, this.#clock);
+      return { id, columns: stream.columns, asOf };
+    } catch (error) {
+      await answer.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The next lines, or undefined after the last.
+   * @throws ServiceFault `query_rejected`, or `store_unavailable` when the stream has ended.
+   */
+  async next(id: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const answer = this.#open.get(id);
+    if (answer === undefined) throw ended();
+    return answer.next();
+  }
+
+  /** Ends a stream before its end; harmless after it. */
+  async close(id: number): Promise<void> {
+    await this.#open.get(id)?.close();
+  }
+
+  /** Ends all streams, and resolves once their connections are closed. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#open.values()].map((answer) => answer.close()));
+    await Promise.allSettled(this.#opening);
+  }
+}
+
+class StreamedAnswer {
+  readonly #ended: () => void;
+  readonly #workMs: number;
+  readonly #suspect: (error: Error) => void;
+  #connection: Connection | undefined;
+  #watch: Watch | undefined;
+  #reading: Reading | undefined;
+  #starts: string[] = [];
+  #idle: NodeJS.Timeout | undefined;
+  readonly #life: NodeJS.Timeout;
+  /** The step that runs now; a connection is closed after it. */
+  #step: Promise<unknown> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(onEnded: () => void, workMs: number, suspect: (error: Error) => void) {
+    this.#ended = onEnded;
+    this.#workMs = workMs;
+    this.#suspect = suspect;
+    this.#life = setTimeout(() => void this.close(), LIFE_MS_MAX);
+  }
+
+  async start(connection: Connection, sql: string, asker: Asker, clock: () => number) {
+    if (this.#closing !== undefined) {
+      connection.close();
+      throw ended();
+    }
+    this.#connection = connection;
+    this.#watch = new Watch(connection, this.#workMs);
+    const watch = this.#watch;
+    const reading = await this.#within(() =>
+      watch.during(() => startReading(connection, sql, asker, clock)),
+    );
+    this.#reading = reading;
+    this.#starts = lineStarts(reading.stream.columns);
+    return reading;
+  }
+
+  async next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (this.#closing !== undefined) throw ended();
+    const part = await this.#within(() => this.#part());
+    if (part === undefined) await this.close();
+    return part;
+  }
+
+  async #part(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const { stream, budget } = this.#reading as Reading;
+    const watch = this.#watch as Watch;
+    let lines = "";
+    budget.allow(RESULT_TEXT_MAX);
+    while (lines.length < PART_BYTES_MIN) {
+      const chunk = await watch.during(() => stream.next());
+      if (watch.isOver) throw new Error("INTERRUPT Error: Interrupted!");
+      if (chunk === undefined) break;
+      for (const row of chunk.rows()) lines += lineOf(this.#starts, row);
+    }
+    return lines === "" ? undefined : new TextEncoder().encode(lines);
+  }
+
+  /** One step at a time; between two the client may rest for a while. */
+  async #within<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(this.#idle);
+    const watch = this.#watch as Watch;
+    const step = this.#step.then(work);
+    this.#step = step.catch(() => undefined);
+    try {
+      return await step;
+    } catch (error) {
+      // Closed from outside, its time is not over: the store has ended it.
+      const fault = this.#closing === undefined ? faultOf(error, watch, this.#workMs) : ended();
+      void this.close();
+      if (!(fault instanceof DatabaseSuspect)) throw fault;
+      this.#suspect(fault);
+      throw new ServiceFault("store_unavailable", "the outcome store is being looked at");
+    } finally {
+      if (this.#closing === undefined) {
+        this.#idle = setTimeout(() => void this.close(), IDLE_MS_MAX);
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#closeOnce();
+    return this.#closing;
+  }
+
+  async #closeOnce(): Promise<void> {
+    clearTimeout(this.#idle);
+    clearTimeout(this.#life);
+    const connection = this.#connection;
+    if (connection !== undefined) {
+      const nudge = setInterval(() => connection.interrupt(), INTERRUPT_REPEAT_MS);
+      connection.interrupt();
+      await this.#step;
+      clearInterval(nudge);
+      this.#reading?.stream.close();
+      connection.close();
+    }
+    this.#ended();
+  }
+}
+
+function ended(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the stream has ended before its last row");
+}
+
+/** Text before each value of a line. Columns of one name are numbered: all of them are kept. */
+function lineStarts(columns: readonly QueryColumn[]): string[] {
+  const seen = new Map<string, number>();
+  return columns.map(({ name }, index) => {
+    const count = seen.get(name) ?? 0;
+    seen.set(name, count + 1);
+    const own = count === 0 ? name : `${name}_${count}`;
+    return `${index === 0 ? "{" : ","}${JSON.stringify(own)}:`;
+  });
+}
+
+function lineOf(starts: readonly string[], row: readonly unknown[]): string {
+  let line = "";
+  for (const [index, start] of starts.entries()) line += start + JSON.stringify(row[index]);
+  return `${line}}\n`;
+}

@@ -1,0 +1,186 @@
+// Scores as rows: every agent's as it stands, replaced as a whole, and a daily sample of them that
+// stays. They are read from the agent table; the journal alone does not give the sample back.
+import type { Connection } from "../duckdb.ts";
+import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
+
+/** One agent's score; times are epoch ms, 0 for never. */
+export interface ScoreRow {
+  agent: string;
+  /** Empty without one. */
+  namespace: string;
+  tier: string;
+  /** Empty without history. */
+  regime: string;
+  config_version: string;
+  score: number;
+  internal_score: number;
+  effective_score: number;
+  failure_probability: number;
+  failure_optimistic: number;
+  failure_pessimistic: number;
+  outcomes: number;
+  reported: number;
+  successes_90d: number;
+  failures_90d: number;
+  successes_14d: number;
+  failures_14d: number;
+  stakes_proven: number;
+  first_seen_ms: number;
+  last_outcome_ms: number;
+  last_failure_ms: number;
+  /** -1 for a stranger. */
+  credibility: number;
+  /** 0 for none. */
+  cluster: number;
+}
+
+type Column = readonly [name: keyof ScoreRow, type: "VARCHAR" | "DOUBLE"];
+
+/** Columns of `agent_rows` in append order; after them the position and the time of the reading. */
+const COLUMNS: readonly Column[] = [
+  ["agent", "VARCHAR"],
+  ["namespace", "VARCHAR"],
+  ["tier", "VARCHAR"],
+  ["regime", "VARCHAR"],
+  ["config_version", "VARCHAR"],
+  ["score", "DOUBLE"],
+  ["internal_score", "DOUBLE"],
+  ["effective_score", "DOUBLE"],
+  ["failure_probability", "DOUBLE"],
+  ["failure_optimistic", "DOUBLE"],
+  ["failure_pessimistic", "DOUBLE"],
+  ["outcomes", "DOUBLE"],
+  ["reported", "DOUBLE"],
+  ["successes_90d", "DOUBLE"],
+  ["failures_90d", "DOUBLE"],
+  ["successes_14d", "DOUBLE"],
+  ["failures_14d", "DOUBLE"],
+  ["stakes_proven", "DOUBLE"],
+  ["first_seen_ms", "DOUBLE"],
+  ["last_outcome_ms", "DOUBLE"],
+  ["last_failure_ms", "DOUBLE"],
+  ["credibility", "DOUBLE"],
+  ["cluster", "DOUBLE"],
+];
+
+const AS_OF = ["as_of_position", "as_of_ms"];
+
+/** Kept through a rebuild of the database. */
+export const SCORE_TABLES: readonly string[] = ["agent_rows", "score_day_rows"];
+
+export function scoreTables(): string[] {
+  const columns = [
+    ...COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`),
+    ...AS_OF.map((name) => `${name} DOUBLE NOT NULL`),
+  ];
+  return [
+    `CREATE TABLE agent_rows (${columns.join(", ")})`,
+    `CREATE TABLE score_day_rows (day DATE NOT NULL, sampled_share DOUBLE NOT NULL,
+      ${columns.join(", ")})`,
+  ];
+}
+
+const instant = (name: string) => `if(${name} = 0, NULL, epoch_ms(CAST(${name} AS BIGINT)))`;
+const whole = (name: string) => `CAST(${name} AS BIGINT)`;
+
+/** The views' columns: expression, name, comment for analysts. */
+const SHOWN: readonly (readonly [string, string, string])[] = [
+  ["agent", "agent", "the agent scored"],
+  ["nullif(namespace, '')", "namespace", "namespace of an agent:// name, else null"],
+  ["score", "score", "0 to 100, as verify answers it"],
+  ["internal_score", "internal_score", "300 to 850; 40 points more halve the odds of failure"],
+  ["effective_score", "effective_score", "300 to 850, pessimistic"],
+  ["tier", "tier", "A to D, or REVIEW: too little is known"],
+  ["nullif(regime, '')", "regime", "stable, drifting or shock; null without history"],
+  ["failure_probability", "failure_probability", "expected at stakes of 0, 0 to 1"],
+  ["failure_optimistic", "failure_optimistic", "lower end, 0 to 1"],
+  ["failure_pessimistic", "failure_pessimistic", "upper end, 0 to 1"],
+  [whole("outcomes"), "outcomes", "outcomes about it that were folded into the score, ever"],
+  [whole("reported"), "reported", "outcomes that it has reported, ever"],
+  ["successes_90d", "successes_90d", "weight of successes, half of it lost every 90 days"],
+  ["failures_90d", "failures_90d", "weight of failures, half of it lost every 90 days"],
+  ["successes_14d", "successes_14d", "the same with a half-life of 14 days"],
+  ["failures_14d", "failures_14d", "the same with a half-life of 14 days"],
+  ["stakes_proven", "stakes_proven", "stakes up to which it has succeeded, fading"],
+  [instant("first_seen_ms"), "first_seen_at", "its first outcome, UTC"],
+  [instant("last_outcome_ms"), "last_outcome_at", "when its newest outcome settled, UTC"],
+  [
+    localTime(instant("last_outcome_ms")),
+    "last_outcome_local",
+    `last_outcome_at, ${IN_LOCAL_TIME}`,
+  ],
+  [instant("last_failure_ms"), "last_failure_at", "when it last failed, UTC; null for never"],
+  ["if(credibility < 0, NULL, credibility)", "credibility", "as a reporter, 0 to 1, or null"],
+  [whole("nullif(cluster, 0)"), "cluster", "reporters of one number are one voice, or null"],
+  ["config_version", "config_version", "the scoring config that gave the score"],
+  [whole("as_of_position"), "as_of_position", "at least the journal up to here is in the score"],
+  [instant("as_of_ms"), "as_of", "when the score was read, UTC"],
+];
+
+const selected = SHOWN.map(([expression, name]) => `${expression} AS ${name}`).join(", ");
+const comments = SHOWN.map(([, name, comment]) => [name, comment] as const);
+
+export const SCORE_VIEWS: Readonly<Record<string, View>> = {
+  agents: {
+    sql: (from) => `SELECT ${selected} FROM ${from("agent_rows")}`,
+    comment:
+      "every agent's score as it stands: read anew when it is asked for; see as_of_position. A key " +
+      "needs score:read as well",
+    columns: comments,
+  },
+  scores_daily: {
+    sql: (from) => `SELECT day, ${selected}, sampled_share FROM ${from("score_day_rows")}`,
+    comment:
+      "every agent's score at the first reading of each UTC day; of very many agents a sample, the " +
+      "same every day. A key needs score:read as well",
+    columns: [
+      ["day", "UTC day of the reading"],
+      ...comments,
+      ["sampled_share", "share of all agents that the day's rows are, 0 to 1"],
+    ],
+  },
+};
+
+/** Appends scores, inside the open transaction. */
+export function appendScores(
+  connection: Connection,
+  rows: readonly ScoreRow[],
+  position: number,
+  nowMs: number,
+): Promise<void> {
+  const types = [...COLUMNS.map(([, type]) => type), ...AS_OF.map(() => "DOUBLE")];
+  const columns = [
+    ...COLUMNS.map(([name]) => rows.map((row) => row[name])),
+    rows.map(() => position),
+    rows.map(() => nowMs),
+  ];
+  return connection.appendColumns("agent_rows", types, columns, rows.length);
+}
+
+/** The newest day of which there is a sample, as days since 1970; -1 without one. */
+export async function lastSampledDay(connection: Connection): Promise<number> {
+  const [row] = await connection.rows(
+    "SELECT coalesce(date_diff('day', DATE '1970-01-01', max(day)), -1) FROM score_day_rows",
+  );
+  return Number(row?.[0]);
+}
+
+/**
+ * Puts the scores that `agent_rows` holds on record for a day, and forgets days before `cutoffDay`
+ * (both days since 1970). Inside the open transaction.
+ * @param agentsMax more than these are sampled by the hash of their names: the same every day.
+ */
+export async function sampleScores(
+  connection: Connection,
+  day: number,
+  cutoffDay: number,
+  agentsMax: number,
+): Promise<void> {
+  const [row] = await connection.rows("SELECT count(*) FROM agent_rows");
+  const share = Math.min(1, agentsMax / Math.max(1, Number(row?.[0])));
+  await connection.run(
+    `INSERT INTO score_day_rows SELECT DATE '1970-01-01' + ${day}, ${share}, * FROM agent_rows
+     WHERE hash(agent) % 1000000 < ${Math.ceil(share * 1_000_000)}`,
+  );
+  await connection.run(`DELETE FROM score_day_rows WHERE day < DATE '1970-01-01' + ${cutoffDay}`);
+}

@@ -1,0 +1,146 @@
+// Scores of all agents in the store: read from the agent table when somebody asks for them, at most so
+// often that the reading takes a small share of this thread's time, and once at the turn of a day for
+// the daily sample.
+import type { StoreCore } from "./core.ts";
+import { checkpoint } from "./core.ts";
+import { inTransaction } from "./rows/outcomes.ts";
+import { appendScores, lastSampledDay, sampleScores, type ScoreRow } from "./rows/scores.ts";
+
+/** Agent table to read scores from. */
+export interface ScoreSource {
+  readonly agentCount: number;
+  /** Scores of up to `countMax` agents from number `first` on. */
+  read(first: number, countMax: number, nowMs: number): ScoreRow[];
+}
+
+/** Agents between two looks at what else there is to do: some 10 ms. */
+const SLICE = 2048;
+/** Agents of a daily sample. */
+const SAMPLED_AGENTS_MAX = 20_000;
+/** A reading is good for this long, and for this many times what it took: then it is made anew. */
+const GOOD_MS_MIN = 1000;
+const GOOD_FACTOR = 10;
+/** While no outcome comes in, scores only fade. */
+const GOOD_UNCHANGED_MS = 10 * 60_000;
+/** A query waits for a new reading this long, then takes the last one. */
+const WAIT_MS_MAX = 2000;
+/** The first one it waits for: what an earlier process has read may be old, or nothing at all. */
+const FIRST_WAIT_MS_MAX = 50_000;
+/** After a start the service serves first. */
+const FIRST_SAMPLE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export interface ScoreKeeperOptions {
+  core: StoreCore;
+  /** Opens a table in shared memory; the composition injects it. */
+  openSource: (engineMemory: WebAssembly.Memory) => ScoreSource;
+  /** Durable position of the journal, which the table has folded. */
+  position: () => number;
+  /** Epoch ms. */
+  clock: () => number;
+  /** Days that daily samples are kept. */
+  keptDays: number;
+  /** Agents of a daily sample, 20,000 by default. */
+  sampledAgentsMax?: number;
+  log: (event: string, detail: string) => void;
+}
+
+export class ScoreKeeper {
+  readonly #options: ScoreKeeperOptions;
+  #source: ScoreSource | undefined;
+  #reading: Promise<void> | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #readPosition = -1;
+  #goodMs = GOOD_MS_MIN;
+  #sampledDay: number | undefined;
+  #openedMs = 0;
+  #isClosing = false;
+
+  constructor(options: ScoreKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Reads this table from now on. */
+  open(engineMemory: WebAssembly.Memory): void {
+    const { openSource, clock } = this.#options;
+    if (this.#source === undefined) this.#openedMs = clock();
+    this.#source = openSource(engineMemory);
+    this.#readAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether a new day asks for its sample. */
+  isSampleDue(nowMs: number): boolean {
+    if (this.#source === undefined || this.#reading !== undefined) return false;
+    if (nowMs - this.#openedMs < FIRST_SAMPLE_MS) return false;
+    return this.#sampledDay !== Math.floor(nowMs / DAY_MS) && this.#isStale(nowMs);
+  }
+
+  /** Reads the scores anew unless the last reading is still good; waits a bounded time for it. */
+  async refresh(): Promise<void> {
+    const source = this.#source;
+    if (source === undefined) return;
+    if (this.#reading === undefined && this.#isStale(this.#options.clock())) {
+      this.#reading = this.#read(source).finally(() => (this.#reading = undefined));
+    }
+    if (this.#reading === undefined) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#readPosition < 0 ? FIRST_WAIT_MS_MAX : WAIT_MS_MAX);
+    });
+    await Promise.race([this.#reading, late]);
+    clearTimeout(timer);
+  }
+
+  /** Ends the reading under way, if any: the rows stay as they were before it. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#source = undefined;
+    await this.#reading;
+  }
+
+  #isStale(nowMs: number): boolean {
+    const ageMs = nowMs - this.#readAtMs;
+    const isSame = this.#readPosition === this.#options.position();
+    return ageMs < 0 || ageMs >= (isSame ? GOOD_UNCHANGED_MS : this.#goodMs);
+  }
+
+  /** Never rejects: the rows of the last reading stay. */
+  async #read(source: ScoreSource): Promise<void> {
+    const { core, position, clock, log } = this.#options;
+    const startedAt = performance.now();
+    const nowMs = clock();
+    const readPosition = position();
+    this.#readAtMs = nowMs;
+    try {
+      await core.write(async (writer) => {
+        await inTransaction(writer, async () => {
+          await writer.run("DELETE FROM agent_rows");
+          for (let first = 0; first < source.agentCount; first += SLICE) {
+            const rows = source.read(first, SLICE, nowMs);
+            await appendScores(writer, rows, readPosition, nowMs);
+            // Decisions and queries wait in this thread's line.
+            await new Promise((resolve) => setImmediate(resolve));
+            if (this.#isClosing) throw new Error("the store ends");
+          }
+          await this.#sample(writer, nowMs);
+        });
+        // No log that deletes is left for a restart to replay.
+        await checkpoint(writer);
+      });
+      this.#readPosition = readPosition;
+    } catch (error) {
+      if (!this.#isClosing) log("scores_not_read", String(error));
+    }
+    this.#goodMs = Math.max(GOOD_MS_MIN, GOOD_FACTOR * (performance.now() - startedAt));
+  }
+
+  async #sample(writer: Parameters<typeof sampleScores>[0], nowMs: number): Promise<void> {
+    const today = Math.floor(nowMs / DAY_MS);
+    this.#sampledDay ??= await lastSampledDay(writer);
+    if (this.#sampledDay >= today) return;
+    const cutoffDay = today - this.#options.keptDays;
+    const agentsMax = this.#options.sampledAgentsMax ?? SAMPLED_AGENTS_MAX;
+    await sampleScores(writer, today, cutoffDay, agentsMax);
+    this.#sampledDay = today;
+  }
+}

@@ -1,0 +1,57 @@
+// Scores of the agent table as rows of the store, read in the store's own thread: no other thread
+// waits, and no row crosses between threads.
+import { normalizeScore } from "../bureau/decisions/verify.ts";
+import { namespaceOf } from "../bureau/reporters/key-registry.ts";
+import { STANDING_BITS } from "../contract/standings.ts";
+import { REGIMES, TIERS } from "../contract/vocabulary.ts";
+import { openEngineReader } from "../engine/reader.ts";
+import type { AgentReading } from "../engine/reading.ts";
+import { identifiersOf, ROSTER_SLOT } from "../engine/roster.ts";
+import type { ScoreRow } from "../store/rows/scores.ts";
+import type { ScoreSource } from "../store/score-keeper.ts";
+
+export function openScoreSource(memory: WebAssembly.Memory): ScoreSource {
+  const engine = openEngineReader(memory, ROSTER_SLOT);
+  return {
+    get agentCount() {
+      return engine.agentCount;
+    },
+    read(first, countMax, nowMs) {
+      const end = Math.min(engine.agentCount, first + countMax);
+      return identifiersOf(memory, first, end).map((agent) => {
+        const reading = engine.explain(agent, nowMs);
+        return scoreRow(agent, reading, engine.configVersion(reading.configNumber));
+      });
+    },
+  };
+}
+
+function scoreRow(agent: string, reading: AgentReading, configVersion: string): ScoreRow {
+  const internal = Math.round(reading.scoreInternal);
+  const isBelieved = (reading.flags & STANDING_BITS.believed) !== 0;
+  return {
+    agent,
+    namespace: agent.startsWith("agent://") ? namespaceOf(agent) : "",
+    tier: TIERS[reading.tierIndex] ?? "",
+    regime: reading.regimeIndex < 0 ? "" : (REGIMES[reading.regimeIndex] ?? ""),
+    config_version: configVersion,
+    score: normalizeScore(internal),
+    internal_score: internal,
+    effective_score: reading.scoreEffective,
+    failure_probability: reading.failureProbability,
+    failure_optimistic: reading.failureOptimistic,
+    failure_pessimistic: reading.failurePessimistic,
+    outcomes: reading.outcomeCount,
+    reported: reading.reportedCount,
+    successes_90d: reading.successes90,
+    failures_90d: reading.failures90,
+    successes_14d: reading.successes14,
+    failures_14d: reading.failures14,
+    stakes_proven: reading.stakesProven,
+    first_seen_ms: reading.firstSeenMs,
+    last_outcome_ms: reading.lastOutcomeMs,
+    last_failure_ms: reading.lastFailureMs,
+    credibility: isBelieved ? reading.credibility : -1,
+    cluster: reading.cluster,
+  };
+}

@@ -1,0 +1,102 @@
+// Store of fixed rows for the HTTP suite: what the transport does with a result is what is tested.
+import type { DecisionFilter } from "../../src/contract/decisions.ts";
+import { ServiceFault } from "../../src/contract/faults.ts";
+import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
+import type { ExportOptions, Store } from "../../src/store/store.ts";
+
+/** When its rows were read. */
+const READ_MS = Date.parse("2026-03-01T12:00:00.000Z");
+
+export class RowStore implements Store {
+  /** Tenants that were asked for; undefined stands for all. */
+  readonly tenants: (string | undefined)[] = [];
+
+  /** Views that the last asker's scopes do not cover. */
+  withheld: readonly string[] = [];
+
+  async query(sql: string, _limits?: unknown, tenant?: string, withheld: readonly string[] = []) {
+    this.tenants.push(tenant);
+    this.withheld = withheld;
+    if (!/^select /i.test(sql)) throw new ServiceFault("query_rejected", "only `SELECT` is taken");
+    return {
+      columns: [
+        { name: "subject", type: "VARCHAR" },
+        { name: "failures", type: "BIGINT" },
+      ],
+      rows: [
+        ["agent://otc/1", 3],
+        ['with "quotes", commas', null],
+      ],
+      isTruncated: false,
+      elapsedMs: 1.5,
+      asOf: { position: 7, timeMs: READ_MS },
+    };
+  }
+
+  /** Parts of the streams that are asked for; the last may be an error. */
+  parts: (string | Error)[] = ['{"n":1}\n'];
+  cancelCount = 0;
+
+  async stream(sql: string, tenant?: string, withheld?: readonly string[]) {
+    const { columns, asOf } = await this.query(sql, undefined, tenant, withheld);
+    const parts = [...this.parts];
+    return {
+      columns,
+      asOf,
+      next: async () => {
+        const part = parts.shift();
+        if (part instanceof Error) throw part;
+        return part === undefined ? undefined : new TextEncoder().encode(part);
+      },
+      cancel: () => void (this.cancelCount += 1),
+    };
+  }
+
+  async describe() {
+    const columns = [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }];
+    return { views: [{ name: "outcomes", comment: "outcomes", columns }], timeZone: "UTC" };
+  }
+
+  readonly noted: { table: string; event: object }[] = [];
+  legs: ReplayableLeg[] = [];
+  /** While set, notes wait for it. */
+  hold: Promise<void> | undefined = undefined;
+
+  async decisions(filter: DecisionFilter) {
+    return this.legs
+      .filter((leg) => filter.tenant === undefined || leg.tenant === filter.tenant)
+      .filter((leg) => filter.requestId === undefined || leg.request_id === filter.requestId)
+      .filter((leg) => filter.agent === undefined || leg.subject === filter.agent)
+      .filter((leg) => Date.parse(leg.evaluated_at) >= (filter.sinceMs ?? 0))
+      .slice(0, filter.limit);
+  }
+
+  async reviews(filter: DecisionFilter) {
+    return (await this.decisions(filter)).filter((leg) => leg.flagged).map((leg) => ({ ...leg }));
+  }
+
+  async findSigned() {
+    return {};
+  }
+
+  async note(table: string, event: object): Promise<void> {
+    this.noted.push({ table, event });
+    await this.hold;
+  }
+
+  async exportDays(_view: string, { tenant }: ExportOptions) {
+    this.tenants.push(tenant);
+    return ["2026-01-31"];
+  }
+
+  async exportFile(_view: string, _day: string | undefined, { tenant }: ExportOptions) {
+    this.tenants.push(tenant);
+    return new TextEncoder().encode("PAR1");
+  }
+
+  notify(): void {}
+
+  async appliedUpTo(_position: number, _waitMsMax?: number): Promise<void> {}
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,204 @@
+// SQL over HTTP: what an answer says of itself, how it waits for a position, and answers that are
+// streamed: whole, cut short in plain sight, at the pace of the client, and over when it goes.
+import net from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { ServiceFault } from "../../../src/contract/faults.ts";
+import { call, problemIn } from "../_client.ts";
+import { describeAdapters, openTestServer, START_MS, type TestServer } from "../_setup.ts";
+import { RowStore } from "../_row-store.ts";
+
+const NDJSON = { accept: "application/x-ndjson" };
+const sql = "select subject from outcomes";
+
+/** A store whose streams are as long as somebody takes from them. */
+class LongStore extends RowStore {
+  taken = 0;
+
+  override async stream(asked: string, tenant?: string, withheld?: readonly string[]) {
+    const opened = await super.stream(asked, tenant, withheld);
+    if (!asked.includes("endless")) return opened;
+    const part = new TextEncoder().encode(`${"x".repeat(65_535)}\n`);
+    return {
+      ...opened,
+      next: async () => {
+        this.taken += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+        return part;
+      },
+    };
+  }
+
+  override async appliedUpTo(position: number, waitMsMax?: number): Promise<void> {
+    if (position <= 7) return;
+    const detail = `position ${position} is not in the rows yet, ${waitMsMax} ms`;
+    throw new ServiceFault("store_behind", detail);
+  }
+}
+
+describeAdapters("queries", (adapter) => {
+  let service: TestServer;
+  let store: LongStore;
+  beforeAll(async () => {
+    store = new LongStore();
+    service = await openTestServer(adapter, { store });
+  });
+  beforeEach(() => {
+    store.parts = ['{"n":1}\n{"n":2}\n', '{"n":3}\n'];
+    store.cancelCount = 0;
+    store.taken = 0;
+  });
+  afterAll(() => service.stop());
+
+  const query = (body: object, headers: Record<string, string> = {}, path = "/v1/query") =>
+    call(service, path, { body, headers });
+
+  it("says as of which position and time", async () => {
+    const asOf = { position: 7, time: new Date(START_MS).toISOString() };
+    const json = await query({ sql });
+    expect(json.json.as_of).toEqual(asOf);
+    const csv = await query({ sql, format: "csv" });
+    const lines = await query({ sql }, NDJSON);
+    for (const { headers } of [json, csv, lines]) {
+      expect(headers.get("x-as-of-position")).toBe("7");
+      expect(headers.get("x-as-of-time")).toBe(asOf.time);
+    }
+  });
+
+  it("waits for a position, and says when it is not reached", async () => {
+    expect((await query({ sql }, {}, "/v1/query?min_position=7")).status).toBe(200);
+    for (const headers of [{}, NDJSON]) {
+      const late = await query({ sql }, headers, "/v1/query?min_position=8");
+      expect(late.status).toBe(504);
+      expect(problemIn(late)).toMatchObject({
+        code: "store_behind",
+        detail: "position 8 is not in the rows yet, 5000 ms",
+      });
+      expect(late.headers.get("retry-after")).toBe("1");
+    }
+    for (const wrong of ["", "x", "-1", "1e3", "1".repeat(16)]) {
+      const refused = await query({ sql }, {}, `/v1/query?min_position=${wrong}`);
+      expect(problemIn(refused).code).toBe("invalid_parameter");
+    }
+  });
+
+  it("streams lines to those who ask for them", async () => {
+    for (const accept of ["application/x-ndjson", "application/jsonl, application/json;q=.5"]) {
+      const answer = await query({ sql }, { accept });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/x-ndjson");
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      expect(answer.headers.get("content-length")).toBeNull();
+      expect(answer.headers.get("x-request-id")).toMatch(/.{36}/);
+      expect(answer.text).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+    }
+    store.parts = [];
+    expect((await query({ sql }, NDJSON)).text).toBe("");
+  });
+
+  it("streams nothing else, and keeps the connection for what comes next", async () => {
+    for (const accept of ["*/*", "application/json", "application/x-ndjson;q=0, */*"]) {
+      const plain = await query({ sql }, { accept });
+      expect(plain.headers.get("content-type")).toBe("application/json");
+    }
+    expect(problemIn(await query({ sql }, { accept: "text/html" })).code).toBe("not_acceptable");
+    expect(problemIn(await query({ sql: "DROP TABLE x" }, NDJSON)).code).toBe("query_rejected");
+    expect(problemIn(await query({}, NDJSON)).code).toBe("invalid_request");
+  });
+
+  it("cuts the connection where the rows end early", async () => {
+    store.parts = ['{"n":1}\n', new Error("the database is gone")];
+    await expect(query({ sql }, NDJSON)).rejects.toThrow(
+      /terminated|fetch failed|other side closed/,
+    );
+    expect((await query({ sql })).status).toBe(200);
+  });
+
+  it("takes no more than a client does, and ends with it", async () => {
+    const body = JSON.stringify({ sql: "select endless" });
+    const head = [
+      "POST /v1/query HTTP/1.1",
+      "Host: x",
+      `Authorization: Bearer ${service.key}`,
+      "Accept: application/x-ndjson",
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ].join("\r\n");
+    const socket = net.connect(service.server.port, "127.0.0.1");
+    socket.pause();
+    socket.write(`${head}\r\n\r\n${body}`);
+    await vi.waitFor(() => expect(store.taken).toBeGreaterThan(2), { timeout: 10_000 });
+    let last = -1;
+    // What the kernel buffers for a socket is some megabytes; then nothing is asked for any more.
+    await vi.waitFor(
+      () => {
+        const isStill = store.taken === last;
+        last = store.taken;
+        expect(isStill).toBe(true);
+      },
+      { timeout: 10_000, interval: 300 },
+    );
+    expect(last).toBeLessThan(400);
+    expect(store.cancelCount).toBe(0);
+    expect(service.server.inflight).toBe(1);
+    socket.destroy();
+    await vi.waitFor(() => expect(store.cancelCount).toBe(1), { timeout: 10_000 });
+    expect(service.server.inflight).toBe(0);
+  });
+
+  it("lists the views with the meaning of every column", async () => {
+    const { json } = await call(service, "/v1/query/schema");
+    expect(json).toEqual({
+      views: [
+        {
+          name: "outcomes",
+          comment: "outcomes",
+          columns: [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }],
+        },
+      ],
+      time_zone: "UTC",
+    });
+    const writer = await service.makeKey(["outcomes:write"]);
+    const refused = await call(service, "/v1/query/schema", { key: writer });
+    expect(problemIn(refused).code).toBe("insufficient_scope");
+  });
+
+  it("exports every view, scores only with the scope for scores", async () => {
+    const analyst = await service.makeKey(["analytics:read"]);
+    const exported = (path: string, key?: string) =>
+      call(service, `/v1/export/${path}`, key === undefined ? {} : { key });
+    for (const path of [
+      "outcomes?day=2026-01-31&by=settled",
+      "agents",
+      "policies?since=2026-01-01",
+    ]) {
+      const { status, headers } = await exported(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get("content-type")).toBe("application/vnd.apache.parquet");
+    }
+    expect((await exported("policies", analyst)).status).toBe(200);
+    for (const view of ["agents", "agents/days", "scores_daily?day=2026-01-31"]) {
+      expect(problemIn(await exported(view, analyst)).code).toBe("insufficient_scope");
+    }
+    for (const wrong of [
+      "outcomes",
+      "outcomes?day=x",
+      "outcomes?day=2026-01-31&by=now",
+      "agents?by=",
+    ]) {
+      expect(problemIn(await exported(wrong)).code).toBe("invalid_parameter");
+    }
+    expect(problemIn(await exported("outcome_rows")).code).toBe("not_found");
+  });
+
+  it("withholds scores from keys without the scope for scores", async () => {
+    await query({ sql });
+    expect(store.withheld).toEqual([]);
+    const analyst = await service.makeKey(["analytics:read"]);
+    await call(service, "/v1/query", { body: { sql }, key: analyst });
+    expect(store.withheld).toEqual(["agents", "scores_daily"]);
+    await call(service, "/v1/query", { body: { sql }, key: analyst, headers: NDJSON });
+    expect(store.withheld).toEqual(["agents", "scores_daily"]);
+    await call(service, "/v1/query", { body: { sql }, key: service.admin });
+    expect(store.withheld).toEqual([]);
+  });
+});
