@@ -72,18 +72,18 @@ export function explain(
   };
   if (reading.regimeIndex >= 0) explanation.regime = REGIMES[reading.regimeIndex]!;
   // Last, because an engine may answer every question with one and the same reading object.
-  for (const stakes of STAKES_SHOWN) {
-    const atStakes = reserved?.reading ?? services.engine.check(key, stakes, nowMs);
-    explanation.decisions.push({
-      stakes,
-      decision: DECISIONS[atStakes.decisionIndex]!,
-      max_stakes: maxStakes(atStakes),
-    });
-    // The last, highest stakes: their reasons show the obstacles to a clear decision anywhere.
-    explanation.reason_codes = reasonCodes(atStakes);
-  }
+  const readAt = (stakes: number) => reserved?.reading ?? services.engine.check(key, stakes, nowMs);
+  for (const stakes of STAKES_SHOWN) addDecision(explanation, stakes, readAt(stakes));
   explanation.improvements = improvementsFor(explanation.reason_codes);
   return explanation;
+}
+
+/** The decision at some stakes; the reasons of the last added stay. */
+function addDecision(explanation: AgentExplanation, stakes: number, reading: Reading): void {
+  const decision = DECISIONS[reading.decisionIndex]!;
+  explanation.decisions.push({ stakes, decision, max_stakes: maxStakes(reading) });
+  // The last are the highest stakes: their reasons show the obstacles to a clear decision anywhere.
+  explanation.reason_codes = reasonCodes(reading);
 }
 
 /** The entry that reaches the most sensitive level. */
