@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { decidePolicy } from "../src/policy/rules.ts";
 import type { Risk } from "../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
-import { VERDICTS } from "../src/contract/vocabulary.ts";
+import { FEATURES, VERDICTS } from "../src/contract/vocabulary.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import type { ScoringConfig, ScoringModel } from "../src/engine/config.ts";
 import { denyBorder } from "../src/kaizen/model/holdout.ts";
@@ -25,15 +25,27 @@ import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns } from "./replay.ts";
 
 const TRAIN_FROM = 0.1;
+type Side = "check" | "handshake";
+
 const LAMBDA = 1;
+/** Of COLUMNS: intercept, mean, and the feature that is the mean once more. */
+const [INTERCEPT, MEAN, BETA] = [0, 2, 4 + FEATURES.indexOf("beta")] as const;
+/**
+ * What stays as shipped: the mean is the belief itself, and its weight scales the doubt. One fit over
+ * years, unlike kaizen's bounded steps, would hand its part to columns without doubt: as good on
+ * average, and wrong about agents with a long record. In a check an agent without history reads as the
+ * base rate, so the intercept stays too.
+ */
+const HELD: Readonly<Record<Side, ReadonlySet<number>>> = {
+  check: new Set([INTERCEPT, MEAN, BETA]),
+  handshake: new Set([MEAN, BETA]),
+};
 /** A good agent that is established: reporters before, and share of failures before at most. */
 const ESTABLISHED_REPORTERS = 10;
 const ESTABLISHED_FAILURES = 0.02;
 const PARTS = { test: [0.8, 1], validation: [0.6, 0.8] } as const;
 const ALLOW = VERDICTS.indexOf("ALLOW");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
-
-type Side = "check" | "handshake";
 
 /** Rows [train, from) fit, rows [from, to) are judged. */
 interface Split {
@@ -148,7 +160,16 @@ function fitted(
 ): ScoringModel {
   const usable = usableColumns(side === "handshake");
   const range = [split.train, split.from] as const;
-  const fit = fitScorecard(rows, failures, range, config[side], usable, LAMBDA);
+  const fit = fitScorecard(
+    rows,
+    failures,
+    range,
+    config[side],
+    usable,
+    LAMBDA,
+    undefined,
+    HELD[side],
+  );
   if (fit === null) throw new Error(`the ${side} fit broke`);
   const model = withCoefficients(config[side], fit.coefficients);
   const goods: number[] = [];

@@ -99,7 +99,7 @@ export const DEFAULT_POLICY: Policy = {
   levels: {
     L0: OPEN,
     L1: { ...OPEN, flag_above: 0.15, thin: "flag" },
-    L2: { ...SENSITIVE, allow_up_to: 0.1, allow_handshake_up_to: 0.15 },
+    L2: { ...SENSITIVE, allow_up_to: 0.1, allow_handshake_up_to: 0.2 },
     L3: { ...SENSITIVE, allow_up_to: 0.05, allow_handshake_up_to: 0.05 },
   },
   allow_inverted: false,

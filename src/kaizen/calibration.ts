@@ -2,14 +2,13 @@
 // weights, but soon enough for two. A light challenge of its own: gates G1 to G3, on rows that no
 // calibration has been tested on. Pure.
 import type { ScoringConfig } from "../engine/config.ts";
-import { trainingWeights } from "./challenge.ts";
 import { GATE_POLICY } from "./gates/gate.ts";
 import type { GatePolicy } from "./gates/gate.ts";
 import { rankingGate, sampleGate, superiorityGate } from "./gates/loss.ts";
 import { figuresOf } from "./model/figures.ts";
 import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
-import { newcomersOf, rowWeights } from "./model/row-weights.ts";
+import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { calibrated, fitCalibration } from "./model/start-up.ts";
 import { findingsOf, rowsRecord, SIDES } from "./run.ts";
 import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
@@ -71,7 +70,7 @@ function calibrateSide(
     evidence,
     trainTo,
     champion[side],
-    trainingWeights(evidence, trainTo),
+    evidenceWeights(evidence, trainTo, newcomersOf(evidence, trainTo)),
   );
   if (found === null) return { ...record, reason: "the calibration broke; the champion stays" };
   const challenger = calibrated(champion[side], found, champion);

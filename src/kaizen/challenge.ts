@@ -12,7 +12,7 @@ import { forecast } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import type { FittedRows } from "./model/leave-out.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
-import { newcomersOf, rowWeights } from "./model/row-weights.ts";
+import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
 import { calibrationSlices, slicesOf } from "./model/slices.ts";
 import { sliceGate } from "./gates/slices.ts";
@@ -139,7 +139,7 @@ function fitChallenger(
   const champion = config[options.side];
   const { rows, failures } = evidence;
   const { trainTo, usable } = options;
-  const weights = trainingWeights(evidence, trainTo);
+  const weights = evidenceWeights(evidence, trainTo, newcomersOf(evidence, trainTo));
   const fitOn = (to: number, lambda: number, from = 0) =>
     fitScorecard(rows, failures, [from, to], champion, usable, lambda, weights);
   const inner = Math.floor(trainTo * (1 - INNER_SHARE));
@@ -203,12 +203,6 @@ function goodScores(
   const { probabilities, thin } = forecast(evidence, 0, to, model, config);
   const scores = Array.from(probabilities, (p, i) => (thin[i] === 1 ? 0 : p));
   return scores.filter((_, i) => evidence.failures[i] === 0);
-}
-
-/** Weights of the training rows: evidence, and who reports. */
-export function trainingWeights(evidence: FitRows, to: number): Float64Array {
-  const weights = rowWeights(evidence, 0, to, newcomersOf(evidence, to));
-  return weights.map((weight, i) => weight * evidence.weights[i]!);
 }
 
 /**

@@ -22,20 +22,31 @@ const SILENT = { info: () => undefined, warn: () => undefined, error: () => unde
 
 /**
  * A year of outcomes of a world where an agent's own quality is all that counts: the shipped
- * weights ask too much of viewers and recency there, so a re-fit has something to find.
+ * weights ask too much of viewers and recency there, so a re-fit has something to find. With
+ * `stickiness`, log-odds that a failure adds to the next outcome, there is more to a failure than that.
  */
-export function outcomesOf(seed: number, count: number, nowMs = NOW_MS): OutcomeRecord[] {
+export function outcomesOf(
+  seed: number,
+  count: number,
+  nowMs = NOW_MS,
+  stickiness = 0,
+): OutcomeRecord[] {
   const random = seededRandom(seed);
+  const hasFailed = new Set<number>();
   const quality = Array.from({ length: 200 }, () => -2 + 1.5 * random.normal());
   return Array.from({ length: count }, (_, i) => {
     const agent = Math.floor(random.uniform() * quality.length);
+    const logit = quality[agent]! + (hasFailed.has(agent) ? stickiness : 0);
+    const isFailure = random.uniform() < 1 / (1 + Math.exp(-logit));
+    if (isFailure) hasFailed.add(agent);
+    else hasFailed.delete(agent);
     const settledAtMs = nowMs - 365 * DAY_MS + Math.floor((i / count) * 365 * DAY_MS);
     return {
       outcomeId: `00000000-0000-7000-8000-${String(i).padStart(12, "0")}`,
       idempotencyKey: "",
       subject: `agent://made/${agent}`,
       reporter: `agent://voice/${Math.floor(random.uniform() * 150)}`,
-      outcome: random.uniform() < 1 / (1 + Math.exp(-quality[agent]!)) ? 0 : 1,
+      outcome: isFailure ? 0 : 1,
       stakes: 1 + Math.floor(random.uniform() * 10),
       gradeIndex: COUNTERPARTY,
       signature: "bureau",

@@ -31,13 +31,13 @@ function runOver(evidence: FitRows, count: number, testedToMs = 0) {
 
 describe("a start-up calibration", () => {
   it("follows an operator whose agents fail more often, soon", () => {
-    const found = runOver(evidenceFrom(3, 600, MORE), 600);
+    const found = runOver(evidenceFrom(3, 2000, MORE), 2000);
     const [check] = found.sides;
     expect(check!.gates.map(({ id }) => id)).toEqual(["G1", "G2", "G3"]);
     expect(check!.passed, check!.reason).toBe(true);
     expect(check!.challenger!.intercept - CONFIG.check.intercept).toBeGreaterThan(0.3);
     expect(found.config!.name).toBe("calibration k-test");
-    expect(check!.rows).toMatchObject({ training: 300, holdout: 300 });
+    expect(check!.rows).toMatchObject({ training: 1000, holdout: 1000 });
   });
 
   it("leaves shipped weights that are right, nearly always", () => {
@@ -57,7 +57,7 @@ describe("a start-up calibration", () => {
 
   it("changes no order and denies nobody else", () => {
     const evidence = evidenceFrom(4, 2000, MORE);
-    const open = { ...CONFIG, check: { ...CONFIG.check, deny_at: 0.7 } };
+    const open = { ...CONFIG, margin: 0.01, check: { ...CONFIG.check, deny_at: 0.35 } };
     const found = fitCalibration(evidence, 2000, open.check, evidence.weights)!;
     expect(found.level).not.toBeCloseTo(found.centre, 1);
     const before = forecast(evidence, 0, 2000, open.check, open);

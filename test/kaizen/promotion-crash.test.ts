@@ -21,6 +21,8 @@ const PROMOTING = fileURLToPath(new URL("./_promoting-child.ts", import.meta.url
 const SWITCH = fileURLToPath(new URL("./_kill-switch.ts", import.meta.url));
 /** Enough for a challenger that wins once a person signs the structural change. */
 const OUTCOMES = 4000;
+/** A world in which failures come in a row, or gate G9 would keep the weights that answer them. */
+const STICKINESS = 2;
 const RUN = { sign_off: true, holdout_days: 200 };
 
 const root = mkdtempSync(join(tmpdir(), "kaizen-crash-"));
@@ -31,7 +33,7 @@ let cases = 0;
 
 beforeAll(async () => {
   const stage = await openStage(history);
-  await stage.ledger.appendBatch(outcomesOf(1, OUTCOMES, Date.now()));
+  await stage.ledger.appendBatch(outcomesOf(2, OUTCOMES, Date.now(), STICKINESS));
   await stage.ledger.close();
   await (await openStage(empty)).ledger.close();
 });

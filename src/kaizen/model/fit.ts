@@ -17,6 +17,8 @@ export interface FitOptions {
   prior?: Float64Array;
   /** Per column: 1 or -1 forces the sign, 0 leaves it free (and unpenalised when first). */
   signs: readonly number[];
+  /** Per column: true keeps it at `prior`, whatever the rows say. */
+  held?: readonly boolean[];
 }
 
 export interface Fit {
@@ -30,6 +32,8 @@ export interface Fit {
 const ITERATIONS_MAX = 50;
 const STEP_TOLERANCE = 1e-8;
 const LOSS_ROUNDING = 1e-12;
+/** Pull of a column that is held: no sum of losses moves it by more than rounding. */
+const HELD_PULL = 1e12;
 
 /** Solves A x = b for symmetric positive definite A, in place of nothing. Null when A is not. */
 export function solveCholesky(a: Float64Array, b: Float64Array): Float64Array | null {
@@ -95,7 +99,8 @@ function momentsAt(
   for (let i = 0; i < d; i++) {
     const j = active[i]!;
     const isIntercept = j === 0;
-    const pull = isIntercept ? 1e-9 : options.lambda;
+    const free = isIntercept ? 1e-9 : options.lambda;
+    const pull = options.held?.[j] === true ? HELD_PULL : free;
     const away = beta[j]! - (options.prior?.[j] ?? 0);
     loss += 0.5 * pull * away * away;
     gradient[i]! -= pull * away;

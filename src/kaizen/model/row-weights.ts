@@ -71,3 +71,8 @@ export function rowWeights(
   capNewcomers(weights, reporters, isNew);
   return weights;
 }
+
+/** Weights of the training rows [0, to): the evidence's own, and who reports. */
+export function evidenceWeights(evidence: FitRows, to: number, isNew: Uint8Array): Float64Array {
+  return rowWeights(evidence, 0, to, isNew).map((weight, i) => weight * evidence.weights[i]!);
+}

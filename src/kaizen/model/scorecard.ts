@@ -128,7 +128,7 @@ function liveColumns(
 
 /**
  * Fits the columns named in `usable` on rows [from, to), with a penalty towards `champion`; a
- * column of zeros keeps the champion's weight. Null when the fit fails; the champion then stays.
+ * column of zeros, or `held`, keeps the champion's weight. Null when the fit fails; the champion then stays.
  */
 export function fitScorecard(
   rows: ScorecardRows,
@@ -138,6 +138,7 @@ export function fitScorecard(
   usable: readonly boolean[],
   lambda: number,
   weights?: Float64Array,
+  held: ReadonlySet<number> = new Set(),
 ): Fit | null {
   const [from, to] = range;
   const before = coefficientsOf(champion).map((b, j) => (usable[j] ? b : 0));
@@ -155,6 +156,7 @@ export function fitScorecard(
     lambda,
     prior: Float64Array.from(live, (j) => before[j]!),
     signs: live.map((j) => COLUMN_SIGNS[j]!),
+    held: live.map((j) => held.has(j)),
   });
   if (fit === null) return null;
   const coefficients = Float64Array.from(before);

@@ -111,7 +111,7 @@ describe("a back-test's page", () => {
   it("marks the bound of each policy on its curve", () => {
     expect(page).toContain(">live 0.1<");
     expect(page).toContain(">given 0.2<");
-    expect(page).toContain(">live and given 0.15<");
+    expect(page).toContain(">live and given 0.2<");
     const { curves, bounds } = backtest.findings!;
     const curve = curves.find(
       (each) => each.policy === "given" && each.level === "L2" && each.question === "verify",
