@@ -4,6 +4,7 @@
 export const DATED_VIEWS = [
   "outcomes",
   "decisions",
+  "assessments",
   "audit_events",
   "backtests",
   "provenance",

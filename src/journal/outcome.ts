@@ -5,7 +5,7 @@ import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
 import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./format.ts";
 import { decodeProof, writeProof } from "./proof.ts";
 import type { OutcomeRecord } from "./records.ts";
-import { formatUuid, writeUuid } from "./uuid.ts";
+import { formatUuid, writeUuid } from "../platform/uuid.ts";
 
 /*
  * Payload of an outcome, little-endian. Strings are UTF-8, back to back in the order of their

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { FRAME_BYTES, frameLength } from "./format.ts";
 import type { BatchEvidence, OutcomeProof } from "./records.ts";
-import { formatUuid } from "./uuid.ts";
+import { formatUuid } from "../platform/uuid.ts";
 
 /*
  * Proof of an outcome. It begins with the signer and the signed id: type, kid, jti.

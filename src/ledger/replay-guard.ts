@@ -12,7 +12,7 @@ import {
 import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
 import { assessmentReplayParts } from "../journal/assessments.ts";
 import type { FrameRun } from "../journal/writer.ts";
-import { formatUuid } from "../journal/uuid.ts";
+import { formatUuid } from "../platform/uuid.ts";
 
 /** Verdict on one record. */
 export const VERDICT_RECORDED = 0;

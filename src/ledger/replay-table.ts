@@ -4,7 +4,7 @@
 // age at which the API refuses an outcome, so that happens only if the cap is exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
-import { formatUuid } from "../journal/uuid.ts";
+import { formatUuid } from "../platform/uuid.ts";
 
 /** Time that an identity is remembered, from the time the outcome was recorded. */
 export const REPLAY_WINDOW_MS = OUTCOME_AGE_MS_MAX + 86_400_000;

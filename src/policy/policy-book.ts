@@ -9,6 +9,14 @@ import type { ActivePolicy, PolicySource } from "./active-policy.ts";
 import { vouchedNamespaces } from "./vouching.ts";
 
 const SHIPPED = activePolicy(DEFAULT_POLICY);
+/** Shipped before: decisions in the log bear its version, and are judged again by it. */
+const SHIPPED_BEFORE = activePolicy({
+  ...DEFAULT_POLICY,
+  levels: {
+    ...DEFAULT_POLICY.levels,
+    L2: { ...DEFAULT_POLICY.levels.L2, allow_handshake_up_to: 0.15 },
+  },
+});
 
 /** The policy of a tenant, and who set it when; null for the shipped one. */
 export interface SetPolicy extends ActivePolicy {
@@ -20,7 +28,9 @@ const UNSET: SetPolicy = Object.freeze({ ...SHIPPED, setBy: null, setAtMs: null 
 
 export class PolicyBook implements PolicySource {
   readonly #inForce = new Map<string, SetPolicy>();
-  readonly #byVersion = new Map<string, Policy>([[SHIPPED.version, SHIPPED.policy]]);
+  readonly #byVersion = new Map<string, Policy>(
+    [SHIPPED, SHIPPED_BEFORE].map(({ version, policy }) => [version, policy]),
+  );
 
   /** `events`: journal payloads so far, in order. */
   constructor(events: readonly Uint8Array[] = []) {

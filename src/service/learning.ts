@@ -2,6 +2,7 @@
 // weights (kaizen), reporters' credibility, and back-tests of policies.
 import { defaultConfig } from "../engine/config.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
+import { backtestRow } from "../kaizen/service/backtest-row.ts";
 import { BacktestService } from "../kaizen/service/backtest-service.ts";
 import { openCredibility } from "../kaizen/service/credibility-service.ts";
 import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
@@ -55,6 +56,11 @@ export async function openLearning(
     dataDir: paths.root,
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
+    onEnd: (ended) => {
+      store.note("backtests", backtestRow(ended, Date.now())).catch((error: unknown) => {
+        log.warn("backtest_not_in_store", { detail: (error as Error).message });
+      });
+    },
   });
   closers.push(() => backtests.close());
   return { kaizen, credibility, backtests };

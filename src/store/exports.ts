@@ -12,6 +12,7 @@ const DAY_COLUMNS: Readonly<Record<ExportView, string | null>> = {
   outcomes: "recorded_at",
   decisions: "evaluated_at",
   provenance: "recorded_at",
+  assessments: "assessed_at",
   audit_events: "recorded_at",
   backtests: "recorded_at",
   scores_daily: "day",

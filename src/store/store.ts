@@ -84,7 +84,7 @@ export interface StoreEvents {
     /** As JSON; never a secret. */
     detail: unknown;
   };
-  /** A policy that was tried on logged decisions, as `POST /v1/policy/backtest` answered. */
+  /** A policy that was tried on the outcomes of the journal. */
   backtests: {
     recorded_at: number;
     backtest_id: string;
@@ -94,10 +94,10 @@ export interface StoreEvents {
     /** The policy tried, and the one in force then. */
     policy_version: string;
     compared_with: string;
-    /** Decisions judged again, and of those the ones that came out otherwise. */
+    /** Outcomes judged again, and of those the ones that verify would rule otherwise at L2. */
     decisions: number;
     changed: number;
-    /** The whole answer. */
+    /** The answer without its curves. */
     report: unknown;
   };
   /**

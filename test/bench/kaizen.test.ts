@@ -32,7 +32,7 @@ test("bench:kaizen measures in turns, over runs that test something", async () =
     load: { quiet: object[]; during: object[]; errors: number };
   };
   expect(report.rows).toBe(12_000);
-  expect(report.sides.map(({ gates }) => gates)).toEqual([10, 10]);
+  expect(report.sides.map(({ gates }) => gates)).toEqual([11, 11]);
   expect(report.load.quiet).toHaveLength(1);
   expect(report.load.during).toHaveLength(1);
   expect(report.load.errors).toBe(0);

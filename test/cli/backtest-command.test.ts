@@ -63,7 +63,6 @@ it("gives the same figures through the server and on the files, as a table and a
   expect(table.code, table.stderr).toBe(0);
   expect(table.stdout).toMatch(/^L2 +verify, no stakes named +live +[\d.]+ % /m);
   expect(table.stdout).toMatch(/^L2 +verify, no stakes named +given +[\d.]+ % /m);
-  expect(table.stderr).toContain("default minimum score");
 });
 
 it("names what is wrong, and makes nothing", async () => {

@@ -85,7 +85,7 @@ it("finds what the sample history hides", async () => {
   const contradicting = await column("reporter-agreement.sql", "reporter");
   expect(contradicting.slice(0, 4)).toContain("agent://umbrella/intern-02");
   expect((await column("harsh-reporters.sql", "failure_rate"))[0]).toBeGreaterThan(0.3);
-  expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://quickcash/loan-broker");
+  expect((await column("current-scores.sql", "worst"))[0]).toBe("agent://globex/price-scout");
   expect((await column("score-trend.sql", "days"))[0]).toBe(1);
 });
 
@@ -94,7 +94,7 @@ it("joins decisions with how it went", async () => {
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(DECISIONS);
   const observed = (await column("calibration.sql", "observed")).filter((rate) => rate !== null);
   expect([observed.at(0), observed.at(-1)]).toEqual([0, 1]);
-  expect(await column("losses-by-verdict.sql", "verdict")).toContain("CHALLENGE");
+  expect(await column("losses-by-verdict.sql", "verdict")).toContain("QUARANTINE");
 });
 
 it("runs by the command that the heads name", async () => {

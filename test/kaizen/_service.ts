@@ -8,7 +8,7 @@ import type { TableReader } from "../../src/engine/reader.ts";
 import { KaizenService } from "../../src/kaizen/service/service.ts";
 import type { KaizenResult } from "../../src/kaizen/service/task.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
-import type { KaizenOptions } from "../../src/kaizen/service/service.ts";
+import type { KaizenOptions } from "../../src/kaizen/service/options.ts";
 import { seededRandom } from "../../src/kaizen/model/random.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { startLedger } from "../../src/ledger/client.ts";

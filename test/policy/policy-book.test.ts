@@ -90,3 +90,8 @@ it("fills in the shipped rule where an old journal names none, under the recorde
   const book = new PolicyBook([Buffer.from(JSON.stringify(event))]);
   expect(book.of("acme")).toMatchObject({ version: event.version, policy: STRICT });
 });
+
+it("still holds the policy that was shipped before, by the version in the log", () => {
+  const before = new PolicyBook([]).find("p-ddb7b2b0075fe695");
+  expect(before?.levels.L2.allow_handshake_up_to).toBe(0.15);
+});

@@ -5,6 +5,13 @@ import type { BodyStream, Reply } from "./port.ts";
 import { statusLine } from "./status-lines.ts";
 import type { HttpResponse } from "./uws-binary.ts";
 
+/** Answer where a reply cannot be made. */
+export const FAILURE: Reply = {
+  status: 500,
+  headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
+  body: '{"type":"about:blank","title":"internal error","status":500,"code":"internal"}',
+};
+
 /** All lines cross into native code as one, for their values hold no line breaks. */
 export function writeLines(response: HttpResponse, headers: readonly string[]): void {
   let lines = headers[1] as string;

@@ -16,7 +16,7 @@ import {
 } from "./port.ts";
 import { ReplyPace } from "./reply-pace.ts";
 import { statusLine } from "./status-lines.ts";
-import { streamReply, writeLines } from "./uws-reply.ts";
+import { FAILURE, streamReply, writeLines } from "./uws-reply.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -26,11 +26,6 @@ import {
 } from "./uws-binary.ts";
 
 const EMPTY = Buffer.alloc(0);
-const FAILURE: Reply = {
-  status: 500,
-  headers: ["Content-Type", "application/problem+json", "Cache-Control", "no-store"],
-  body: '{"type":"about:blank","title":"internal error","status":500,"code":"internal"}',
-};
 
 /** Starts the native server. Rejects when the binary is not usable or the port is taken. */
 export async function listenUws(

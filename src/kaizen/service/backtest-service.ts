@@ -25,6 +25,8 @@ export interface BacktestServiceOptions {
   readonly log: Log;
   /** Task runner other than the pool; tests use it to inject failures. */
   readonly runTask?: typeof backtestOnPool;
+  /** Called with every back-test that has ended, for the store. */
+  readonly onEnd?: (ended: Backtest) => void;
 }
 
 interface Running {
@@ -140,6 +142,7 @@ export class BacktestService implements Backtests {
     }
     ended.duration_ms = clock() - startedMs;
     if (this.#stop.signal.aborted) return ended;
+    this.#options.onEnd?.(ended);
     try {
       this.#files.save(ended);
     } catch (error) {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";
 import { KaizenService } from "./service.ts";
-import type { KaizenOptions } from "./service.ts";
+import type { KaizenOptions } from "./options.ts";
 import type { Store } from "../../store/store.ts";
 import { every } from "../../platform/schedule.ts";
 

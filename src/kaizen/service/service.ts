@@ -4,7 +4,6 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import { asOf, assertPast, testedBefore } from "./as-of.ts";
 import { Champion } from "./champion.ts";
-import type { ConfigWriter } from "./champion.ts";
 import {
   isCalibrationDue,
   KaizenFiles,
@@ -15,6 +14,7 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
 import { KAIZEN_STAGES } from "./task.ts";
 import type { KaizenTask } from "./task.ts";
@@ -29,24 +29,6 @@ import type {
 import type { SideWatch } from "../monitor.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
-import type { SeedRules } from "../credibility/seeds.ts";
-import type { Log } from "../../platform/log.ts";
-
-export interface KaizenOptions {
-  dataDir: string;
-  journal: string;
-  ledger: ConfigWriter;
-  clock: () => number;
-  log: Log;
-  /** Seeds of credibility, where it is wanted; for gate G9. */
-  seeds?: SeedRules | undefined;
-  /** Config of this release, by default `data/config/default.json`. */
-  shipped?: ScoringConfig;
-  /** Task runner other than the pool; tests use it to inject failures. */
-  runTask?: typeof runOnPool;
-  /** Called for every run at its start and its end, for the store. */
-  onRun?: (run: RunRecord) => void;
-}
 
 export class KaizenService implements Kaizen {
   readonly #options: KaizenOptions;

@@ -38,13 +38,13 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   backtests: [
     RECORDED_AT,
     ["backtest_id", "VARCHAR", "id of the backtest"],
-    ["tenant", "VARCHAR", "whose decisions were judged again"],
+    ["tenant", "VARCHAR", "whose live policy it stood beside"],
     ["key_id", "VARCHAR", "API key that asked"],
     ["policy_version", "VARCHAR", "the policy that was tried"],
     ["compared_with", "VARCHAR", "the policy in force then"],
-    ["decisions", "BIGINT", "decisions judged again"],
-    ["changed", "BIGINT", "of those, the ones that came out otherwise"],
-    ["report", "JSON", "the whole answer"],
+    ["decisions", "BIGINT", "outcomes judged again"],
+    ["changed", "BIGINT", "of those, the ones that verify would rule otherwise at L2"],
+    ["report", "JSON", "the answer, without its curves"],
   ],
   kaizen_runs: [
     RECORDED_AT,

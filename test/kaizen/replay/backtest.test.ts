@@ -127,7 +127,7 @@ const STRICT = completePolicy({
 
 describe("a back-test of the journal", () => {
   it("says what verify and handshake would have said, question by question", async () => {
-    const outcomes = outcomesOf(5, COUNT);
+    const outcomes = outcomesOf(5, COUNT, undefined, 2);
     const { rows, ...found } = backtest(await journalOf(outcomes), { given: activePolicy(STRICT) });
     expect(found).toMatchObject({ outcomes: COUNT, unvouched: 0, without_stakes: 0 });
     const seen = new Set<string>();

@@ -1,0 +1,23 @@
+// Options of kaizen as a service, given by whoever starts it.
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { Log } from "../../platform/log.ts";
+import type { SeedRules } from "../credibility/seeds.ts";
+import type { RunRecord } from "../kaizen.ts";
+import type { ConfigWriter } from "./champion.ts";
+import type { runOnPool } from "./pool.ts";
+
+export interface KaizenOptions {
+  dataDir: string;
+  journal: string;
+  ledger: ConfigWriter;
+  clock: () => number;
+  log: Log;
+  /** Seeds of credibility, where it is wanted; for gate G9. */
+  seeds?: SeedRules | undefined;
+  /** Config of this release, by default `data/config/default.json`. */
+  shipped?: ScoringConfig;
+  /** Task runner other than the pool; tests use it to inject failures. */
+  runTask?: typeof runOnPool;
+  /** Called for every run at its start and its end, for the store. */
+  onRun?: (run: RunRecord) => void;
+}
