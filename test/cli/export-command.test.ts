@@ -40,7 +40,7 @@ async function ask(path: string, body?: unknown): Promise<Answer> {
 }
 
 /** Dated views without a row here: they have no folder. */
-const EMPTY = new Set<string>(["audit_events", "backtests", "provenance"]);
+const EMPTY = new Set<string>(["assessments", "audit_events", "backtests", "provenance"]);
 
 async function rowsOf(sql: string, file = ":memory:"): Promise<unknown[]> {
   const isFile = file !== ":memory:";
