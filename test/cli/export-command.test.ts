@@ -53,6 +53,9 @@ async function rowsOf(sql: string, file = ":memory:"): Promise<unknown[]> {
 }
 
 it("exports by settled day, and keeps a DuckDB file fresh that needs no service", async () => {
+  // The store follows the journal: the sample's last row may not be in it yet.
+  const caughtUp = () => ask("/v1/query?min_position=3053", { sql: "SELECT 1" });
+  await vi.waitFor(async () => expect((await caughtUp()).status).toBe(200), { timeout: 60_000 });
   const to = `${directory}/settled`;
   const base = ["export", "--to", to, "--data-dir", `${directory}/data`, "--by", "settled"];
   const follower = startCommand([...base, "--follow", "--every", "0", "--json"], {
