@@ -33,6 +33,7 @@ import {
   LEG_DENIED,
   LEG_EFFECTIVE,
   LEG_ETA,
+  LEG_EVIDENCE,
   LEG_FAILURES,
   LEG_FEATURES,
   LEG_FLAGS,
@@ -90,6 +91,8 @@ import { daysBetween, reversion, revertVariance, sigmoid } from "./numeric.ts";
 import { rankReasons } from "./reasons.ts";
 import { stakesPart, writeStakes } from "./stakes.ts";
 
+/** Weight of outcomes, as they count now, without which a record denies nothing. */
+const DENY_EVIDENCE_MIN: f64 = 0.25;
 const SCORE_MIN: f64 = 300.0;
 const SCORE_MAX: f64 = 850.0;
 
@@ -253,7 +256,8 @@ function writeScores(config: u32, eta: f64, sd: f64, added: f64, out: u32): void
 function writeDecision(config: u32, model: u32, stakes: f64, added: f64, eta: f64, out: u32): void {
   const border = denyBorder(config, model);
   // Doubt alone never denies: a thin record asks for a second look.
-  const isJudged = get(out, LEG_THIN) == 0.0;
+  // So does what is nearly forgotten: without any word for a year or more, nothing denies.
+  const isJudged = get(out, LEG_THIN) == 0.0 && get(out, LEG_EVIDENCE) >= DENY_EVIDENCE_MIN;
   const found = assessedPart(config, model, out);
   const own = eta - added - found;
   // Few legs have failed texts: for all others the exponentials of the scores serve again.

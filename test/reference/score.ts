@@ -171,9 +171,10 @@ export class ReferenceBureau extends ReferenceFold {
     const weighed = (name: string) => (model.weights[name] ?? 0) * (features.get(name) ?? 0);
     // Texts ask for a second look; they never deny.
     const denied = eta - added - weighed("hallucination") - weighed("unverified");
-    const isRefused = !isThin && sig(denied - c.refuse_caution * sd) >= border;
     const keep = row ? 2 ** (-days(row.subjectAt, now) / c.half_life_long_days) : 0;
     const evidence = row ? (row.s90 + row.f90) * keep : 0;
+    const isJudged = !isThin && evidence >= 0.25;
+    const isRefused = isJudged && sig(denied - c.refuse_caution * sd) >= border;
     const steps = [c.tier_a, c.tier_b, c.tier_c];
     const graded = steps.findIndex((from) => c.score_offset - c.score_factor * own >= from);
     let regime = -1;
@@ -193,7 +194,7 @@ export class ReferenceBureau extends ReferenceFold {
       regime,
       decision: isRefused ? 3 : referenceDecision(c, pessimistic, stakes),
       isRefused,
-      isDenied: !isThin && sig(denied) >= border,
+      isDenied: isJudged && sig(denied) >= border,
       isThin,
       evidence,
       failures: row?.f90 ?? 0,
