@@ -77,7 +77,8 @@ function establishedRows(outcomes: readonly RatedOutcome[]): Uint8Array {
   return established;
 }
 
-/** What the engine would tell the policy of one row, by its own rules (scoring 3 and 4). */
+/** What the engine would tell the policy of one row, by its own rules (scoring 3 and 4);
+ * records nearly forgotten count as denied here, though the engine spares them. */
 function riskOf(
   rows: ScorecardRows,
   row: number,

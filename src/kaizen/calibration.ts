@@ -16,7 +16,7 @@ import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;
 /**
- * Two numbers are learnt: a tenth of what fifteen weights need. A try a day, and some twenty tests
+ * Two numbers are learnt: a tenth of what a whole scorecard needs. A try a day, and some twenty tests
  * before the first full re-fit: each may be fooled in one of a hundred cases, not in one of twenty.
  */
 const CALIBRATION_POLICY: GatePolicy = {

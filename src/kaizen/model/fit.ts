@@ -1,5 +1,5 @@
 // Penalised, sign-constrained logistic regression by iteratively re-weighted least squares (kaizen
-// 6.2): small (a dozen columns), deterministic, solved by Cholesky.
+// 6.2): small (some twenty columns), deterministic, solved by Cholesky.
 import assert from "node:assert/strict";
 
 /** A design: rows of `columns` values each, row-major, failures 0/1 and optional row weights. */

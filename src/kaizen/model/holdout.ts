@@ -110,7 +110,10 @@ export function denyBorder(model: ScoringModel, config: ScoringConfig): number {
   return Math.max(config.margin / (missed + config.margin), model.deny_at ?? Infinity);
 }
 
-/** Which rows the engine would deny (QUARANTINE or BLOCK), by its own rule (scoring 4). */
+/**
+ * Which rows the engine would deny (QUARANTINE or BLOCK), by its own rule (scoring 4), but that records
+ * nearly forgotten count too, which the engine spares: never fewer than it denies.
+ */
 export function denialsOf(made: Forecast, config: ScoringConfig): boolean[] {
   const border = denyBorder(made.model, config);
   return Array.from(made.probabilities, (p, i) => made.thin[i] === 0 && p >= border);

@@ -216,15 +216,3 @@ function ranks(values: ArrayLike<number>): Float64Array {
   }
   return result;
 }
-
-/** 95 %, two-sided. */
-const Z = 1.96;
-
-/** Wilson's 95 % interval of a share seen in `count` cases: within 0 to 1, and never empty. */
-export function wilsonInterval(share: number, count: number): [low: number, high: number] {
-  if (count === 0) return [0, 1];
-  const spread = Z ** 2 / count;
-  const middle = (share + spread / 2) / (1 + spread);
-  const half = Math.sqrt(share * (1 - share) * spread + spread ** 2 / 4) / (1 + spread);
-  return [Math.max(0, middle - half), Math.min(1, middle + half)];
-}

@@ -1,7 +1,7 @@
 // SVG plots of a report: reliability diagram and score distributions. Text only, no script; colours
 // come from the page's variables, so that light and dark are both legible.
 import type { Figures, ModelFigures } from "../model/figures.ts";
-import { wilsonInterval } from "../model/statistics.ts";
+import { wilsonInterval } from "../../policy/interval.ts";
 import {
   BOTTOM,
   frame,
@@ -26,7 +26,7 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
   });
   const bars = model.reliability.map(({ expected, observed, rows }) => {
     const x = px(LEFT + rootScale(expected) * plotWidth + (name === "champion" ? -2 : 2));
-    const [low, high] = wilsonInterval(observed, rows);
+    const { low, high } = wilsonInterval(observed, rows);
     const [from, to] = [low, high].map((p) => px(TOP + (1 - rootScale(p)) * plotHeight));
     return `<line x1="${x}" y1="${from}" x2="${x}" y2="${to}" class="error ${name}"/>`;
   });
@@ -45,7 +45,7 @@ function reliabilityPoints(model: ModelFigures, name: string): string {
 /** Groups in which what was foretold lies within the 95 % interval of what was seen. */
 export function calibratedBins({ reliability }: ModelFigures): number {
   const isWithin = ({ expected, observed, rows }: (typeof reliability)[number]) => {
-    const [low, high] = wilsonInterval(observed, rows);
+    const { low, high } = wilsonInterval(observed, rows);
     return expected >= low && expected <= high;
   };
   return reliability.filter(isWithin).length;

@@ -31,7 +31,7 @@ describe("the fit without a group", () => {
       Math.hypot(...a.map((x, j) => x - b[j]!));
     const whole = distance(coefficients, without);
     expect(whole).toBeGreaterThan(0.02);
-    expect(distance(found[group]!, without)).toBeLessThan(0.4 * whole);
+    expect(distance(found[group]!, without)).toBeLessThan(0.31 * whole);
   });
 
   it("keeps the champion's weight on what the fit may not use", () => {

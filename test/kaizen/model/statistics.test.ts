@@ -12,7 +12,6 @@ import {
   rankCorrelation,
   stabilityIndex,
   twoWayVariance,
-  wilsonInterval,
 } from "../../../src/kaizen/model/statistics.ts";
 import { auc, neymanPearsonThreshold } from "../../../src/kaizen/model/metrics.ts";
 
@@ -136,17 +135,5 @@ describe("ranking and drift", () => {
         x.map((v) => -v),
       ),
     ).toBeCloseTo(-1);
-  });
-});
-
-describe("Wilson's interval", () => {
-  it("is that of the textbook, within 0 to 1 and never empty", () => {
-    // Agresti and Coull (1998): 0 of 10 and 5 of 10 at 95 %.
-    expect(wilsonInterval(0, 10)[0]).toBe(0);
-    expect(wilsonInterval(0, 10)[1]).toBeCloseTo(0.2775, 4);
-    expect(wilsonInterval(0.5, 10)[0]).toBeCloseTo(0.2366, 4);
-    expect(wilsonInterval(0.5, 10)[1]).toBeCloseTo(0.7634, 4);
-    expect(wilsonInterval(1, 3)[1]).toBe(1);
-    expect(wilsonInterval(0, 0)).toEqual([0, 1]);
   });
 });
