@@ -10,10 +10,12 @@ import { claimDataDirectory, dataPaths, findServer } from "../journal/data-direc
 import type { DataPaths } from "../journal/data-directory.ts";
 import { diskSpace } from "../ledger/disk-reserve.ts";
 import { nodeFiles } from "../journal/files.ts";
+import { knownPosition } from "../ledger/high-water.ts";
 import { repairJournal } from "../journal/repair.ts";
 import type { RepairReport } from "../journal/repair.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { verifyJournal } from "../journal/verify.ts";
+import { type AcceptedLoss, acceptEnd, acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { print, printJson } from "./output.ts";
 
@@ -38,10 +40,12 @@ interface Finding {
 export async function runDoctor(
   dataDir: string,
   settings: DoctorSettings,
-  flags: { json?: boolean; repair?: boolean },
+  flags: { json?: boolean; repair?: boolean; acceptLoss?: boolean },
 ): Promise<void> {
   const paths = dataPaths(dataDir);
   const isThere = existsSync(dataDir);
+  const accepted =
+    flags.acceptLoss === true && isThere ? await acceptLoss(dataDir, Date.now()) : undefined;
   const repair = flags.repair === true && isThere ? await repairEvidence(dataDir) : undefined;
   const findings = isThere
     ? [
@@ -52,8 +56,13 @@ export async function runDoctor(
         await keysFinding(paths, settings.isTrustNamed),
       ]
     : [sound("directory", `${dataDir} does not exist yet: the first start makes it`)];
-  if (flags.json === true) printJson(jsonOf(dataDir, findings, repair));
-  else printFindings(findings, repair);
+  if (flags.json === true)
+    printJson({ ...jsonOf(dataDir, findings, repair), ...jsonOfLoss(accepted) });
+  else {
+    if (accepted !== undefined) print(`accepted: ${lossText(accepted)}`);
+    else if (flags.acceptLoss === true) print("nothing is lost at the end of the journal");
+    printFindings(findings, repair);
+  }
   const unsound = findings.filter((each) => !each.isSound);
   if (unsound.length === 0) return;
   const isEvidenceDamaged = unsound.some((each) => each.part === "journal");
@@ -77,7 +86,10 @@ async function repairEvidence(dataDir: string): Promise<RepairReport> {
       nowMs: Date.now(),
     });
     // A snapshot may count lost records: the next start replays the remaining ones.
-    if (report.damages.length > 0) removeSnapshots(nodeFiles, claim.paths.snapshots);
+    if (report.damages.length > 0) {
+      removeSnapshots(nodeFiles, claim.paths.snapshots);
+      acceptEnd(claim.paths, Date.now());
+    }
     return report;
   } finally {
     await claim.release();
@@ -102,6 +114,11 @@ function jsonOf(dataDir: string, findings: readonly Finding[], repair: RepairRep
           quarantined: repair.quarantined,
         }),
   };
+}
+
+function jsonOfLoss(accepted: AcceptedLoss | undefined) {
+  if (accepted === undefined) return {};
+  return { accepted_loss: [accepted.firstLost, accepted.lastLost] };
 }
 
 function printFindings(findings: readonly Finding[], repair: RepairReport | undefined): void {
@@ -158,12 +175,13 @@ function journalFinding(paths: DataPaths): Finding {
   const part = "journal";
   if (!existsSync(paths.journal)) return sound(part, "empty");
   try {
-    const report = verifyJournal(nodeFiles, paths.journal);
+    const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
+    const report = verifyJournal(nodeFiles, paths.journal, known);
     const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
     if (damage !== undefined) {
-      const { reason, segment, offset, afterLsn } = damage;
-      const advice =
-        "put the file back from a backup, or `trustrank doctor --repair` to go on without it";
+      const { reason, segment, offset, afterLsn, lostUpto } = damage;
+      const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
+      const advice = `put the file back from a backup, or \`trustrank doctor ${flag}\` to go on without it`;
       const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
       return wrong(part, `${reason} in ${place}`, advice);
     }

@@ -1,7 +1,7 @@
 // Failures of commands as one sentence on stderr and an exit code.
 import { ServiceFault } from "../contract/faults.ts";
 import { DataDirectoryInUse } from "../journal/data-directory.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { JournalBroken, JournalDamaged, JournalEndLost } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
 import { InvalidSetting } from "../service/settings.ts";
@@ -12,9 +12,12 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandFailure) return complain(error.message, error.exitCode);
   if (error instanceof InvalidSetting) return complain(error.message, EXIT_USAGE);
   if (error instanceof JournalDamaged) {
-    const advice = "run `trustrank doctor`, then `trustrank doctor --repair` to go on without it";
+    const isEndLost = error.damage.lostUpto !== undefined;
+    const way = isEndLost ? "put the file back or add `--accept-loss`" : "add `--repair`";
+    const advice = `run \`trustrank doctor\`, then ${way} to go on without it`;
     return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
+  if (error instanceof JournalEndLost) return complain(error.message, error.exitCode);
   if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
   if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
   if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);

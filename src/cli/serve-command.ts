@@ -4,6 +4,7 @@ import type { ServeConfig } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
+import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
 import { note, print, printJson } from "./output.ts";
 
@@ -18,7 +19,14 @@ const SAMPLE_REQUEST = {
 };
 
 /** Resolves once the service listens; the process then lives until a signal or a failure. */
-export async function runServe(config: ServeConfig, flags: { json?: boolean }): Promise<void> {
+export async function runServe(
+  config: ServeConfig,
+  flags: { json?: boolean; acceptLoss?: boolean },
+): Promise<void> {
+  if (flags.acceptLoss === true) {
+    const accepted = await acceptLoss(config.dataDir, Date.now());
+    if (accepted !== undefined) note(`accepted: ${lossText(accepted)}`);
+  }
   const log = makeLog((line) => process.stderr.write(line), Date.now);
   let service: Service | undefined;
   let fatalCode = 0;
@@ -53,15 +61,26 @@ async function end(service: Service, why: string, exitCodeNow: () => number): Pr
   note(why);
   setTimeout(() => {
     note("some requests did not end in time");
+    if (service.isStoreLate) endAtOnce();
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
+    if (service.isStoreLate) endAtOnce();
     process.exit(exitCodeNow());
   } catch (error) {
     note(`could not stop cleanly: ${(error as Error).message}`);
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }
+}
+
+/**
+ * Ends the process without waiting for native code: an exit would wait for a call into the database
+ * that does not come back, or abort. All that was acknowledged is synced by now.
+ */
+function endAtOnce(): void {
+  note("a call into the database does not come back: ending without it, nothing is lost");
+  process.kill(process.pid, "SIGKILL");
 }
 
 function factsOf(service: Service, config: ServeConfig): Record<string, unknown> {

@@ -66,6 +66,10 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.httpThreads))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
+    .option(
+      "--accept-loss",
+      "go on where the journal ends, although more is known to have been there",
+    )
     .addHelpText("after", `\nEnvironment:\n${describeVariables().join("\n")}`)
     .action((flags) => runServe(serveConfigOf(flags, process.env), flags));
 }
@@ -243,6 +247,7 @@ function addDoctor(program: Command): void {
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
     .addOption(optionOf(SETTINGS.dataDir))
+    .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {

@@ -2,6 +2,7 @@
 import type { Bureau } from "../bureau/bureau.ts";
 import type { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import type { NoteTaker } from "../contract/notes.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
@@ -44,6 +45,8 @@ export interface HttpDependencies {
   bureau: Bureau;
   keyring: Keyring;
   store: Store;
+  /** Journals reviews, provenance told afterwards and changes of keys. */
+  notes: NoteTaker;
   /** Epoch milliseconds. */
   clock: () => number;
   logger: HttpLogger;

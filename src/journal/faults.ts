@@ -11,6 +11,8 @@ export interface JournalDamage {
   readonly afterLsn: number;
   /** One line, lower case, no full stop. */
   readonly reason: string;
+  /** Of an end that is lost: the position up to which the journal is known to have been durable. */
+  readonly lostUpto?: number;
 }
 
 /** Evidence in the middle of the journal does not verify: start is refused until repaired. */
@@ -26,6 +28,22 @@ export class JournalDamaged extends Error {
     this.name = "JournalDamaged";
     this.damage = damage;
   }
+}
+
+/** The journal ends before a position that is known to have been durable: its tail is lost. */
+export class JournalEndLost extends Error {
+  readonly exitCode = 65;
+
+  /** `knownBy`: who knows of the position. */
+  constructor(endLsn: number, knownLsn: number, knownBy: string) {
+    super(`journal damaged: ${endLostReason(endLsn, knownLsn, knownBy)}`);
+    this.name = "JournalEndLost";
+  }
+}
+
+/** Says which positions are lost at the journal's end, as a damage's reason. */
+export function endLostReason(endLsn: number, knownLsn: number, knownBy: string): string {
+  return `positions ${endLsn + 1} to ${knownLsn} are missing at its end, says ${knownBy}`;
 }
 
 /**

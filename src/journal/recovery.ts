@@ -2,7 +2,7 @@
 // records to a visitor, cuts a torn end, and refuses damage in the middle (JournalDamaged).
 import { verifyWithRawKey } from "./signing-key.ts";
 import { type FileLayer, readWhole } from "./files.ts";
-import { JournalDamaged } from "./faults.ts";
+import { endLostReason, JournalDamaged } from "./faults.ts";
 import {
   CHAIN_START,
   chainBefore,
@@ -17,6 +17,7 @@ import {
   decodeHeader,
   HEADER_BYTES,
   type SegmentHeader,
+  segmentName,
   segmentsOf,
 } from "./format.ts";
 import { isNeverUsed, isTornTail, scanBatches } from "./scan.ts";
@@ -70,6 +71,14 @@ export interface RecoveryMode {
    * full.
    */
   readonly from?: JournalPoint;
+  /** An end before this position is damage: nothing is cut then. */
+  readonly known?: KnownPosition | undefined;
+}
+
+/** A position known to have been durable, and who knows it. */
+export interface KnownPosition {
+  readonly lsn: number;
+  readonly knownBy: string;
 }
 
 interface Walk {
@@ -82,11 +91,12 @@ interface Walk {
   truncatedBytes: number;
   /** Verification only: leave files as they are. */
   isReadOnly: boolean;
+  known: KnownPosition | undefined;
 }
 
 /**
  * Verifies and replays.
- * @throws JournalDamaged when acknowledged evidence does not verify.
+ * @throws JournalDamaged when acknowledged evidence does not verify, or ends before `known`.
  * @throws JournalPointUnknown when `from` is not a commit of this journal.
  */
 export function recoverJournal(
@@ -106,6 +116,7 @@ export function recoverJournal(
     bytes: 0,
     truncatedBytes: 0,
     isReadOnly: mode.isReadOnly ?? false,
+    known: mode.known,
   };
   assertNewestIsThere(walk, names);
   for (const [index, segment] of segments.entries()) {
@@ -114,6 +125,7 @@ export function recoverJournal(
     const isPassed = isBehind && passSegment(walk, segment, next.firstLsn - 1);
     if (!isPassed) recoverSegment(walk, segment, next === undefined);
   }
+  if (segments.length === 0) assertKnown(walk, segmentName(1), 0, 0);
   if (mode.from !== undefined) assertReached(walk.tail, mode.from);
   return { tail: walk.tail, truncatedBytes: walk.truncatedBytes, bytes: walk.bytes };
 }
@@ -148,6 +160,13 @@ function assertReached(tail: JournalTail, from: JournalPoint): void {
   }
 }
 
+/** Called before an unfinished write is cut: it may be the rest of what is lost. */
+function assertKnown({ known }: Walk, segment: string, offset: number, lsn: number): void {
+  if (known === undefined || lsn >= known.lsn) return;
+  const reason = endLostReason(lsn, known.lsn, known.knownBy);
+  throw new JournalDamaged({ segment, offset, afterLsn: lsn, reason, lostUpto: known.lsn });
+}
+
 function damaged(segment: string, offset: number, afterLsn: number, reason: string) {
   return new JournalDamaged({ segment, offset, afterLsn, reason });
 }
@@ -164,6 +183,7 @@ function recoverSegment(
   const { lsn } = walk.tail;
   if (header === undefined) {
     if (isLast && isNeverUsed(bytes, lsn)) {
+      assertKnown(walk, segment.name, 0, lsn);
       dropUnusedSegment(walk, segment.name, bytes.byteLength);
       return;
     }
@@ -174,8 +194,10 @@ function recoverSegment(
     walk.visit(frames, at, found, segment.firstLsn);
   });
   walk.bytes += scan.end;
+  const isRotten = scan.end < bytes.byteLength && !isTornTail(bytes, scan.end, scan.lsn);
+  if (isLast && !isRotten) assertKnown(walk, segment.name, scan.end, scan.lsn);
   if (scan.end < bytes.byteLength) {
-    if (!isLast || !isTornTail(bytes, scan.end, scan.lsn)) {
+    if (!isLast || isRotten) {
       throw damaged(segment.name, scan.end, scan.lsn, "a batch does not verify");
     }
     cutTail(walk, segment.name, scan.end, bytes.byteLength);

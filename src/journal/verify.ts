@@ -19,7 +19,7 @@ import {
   type SegmentHeader,
   segmentsOf,
 } from "./format.ts";
-import { recoverJournal } from "./recovery.ts";
+import { type KnownPosition, recoverJournal } from "./recovery.ts";
 import type { RecordVisitor } from "./scan.ts";
 
 export interface JournalReport {
@@ -41,8 +41,15 @@ export interface JournalReport {
   damage: JournalDamage | undefined;
 }
 
-/** Verifies chain, checksums and every signature. Reads only; takes some 100 us per commit. */
-export function verifyJournal(files: FileLayer, directory: string): JournalReport {
+/**
+ * Verifies chain, checksums and every signature, and that the journal reaches `known`. Reads only;
+ * takes some 100 us per commit.
+ */
+export function verifyJournal(
+  files: FileLayer,
+  directory: string,
+  known?: KnownPosition,
+): JournalReport {
   const report: JournalReport = {
     records: 0,
     lsn: 0,
@@ -62,7 +69,7 @@ export function verifyJournal(files: FileLayer, directory: string): JournalRepor
       report.records++;
       evidence.visit(bytes, at, lsn);
     };
-    const recovery = recoverJournal(files, directory, visit, { isReadOnly });
+    const recovery = recoverJournal(files, directory, visit, { isReadOnly, known });
     report.signatures = evidence.signatures;
     report.forged = evidence.invalid;
     report.lsn = recovery.tail.lsn;

@@ -12,6 +12,9 @@ import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 /** Outcomes accepted and not yet acknowledged: by count and by bytes. */
 export const QUEUE_RECORDS_MAX = 20_000;
 export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
+/** Room on top for records that must not be turned away: audits, revocations, policies, configs. */
+export const FIRST_RECORDS_MAX = 2000;
+export const FIRST_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting extends AwaitedOutcome {
   resolve: (receipt: OutcomeReceipt) => void;
@@ -62,16 +65,17 @@ export class AppendQueue {
   }
 
   /**
-   * Queues one record; resolves with its receipt.
+   * Queues one record; resolves with its receipt. `isFirst`: it may use the room on top.
    * @throws ServiceFault as `receiptOf`, `overloaded` when the queue is full, or the fault of
    *   `ended`.
    */
   add(
     { outcomeId, signature }: AwaitedOutcome,
     add: (batch: FrameBatch) => void,
+    isFirst = false,
   ): Promise<OutcomeReceipt> {
     return new Promise((resolve, reject) => {
-      const refusal = this.#refusal();
+      const refusal = this.#refusal(isFirst);
       if (refusal !== undefined) {
         reject(refusal);
         return;
@@ -136,10 +140,11 @@ export class AppendQueue {
     for (const entry of waiting) entry.reject(why);
   }
 
-  #refusal(): ServiceFault | undefined {
+  #refusal(isFirst = false): ServiceFault | undefined {
     const isOver =
-      this.count >= QUEUE_RECORDS_MAX ||
-      this.#queuedBytes + this.#batch.byteCount >= QUEUE_BYTES_MAX;
+      this.count >= QUEUE_RECORDS_MAX + (isFirst ? FIRST_RECORDS_MAX : 0) ||
+      this.#queuedBytes + this.#batch.byteCount >=
+        QUEUE_BYTES_MAX + (isFirst ? FIRST_BYTES_MAX : 0);
     const overloaded = () => new ServiceFault("overloaded", "too many outcomes are waiting");
     return this.#ended() ?? (isOver ? overloaded() : undefined);
   }

@@ -11,6 +11,8 @@ import { FRAME_KINDS } from "../journal/format.ts";
 import { DamageWatch } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { encodeEvidence, identified } from "../journal/proof.ts";
+import type { FrameBatch } from "./frame-batch.ts";
+import { Intake } from "./intake.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import type { BatchEvidence, OutcomeRecord } from "../journal/records.ts";
 import type { FromLedger, ReadyMessage, ReceiptsMessage, ToLedger } from "./messages.ts";
@@ -45,6 +47,10 @@ export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   }
 }
 
+/** Provenance notes accepted and not yet durable: by count and by bytes. */
+export const NOTE_RECORDS_MAX = 1000;
+export const NOTE_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Records that are not outcomes have no id and no signature of their own. */
 const EVENT: AwaitedOutcome = { outcomeId: "", signature: "none" };
 
@@ -69,6 +75,7 @@ export class LedgerClient implements OpenLedger {
   #ended: "closed" | "dead" | undefined;
   #installing: { resolve: () => void; reject: (error: Error) => void }[] = [];
   readonly #queue: AppendQueue;
+  readonly #notes = new Intake("notes", NOTE_RECORDS_MAX, NOTE_BYTES_MAX);
   #whenExited: Promise<void>;
 
   constructor(
@@ -110,6 +117,10 @@ export class LedgerClient implements OpenLedger {
     return this.#queue.count;
   }
 
+  get notes(): { count: number; bytes: number } {
+    return this.#notes;
+  }
+
   position(): number {
     return this.#lsn;
   }
@@ -132,12 +143,19 @@ export class LedgerClient implements OpenLedger {
     return whole.evidenceId;
   }
 
-  readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.key, bytes);
-  readonly appendPolicy = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.policy, bytes);
+  readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.key, bytes);
+  readonly appendPolicy = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.policy, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
-  readonly appendAudit = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.audit, bytes);
-  readonly appendConfig = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.config, bytes);
-  readonly appendStandings = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.standings, bytes);
+  readonly appendAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.audit, bytes);
+  readonly appendConfig = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.config, bytes);
+  readonly appendStandings = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.standings, bytes);
+  readonly appendReview = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.review, bytes);
+  readonly appendKeyAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.keyAudit, bytes);
+
+  appendProvenance(bytes: Uint8Array): Promise<number> {
+    const { byteLength } = bytes;
+    return this.#notes.run(byteLength, () => this.#appendEvent(FRAME_KINDS.provenance, bytes));
+  }
 
   installConfig(config: unknown): Promise<void> {
     if (this.#ended !== undefined)
@@ -154,6 +172,12 @@ export class LedgerClient implements OpenLedger {
 
   async #appendEvent(kind: number, payload: Uint8Array): Promise<number> {
     return (await this.#queue.add(EVENT, (batch) => batch.addEvent(kind, payload))).position;
+  }
+
+  /** An event that must find room where outcomes have filled the queue. */
+  async #appendFirst(kind: number, payload: Uint8Array): Promise<number> {
+    const add = (batch: FrameBatch) => batch.addEvent(kind, payload);
+    return (await this.#queue.add(EVENT, add, true)).position;
   }
 
   /** Waits for space instead of refusing: an import is as fast as the disk, not faster. */

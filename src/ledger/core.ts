@@ -9,7 +9,7 @@ import { JournalFull } from "../journal/faults.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
-import { recoverJournal } from "../journal/recovery.ts";
+import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
 import { FrameBatch } from "./frame-batch.ts";
@@ -43,6 +43,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   nowMs: number;
   /** State that the table behind `fold` holds already: only later records are replayed. */
   start?: SnapshotStart | undefined;
+  /** The journal must reach at least this position. */
+  known?: KnownPosition | undefined;
   segmentBytesMax?: number;
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
@@ -92,7 +94,7 @@ export interface LedgerCore {
 
 /**
  * Opens the journal: recovers, replays every outcome into `fold`, and is ready to commit.
- * @throws JournalDamaged when evidence in the middle does not verify.
+ * @throws JournalDamaged when evidence in the middle does not verify, or its end is missing.
  * @throws JournalPointUnknown, before it folds, when the journal does not pass through `start`.
  */
 export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
@@ -119,7 +121,7 @@ class Core implements LedgerCore {
       files,
       directory,
       (bytes, at, lsn, segment) => this.#state.replay(bytes, at, lsn, segment),
-      start === undefined ? {} : { from: start },
+      { known: options.known, ...(start === undefined ? {} : { from: start }) },
     );
     this.truncatedBytes = recovery.truncatedBytes;
     // One key per node: its first bytes name the node.
@@ -270,6 +272,7 @@ const BULK_KINDS: ReadonlySet<number> = new Set([
   FRAME_KINDS.outcome,
   FRAME_KINDS.evidence,
   FRAME_KINDS.assessment,
+  FRAME_KINDS.provenance,
 ]);
 
 function refuseBulk(records: readonly Pending[]): void {

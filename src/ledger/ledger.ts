@@ -62,6 +62,22 @@ export interface EventLog {
   appendEvidence(evidence: Omit<BatchEvidence, "evidenceId">): Promise<string>;
 }
 
+/** Notes of people and operators, as JSON; each resolves with its position once it is durable. */
+export interface NoteLog {
+  /** What a person made of a flagged decision. */
+  appendReview(payload: Uint8Array): Promise<number>;
+  /**
+   * Provenance told after the fact. Bounded apart from all else (NOTE_BYTES_MAX): a flood of it
+   * holds nothing up.
+   * @throws ServiceFault `overloaded` when too much of it waits.
+   */
+  appendProvenance(payload: Uint8Array): Promise<number>;
+  /** A key of the API was made or revoked. */
+  appendKeyAudit(payload: Uint8Array): Promise<number>;
+  /** Any other event for auditors. */
+  appendAudit(payload: Uint8Array): Promise<number>;
+}
+
 /** The policies' part of the journal. */
 export interface PolicyLog {
   /** Makes a policy of a tenant durable; resolves with its position. */

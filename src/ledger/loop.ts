@@ -23,6 +23,8 @@ export interface LedgerLoopOptions {
    * @throws Error when the engine refuses it.
    */
   install?: (config: unknown) => void;
+  /** Called after every sync, with the durable position and the time of the batch. */
+  synced?: (lsn: number, nowMs: number) => void;
   /** Called between two batches, with the time of the last one. */
   betweenBatches?: (nowMs: number) => void;
   /** Called with the error when the core can no longer vouch for the disk. */
@@ -108,6 +110,7 @@ class Loop {
     const runs = appends.map(({ message }) => runOf(message));
     const results = core.commit(runs, nowMs);
     this.announce();
+    this.#options.synced?.(core.lsn, nowMs);
     let from = 0;
     for (const { port, message } of appends) {
       const to = from + message.recordCount;

@@ -8,6 +8,8 @@ import type { SnapshotPace } from "./snapshot/taker.ts";
 
 /** Start data of the thread. */
 export interface LedgerThreadData {
+  /** The data directory, which holds the high-water mark. */
+  root: string;
   journal: string;
   snapshots: string;
   bureauKey: string;

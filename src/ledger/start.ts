@@ -5,7 +5,15 @@ import type { DiskSpace } from "./disk-reserve.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
-import type { EventLog, FrameLog, KaizenLog, Ledger, PolicyLog, SourceLog } from "./ledger.ts";
+import type {
+  EventLog,
+  FrameLog,
+  KaizenLog,
+  Ledger,
+  NoteLog,
+  PolicyLog,
+  SourceLog,
+} from "./ledger.ts";
 import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
@@ -52,7 +60,8 @@ export interface Replay {
   snapshotLsn: number | undefined;
 }
 
-export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog {
+export interface OpenLedger
+  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
@@ -79,6 +88,8 @@ export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, Polic
   isHealthy(): boolean;
   /** Space on the journal's disk at the last check, half a second ago at most. */
   readonly disk: DiskSpace;
+  /** Provenance notes accepted and not yet durable. */
+  readonly notes: { readonly count: number; readonly bytes: number };
   /** Known damage in the journal's sealed segments. */
   readonly journal: JournalHealth;
 }
@@ -86,6 +97,7 @@ export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, Polic
 /** The caller has to watch for its end. */
 export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
   const data: LedgerThreadData = {
+    root: claim.paths.root,
     journal: claim.paths.journal,
     snapshots: claim.paths.snapshots,
     bureauKey: claim.paths.bureauKey,

@@ -46,6 +46,10 @@ export interface ServeConfig {
   readonly decisionsKeptDays: number;
   /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
   readonly outcomesKeptDays: number;
+  /** Days that rows of provenance told afterwards are kept in the store; the journal stays. */
+  readonly provenanceKeptDays: number;
+  /** MiB that the store's database may use. */
+  readonly storeMemoryMegabytes: number;
   /** IANA name of the zone of local times in SQL. */
   readonly timeZone: string;
   /** Answers that let through, logged per second; denials always are. */
@@ -96,6 +100,8 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     journal: journalOf(environment),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
+    provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),
+    storeMemoryMegabytes: readSetting("storeMemoryMb", undefined, environment),
     timeZone: timeZoneOf(environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),

@@ -4,6 +4,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
+import { Notes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
 import { createEngineMemory } from "../engine/memory.ts";
@@ -36,6 +37,7 @@ export interface Core {
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
   readonly sources: OpenVault;
+  readonly notes: Notes;
   /** Closes the vault and the ledger, once what waits for it is durable. */
   close(): Promise<void>;
 }
@@ -126,5 +128,6 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
       await ledger.close();
     }
   };
-  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, close };
+  const notes = new Notes(ledger);
+  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, notes, close };
 }

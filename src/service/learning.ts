@@ -34,7 +34,7 @@ export async function openLearning(
   { paths, store, evidence }: LearningGround,
   closers: { push(close: () => Promise<void>): unknown },
 ): Promise<Learning> {
-  const { ledger, engine } = evidence;
+  const { ledger, engine, notes } = evidence;
   const shared = { journal: paths.journal, ledger, clock: Date.now, log };
   const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
   const kaizen = await openKaizen(
@@ -43,6 +43,7 @@ export async function openLearning(
     store,
   );
   closers.push(() => kaizen.close());
+  store.whenRebuilt(() => void kaizen.catchUpRows());
   const credibility = await openCredibility({
     ...shared,
     engine,
@@ -57,8 +58,8 @@ export async function openLearning(
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
     onEnd: (ended) => {
-      store.note("backtests", backtestRow(ended, Date.now())).catch((error: unknown) => {
-        log.warn("backtest_not_in_store", { detail: (error as Error).message });
+      notes.note("backtests", backtestRow(ended, Date.now())).catch((error: unknown) => {
+        log.warn("backtest_not_on_record", { detail: (error as Error).message });
       });
     },
   });

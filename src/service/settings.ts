@@ -7,7 +7,12 @@ import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
-import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
+import {
+  DECISIONS_KEPT_DAYS,
+  OUTCOMES_KEPT_DAYS,
+  PROVENANCE_KEPT_DAYS,
+  STORE_MEMORY_MEGABYTES,
+} from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
 import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/pool.ts";
@@ -176,6 +181,18 @@ export const SETTINGS = {
     kind: DAYS,
     default: OUTCOMES_KEPT_DAYS,
     sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
+  },
+  provenanceKeptDays: {
+    variables: ["TRUSTRANK_PROVENANCE_KEPT_DAYS"],
+    kind: DAYS,
+    default: PROVENANCE_KEPT_DAYS,
+    sentence: "days that provenance told afterwards can be queried; the journal stays",
+  },
+  storeMemoryMb: {
+    variables: ["TRUSTRANK_STORE_MEMORY_MB"],
+    kind: wholeNumber(32, 999_999),
+    default: STORE_MEMORY_MEGABYTES,
+    sentence: "MiB that DuckDB may use; four times as much for a moment when its log needs it",
   },
   timeZone: {
     variables: ["TRUSTRANK_TIME_ZONE"],

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
-import { CommandFailure, EXIT_FAILED } from "./failure.ts";
+import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
 import { openDecisionLog } from "./decision-log.ts";
@@ -18,8 +18,12 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges } from "./health.ts";
+import { healthOf, ledgerGauges, storeGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
+import { JournalEndLost } from "../journal/faults.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { raiseHighWater } from "../ledger/high-water.ts";
+import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
 import type { Learning } from "./learning.ts";
@@ -47,6 +51,8 @@ export interface Service {
   readonly sampleCount: number;
   readonly replayedCount: number;
   readonly agentCount: number;
+  /** True when the store's thread did not end in time: native code still runs there. */
+  readonly isStoreLate: boolean;
   /** Not ready, then no new connections, then answers to requests in flight, sync, close. */
   close(): Promise<void>;
 }
@@ -118,6 +124,9 @@ async function openService(
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
+    get isStoreLate() {
+      return ground.store.isLate;
+    },
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),
   };
@@ -143,7 +152,10 @@ async function openGround(
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
   const decisions = openDecisions(config);
-  const store = await openStore(config, log, decisions);
+  const store = await openStore(config, log, decisions, (position, durableLsn) => {
+    raiseHighWater(nodeFiles, paths.root, position);
+    onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
+  });
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const evidence = await openCore({
@@ -161,6 +173,7 @@ async function openGround(
   });
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
+  void moveOldNotes(store, evidence, log);
   const policies = new Policies({
     log: evidence.ledger,
     book: evidence.policies,
@@ -189,12 +202,20 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): Promise<OpenStore> {
+function openStore(
+  config: ServeConfig,
+  log: Log,
+  decisions: OpenDecisionLog,
+  onAhead: (position: number, durableLsn: number) => void,
+): Promise<OpenStore> {
   return startStore({
+    onAhead,
     dataDir: config.dataDir,
     rings: decisions.rings,
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
+    provenanceKeptDays: config.provenanceKeptDays,
+    memoryMegabytes: config.storeMemoryMegabytes,
     timeZone: config.timeZone,
     log: (event, detail) => log.warn(event, { detail }),
   });
@@ -217,6 +238,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     bureau,
     keyring,
     store,
+    notes: evidence.notes,
     vault: sources.vault,
     policies: parts.policies,
     backtests: parts.backtests,
@@ -236,7 +258,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       gauges: {
         ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
-        store_position: store.status().appliedLsn,
+        ...storeGauges(store.status(), Date.now()),
         ...decisions.gauges(),
       },
     }),

@@ -5,15 +5,17 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { MovedNote } from "../contract/notes.ts";
+import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
-import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
+import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
+import { type OpenStore, STATE_START, type StoreOptions, threadData } from "./options.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
   ExportOptions,
   QueryLimits,
   QueryResult,
   Review,
-  Store,
   StoreDescription,
   StoreEvents,
   StreamedRows,
@@ -21,45 +23,23 @@ import type {
 import { streamedRows } from "./streamed-rows.ts";
 import { Waiting } from "./waiting.ts";
 
+export {
+  DECISIONS_KEPT_DAYS,
+  OUTCOMES_KEPT_DAYS,
+  PROVENANCE_KEPT_DAYS,
+  STORE_MEMORY_MEGABYTES,
+} from "./options.ts";
+export type { OpenStore } from "./options.ts";
+
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const FINDS_MAX = 1000;
-/** Events waiting to be committed. */
-const NOTES_MAX = 10_000;
-const MEMORY_MEGABYTES = 512;
-export const DECISIONS_KEPT_DAYS = 90;
-/** Thirteen months: a year can be compared with the one before. */
-export const OUTCOMES_KEPT_DAYS = 396;
-
-export interface StoreOptions {
-  dataDir: string;
-  /** True when no ledger runs beside it: the store reads the journal's end by itself. */
-  isStandalone?: boolean;
-  /** Rings of the threads that decide (store/decisions/ring-layout.ts). */
-  rings?: readonly SharedArrayBuffer[];
-  /** Days that rows of the decision log are kept. */
-  decisionsKeptDays?: number;
-  /** Days that rows of outcomes are kept; daily counts stay. */
-  outcomesKeptDays?: number;
-  /** At least 512. */
-  memoryMegabytes?: number;
-  /** IANA name of the zone of local times; UTC by default. */
-  timeZone?: string | undefined;
-  /** Called for rebuilds and failures, one line each. */
-  log?: (event: string, detail: string) => void;
-  /** The thread's file; the default is the composition root's. */
-  entry?: URL;
-}
-
-export interface OpenStore extends Store {
-  /** Give this to startLedger as `storePort`. */
-  readonly ledgerPort: MessagePort;
-  /** The last state received. */
-  status(): StoreState;
-  /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
-  showScores(engineMemory: WebAssembly.Memory): void;
-}
+/** States of kaizen's runs waiting to be committed: by count and by bytes. */
+const RUNS_MAX = 1000;
+const RUN_BYTES_MAX = 16 * 1024 * 1024;
+/** Longest wait for the thread to end; a call into the database may not come back. */
+const CLOSE_MS_MAX = 6000;
 
 /**
  * Claims the data directory and starts the store thread. Resolves at once with a ledger (the store
@@ -69,22 +49,13 @@ export interface OpenStore extends Store {
 export async function startStore(options: StoreOptions): Promise<OpenStore> {
   const claim = await claimDataDirectory(options.dataDir);
   const channel = new MessageChannel();
-  const data: StoreThreadData = {
-    journal: claim.paths.journal,
-    store: claim.paths.store,
-    memoryMegabytes: options.memoryMegabytes ?? MEMORY_MEGABYTES,
-    isStandalone: options.isStandalone ?? false,
-    rings: options.rings ?? [],
-    decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
-    outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
-    timeZone: options.timeZone ?? "UTC",
-  };
+  const data = threadData(options, claim.paths);
   const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
     name: "store",
     workerData: { ...data, ledgerPort: channel.port2 },
     transferList: [channel.port2],
   });
-  const client = new StoreClient(worker, claim, channel.port1, options.log ?? (() => undefined));
+  const client = new StoreClient(worker, claim, channel.port1, options);
   if (!data.isStandalone) return client;
   try {
     await client.firstState();
@@ -101,15 +72,8 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-const STATE_START: StoreState = {
-  appliedLsn: 0,
-  durableLsn: 0,
-  outcomeCount: 0,
-  rebuildCount: 0,
-  failure: "",
-};
-
 class StoreClient implements OpenStore {
+  isLate = false;
   readonly ledgerPort: MessagePort;
   readonly #worker: Worker;
   readonly #claim: DataDirectoryClaim;
@@ -121,7 +85,10 @@ class StoreClient implements OpenStore {
   #nextId = 1;
   #readCount = 0;
   #findCount = 0;
-  #noteCount = 0;
+  #runCount = 0;
+  readonly #onRebuilt: (() => void)[] = [];
+  #runBytes = 0;
+  readonly #onAhead: (position: number, durableLsn: number) => void;
   #isOver = false;
   #whenExited: Promise<void>;
 
@@ -129,12 +96,13 @@ class StoreClient implements OpenStore {
     worker: Worker,
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
-    log: (event: string, detail: string) => void,
+    { log = () => undefined, onAhead = () => undefined }: StoreOptions,
   ) {
     this.#worker = worker;
     this.#claim = claim;
     this.ledgerPort = ledgerPort;
     this.#log = log;
+    this.#onAhead = onAhead;
     worker.on("message", (message: FromStore) => this.#receive(message));
     worker.on("error", (error) => this.#log("store_thread_failed", String(error)));
     // Only a store on its own waits for it.
@@ -208,17 +176,22 @@ class StoreClient implements OpenStore {
     return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
-  async note<Table extends keyof StoreEvents>(
-    table: Table,
-    event: StoreEvents[Table],
-  ): Promise<void> {
-    if (this.#noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
-    this.#noteCount++;
+  async note(_table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void> {
+    const bytes = JSON.stringify(event).length;
+    const isOver = this.#runCount >= RUNS_MAX || this.#runBytes + bytes > RUN_BYTES_MAX;
+    if (isOver && this.#runCount > 0) throw overloaded("too many runs are waiting");
+    this.#runCount++;
+    this.#runBytes += bytes;
     try {
-      await this.#call({ name: "note", table, event });
+      await this.#call({ name: "note", event });
     } finally {
-      this.#noteCount--;
+      this.#runCount--;
+      this.#runBytes -= bytes;
     }
+  }
+
+  unjournaled(): Promise<MovedNote[]> {
+    return this.#call({ name: "unjournaled" });
   }
 
   /** All reads wait in one line: more would only time out. */
@@ -254,7 +227,16 @@ class StoreClient implements OpenStore {
 
   async close(): Promise<void> {
     if (!this.#isOver) this.#send({ kind: "close" });
-    await this.#whenExited;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.isLate = true;
+        this.#log("store_close_late", "a call into the database does not come back");
+        resolve();
+      }, CLOSE_MS_MAX);
+    });
+    await Promise.race([this.#whenExited, late]);
+    clearTimeout(timer);
     this.ledgerPort.close();
     await this.#claim.release();
   }
@@ -266,6 +248,10 @@ class StoreClient implements OpenStore {
   #receive(message: FromStore): void {
     if (message.kind === "state") {
       this.#hearState(message.state);
+    } else if (message.kind === "ahead") {
+      const { position, durableLsn } = message;
+      this.#hasState.reject(new JournalEndLost(durableLsn, position, "the store"));
+      this.#onAhead(position, durableLsn);
     } else if (message.kind === "log") {
       this.#log(message.event, message.detail);
     } else {
@@ -276,8 +262,14 @@ class StoreClient implements OpenStore {
     }
   }
 
+  whenRebuilt(listener: () => void): void {
+    this.#onRebuilt.push(listener);
+  }
+
   #hearState(state: StoreState): void {
+    const isRebuilt = state.rebuildCount > this.#state.rebuildCount;
     this.#state = state;
+    if (isRebuilt) for (const listener of this.#onRebuilt) listener();
     this.#hasState.resolve();
     this.#waiting.reached(state.appliedLsn);
   }

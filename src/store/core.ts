@@ -1,30 +1,29 @@
 // The outcome store in its thread: one database, one connection that writes and one that answers.
-// It follows the journal up to the durable position; a database that does not open or does not
-// agree with the journal is set aside and built anew from it.
+// It follows the journal up to the durable position. A database that fails is closed and opened again
+// first; one that does not open, or does not agree with the journal, is set aside and built anew.
 import * as fs from "node:fs";
-import { join } from "node:path";
 import { JournalDamaged } from "../journal/faults.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { ReadQueue } from "./query/read-queue.ts";
-import { restoreRows, saveRows } from "./rebuild-carry-over.ts";
-import { Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
+import { Database } from "./database.ts";
 import type { Connection } from "./duckdb.ts";
+import { KeptRows } from "./kept.ts";
 import type { DescribeRecord } from "./rows/journal.ts";
 import {
   type Applied,
   applyRecords,
   expireOutcomes,
+  expireProvenance,
   isSameJournal,
   NOTHING_APPLIED,
-  prepareWriter,
-  readApplied,
 } from "./rows/outcomes.ts";
-import { createSchema, isEmpty } from "./schema.ts";
-import { DATABASE_FILE, setAside } from "./files.ts";
 
 /** Records per transaction: the live bound, and the larger one while catching up. */
 export const APPLY_RECORDS_MAX = 5000;
 const CATCH_UP_RECORDS_MAX = 20_000;
+/** After a transaction that broke the database the next ones are smaller, down to this share. */
+const APPLY_SHARE_MIN = 1 / 256;
 const DAY_MS = 86_400_000;
 
 export interface StoreCoreOptions {
@@ -35,6 +34,8 @@ export interface StoreCoreOptions {
   describe: DescribeRecord;
   /** Outcomes recorded longer ago than this are counted by day and their rows removed. */
   outcomesKeptDays: number;
+  /** Rows of provenance told longer ago are removed; as long as outcomes by default. */
+  provenanceKeptDays?: number;
   /** Epoch ms. */
   clock: () => number;
   memoryMegabytes: number;
@@ -44,17 +45,30 @@ export interface StoreCoreOptions {
   log: (event: string, detail: string) => void;
 }
 
+/** The store has rows of positions that the journal does not have: the journal's end is lost. */
+export class StoreAhead extends Error {
+  readonly position: number;
+
+  constructor(position: number, durableLsn: number) {
+    super(`the store has rows up to position ${position}, the journal ends at ${durableLsn}`);
+    this.position = position;
+  }
+}
+
 /** Opens nothing yet: `open`, `follow`, `query`, `read` and `write` do. */
 export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
   /** Reads of the database, beside the apply. */
   readonly readQueue: ReadQueue;
-  /** How many times the database was set aside. */
-  rebuildCount = 0;
+  /** Files of rows beside the database. */
+  readonly kept: KeptRows;
   readonly #options: StoreCoreOptions;
-  #connections: Connections | undefined;
+  readonly #database: Database;
   #opening: Promise<void> | undefined;
   #hasCheckedJournal = false;
+  /** Positions up to which a new database has to come before it is whole. */
+  #buildingUpto = 0;
+  #applyShare = 1;
   /** An error of a query that points to a broken database; `follow` checks it. */
   #suspicion: Error | undefined;
   #writing: Promise<unknown> = Promise.resolve();
@@ -63,7 +77,7 @@ export class StoreCore {
     this.#options = options;
     const opened = async () => {
       await this.open();
-      return this.#connections as Connections;
+      return this.#database.connections as Connections;
     };
     const suspect = (error: Error) => void (this.#suspicion ??= error);
     this.readQueue = new ReadQueue(opened, suspect, options.clock);
@@ -71,11 +85,43 @@ export class StoreCore {
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
     fs.mkdirSync(this.exportDirectory, { recursive: true, mode: 0o700 });
+    this.kept = new KeptRows(this.keptDirectory, this.exportDirectory);
+    const { exportDirectory: exchange, keptDirectory, kept } = this;
+    this.#database = new Database({ ...options, exchange, keptDirectory, kept });
   }
 
   /** The one directory in which the database may write files. */
   get exportDirectory(): string {
     return `${this.#options.directory}-export`;
+  }
+
+  /** Decision segments and kept rows: outside of the directory that may be deleted. */
+  get keptDirectory(): string {
+    return `${this.#options.directory}-kept`;
+  }
+
+  /** Rises with every database that is opened. */
+  get generation(): number {
+    return this.#database.generation;
+  }
+
+  /** How many times the database was set aside. */
+  get rebuildCount(): number {
+    return this.#database.rebuildCount;
+  }
+
+  /** How many times it was closed and opened again after an error, and when last (epoch ms). */
+  get reopenCount(): number {
+    return this.#database.reopenCount;
+  }
+
+  get reopenedAtMs(): number {
+    return this.#database.reopenedAtMs;
+  }
+
+  /** Whether a new database has not caught up with the journal yet. */
+  get isBuilding(): boolean {
+    return this.applied.lsn < this.#buildingUpto;
   }
 
   /** True when a query met an error that the next `follow` must check. */
@@ -85,10 +131,7 @@ export class StoreCore {
 
   /** Opens the database, rebuilding it when it does not open or is inconsistent. */
   open(): Promise<void> {
-    this.#opening ??= this.#openOnce().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
+    this.#opening ??= this.#become(() => this.#database.open());
     return this.#opening;
   }
 
@@ -96,7 +139,8 @@ export class StoreCore {
    * Applies one transaction's worth of durable records that are not yet here.
    * @param durableLsn the last durable position of the journal.
    * @returns whether there is more.
-   * @throws Error when it cannot go on now; trying again is safe.
+   * @throws StoreAhead when the journal ends before the rows; any other Error when it cannot go on
+   *   now; trying again is safe.
    */
   follow(durableLsn: number): Promise<boolean> {
     return this.#inTurn(() => this.#followOnce(durableLsn));
@@ -108,23 +152,38 @@ export class StoreCore {
     if (this.#suspicion !== undefined) {
       const suspicion = this.#suspicion;
       this.#suspicion = undefined;
-      if (await this.#isBroken()) await this.#rebuildBeside(suspicion.message);
+      if (await this.#database.isBroken(this.applied)) await this.#mend(suspicion.message);
       else this.#options.log("store_error", suspicion.message);
     }
     const backlog = durableLsn - this.applied.lsn;
+    if (this.#database.isNew) this.#buildingUpto = durableLsn;
+    this.#database.isNew = false;
     if (backlog <= 0) return false;
-    const countMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
-    const { reader, describe } = this.#options;
-    const options = { uptoLsn: durableLsn, countMax, cutoffMs: this.#cutoffMs(), describe };
+    await this.#apply(durableLsn, backlog);
+    return this.applied.lsn < durableLsn;
+  }
+
+  async #apply(durableLsn: number, backlog: number): Promise<void> {
+    const { reader, describe, outcomesKeptDays, provenanceKeptDays } = this.#options;
+    const recordsMax = backlog > APPLY_RECORDS_MAX ? CATCH_UP_RECORDS_MAX : APPLY_RECORDS_MAX;
+    const options = {
+      uptoLsn: durableLsn,
+      countMax: Math.ceil(recordsMax * this.#applyShare),
+      cutoffMs: this.#cutoffMs(outcomesKeptDays),
+      provenanceCutoffMs: this.#cutoffMs(provenanceKeptDays ?? outcomesKeptDays),
+      describe,
+    };
     try {
       this.applied = await applyRecords(this.#writer, reader, this.applied, options);
+      this.#applyShare = Math.min(1, 2 * this.#applyShare);
     } catch (error) {
       // Damage in the journal is not the database's fault and no rebuild mends it; a database that
       // is whole (a full disk, say) is kept too.
-      if (error instanceof JournalDamaged || !(await this.#isBroken())) throw error;
-      await this.#rebuildBeside(String(error));
+      if (error instanceof JournalDamaged) throw error;
+      this.#applyShare = Math.max(APPLY_SHARE_MIN, this.#applyShare / 4);
+      if (!(await this.#database.isBroken(this.applied))) throw error;
+      await this.#mend(String(error));
     }
-    return this.applied.lsn < durableLsn;
   }
 
   /** Writes rows that are not in the journal, between two applies. */
@@ -141,20 +200,22 @@ export class StoreCore {
     });
   }
 
-  /** Turns expired outcomes into daily counts. */
+  /** Turns expired outcomes into daily counts, and removes expired provenance. */
   expire(): Promise<void> {
+    const { outcomesKeptDays, provenanceKeptDays = outcomesKeptDays } = this.#options;
     return this.write(async (writer) => {
-      const applied = await expireOutcomes(writer, this.applied, this.#cutoffMs());
-      if (applied === this.applied) return;
+      const cutoffMs = this.#cutoffMs(outcomesKeptDays);
+      const applied = await expireOutcomes(writer, this.applied, cutoffMs);
+      const isAnyGone = await expireProvenance(writer, this.#cutoffMs(provenanceKeptDays));
+      if (applied === this.applied && !isAnyGone) return;
       this.applied = applied;
       await checkpoint(writer);
     });
   }
 
   /** Whole days: a midnight, UTC. */
-  #cutoffMs(): number {
-    const { clock, outcomesKeptDays } = this.#options;
-    return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
+  #cutoffMs(keptDays: number): number {
+    return (Math.floor(this.#options.clock() / DAY_MS) - keptDays) * DAY_MS;
   }
 
   /** Runs writes one after another: the database has one writer. */
@@ -167,113 +228,53 @@ export class StoreCore {
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
     await this.readQueue.stop();
-    this.#disconnect();
+    this.#database.close();
     this.#options.reader.close();
-  }
-
-  async #openOnce(): Promise<void> {
-    const isThere = fs.existsSync(join(this.#options.directory, DATABASE_FILE));
-    try {
-      await this.#connect();
-      if (!isThere) await createSchema(this.#writer);
-      else if (await isEmpty(this.#writer)) throw new Error("the database is empty");
-      const applied = await readApplied(this.#writer);
-      if (applied === undefined) throw new Error("rows and position disagree");
-      this.applied = applied;
-      await prepareWriter(this.#writer);
-    } catch (error) {
-      if (isThere) return this.#rebuild(String(error));
-      this.#disconnect();
-      throw error;
-    }
-  }
-
-  async #connect(): Promise<void> {
-    const path = join(this.#options.directory, DATABASE_FILE);
-    const { memoryMegabytes, timeZone } = this.#options;
-    const { exportDirectory } = this;
-    this.#connections = await Connections.open(path, memoryMegabytes, exportDirectory, timeZone);
-  }
-
-  #disconnect(): void {
-    this.#connections?.close();
-    this.#connections = undefined;
   }
 
   /** Of the open database: there is none before `open`, and none while a rebuild replaces it. */
   get #writer(): Connection {
-    return (this.#connections as Connections).writer;
+    return (this.#database.connections as Connections).writer;
   }
 
-  /** A database ahead of the journal, or beside it, shows that the journal was replaced. */
+  /** A database beside the journal shows that the journal was replaced. */
   async #checkJournal(durableLsn: number): Promise<void> {
     const { lsn } = this.applied;
-    if (lsn > durableLsn || !isSameJournal(this.#options.reader, this.applied)) {
+    if (lsn > durableLsn) {
+      const isOther = durableLsn > 0 && !isSameJournal(this.#options.reader, this.applied, 1);
+      if (!isOther) throw new StoreAhead(lsn, durableLsn);
+    }
+    if (lsn > durableLsn || !isSameJournal(this.#options.reader, this.applied, lsn)) {
       const reason = `the journal (up to ${durableLsn}) does not hold what is applied at ${lsn}`;
-      await this.#rebuildBeside(reason);
+      await this.#replace(() => this.#database.rebuild(reason));
     }
     this.#hasCheckedJournal = true;
   }
 
-  /** Reads every stored value once: block checksums show rot. */
-  async #isBroken(): Promise<boolean> {
-    const writer = this.#writer;
-    try {
-      const applied = await readApplied(writer);
-      await writer.rows("SELECT max(hash(r)) FROM outcome_rows AS r");
-      return applied?.lsn !== this.applied.lsn;
-    } catch {
-      return true;
-    }
+  #mend(reason: string): Promise<void> {
+    return this.#replace(() => this.#database.reopen(reason));
   }
 
-  /** Rebuilds while queries may be running or waiting: they end first, later ones wait. */
-  async #rebuildBeside(reason: string): Promise<void> {
+  /** Opens another database while queries may be running or waiting: they end, later ones wait. */
+  async #replace(open: () => Promise<Applied>): Promise<void> {
     const stopped = this.readQueue.stop();
     const resume = this.readQueue.hold();
     try {
       await stopped;
-      this.#opening = this.#rebuild(reason).catch((error: unknown) => {
-        this.#opening = undefined;
-        throw error;
-      });
+      this.#opening = this.#become(open);
       await this.#opening;
     } finally {
       resume();
     }
   }
 
-  /** Moves the files aside, starts from nothing. */
-  async #rebuild(reason: string): Promise<void> {
-    const saved = await this.#saveRows();
-    this.#disconnect();
-    const { directory, log } = this.#options;
-    const aside = setAside(directory);
-    this.rebuildCount++;
-    log("store_rebuild", `${reason.split("\n", 1)[0]}; the old files are in ${aside}`);
-    this.applied = NOTHING_APPLIED;
+  async #become(open: () => Promise<Applied>): Promise<void> {
     try {
-      await this.#connect();
-      await createSchema(this.#writer);
-      await restoreRows(this.#writer, this.exportDirectory, saved);
-      await prepareWriter(this.#writer);
+      this.applied = await open();
     } catch (error) {
-      this.#disconnect();
+      this.#opening = undefined;
       throw error;
     }
-  }
-
-  /** Saves the rows that the journal cannot give back, as far as the old database still opens. */
-  async #saveRows(): Promise<string[]> {
-    if (this.#connections === undefined) return [];
-    const { saved, lost } = await saveRows(this.#writer, this.exportDirectory);
-    if (lost.length > 0) {
-      this.#options.log(
-        "store_rows_lost",
-        `not readable, left in the old files: ${lost.join(", ")}`,
-      );
-    }
-    return saved;
   }
 }
 

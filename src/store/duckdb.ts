@@ -15,6 +15,7 @@ import {
   type Json,
   JsonDuckDBValueConverter,
   DOUBLE,
+  LIST,
   StatementType,
   UTINYINT,
   VARCHAR,
@@ -34,7 +35,7 @@ export type RowAppender = Pick<
   | "appendUTinyInt"
   | "appendVarchar"
   | "endRow"
-> & { appendInstant(epochMs: number): void };
+> & { appendInstant(epochMs: number): void; appendTexts(values: readonly string[]): void };
 
 export interface Columns {
   name: string;
@@ -160,6 +161,7 @@ class NodeConnection implements Connection {
         if (Number.isFinite(epochMs)) appender.appendTimestamp(timestampOf(epochMs));
         else appender.appendNull();
       },
+      appendTexts: (values: readonly string[]) => appender.appendList([...values], LIST(VARCHAR)),
     });
     try {
       fill(target);

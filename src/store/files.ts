@@ -1,22 +1,60 @@
-// Files of the database in the store's directory. They are moved and counted, never opened: opening
-// one and closing it would drop the locks that DuckDB holds on it.
+// Files of the store. Those of the database are moved and counted, never opened: opening one and
+// closing it would drop the locks that DuckDB holds on it. Files that are kept beside it are written
+// so that they are on disk before anything relies on them.
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { CATALOG } from "./view.ts";
 
 export const DATABASE_FILE = `${CATALOG}.duckdb`;
 const WAL_FILE = `${DATABASE_FILE}.wal`;
+const ASIDE = /^broken-(\d+)$/;
+/** Databases set aside that are kept; the oldest beyond them go. */
+const ASIDE_MAX = 5;
 
-/** Moves the database aside. Returns its new directory. */
-export function setAside(directory: string): string {
-  const taken = fs
-    .readdirSync(directory)
-    .map((name) => Number(/^broken-(\d+)$/.exec(name)?.[1] ?? 0));
-  const aside = join(directory, `broken-${Math.max(0, ...taken) + 1}`);
+/**
+ * Moves the database aside, into a directory named with the time: 14 digits, UTC.
+ * @returns its new directory, and those removed for it.
+ */
+export function setAside(directory: string, nowMs: number): { aside: string; removed: string[] } {
+  const taken = fs.readdirSync(directory).filter((name) => ASIDE.test(name));
+  const numbers = taken.map((name) => Number(ASIDE.exec(name)?.[1]));
+  const time = Number(new Date(nowMs).toISOString().replaceAll(/\D/g, "").slice(0, 14));
+  const aside = join(directory, `broken-${Math.max(time, ...numbers.map((each) => each + 1))}`);
   fs.mkdirSync(aside, { mode: 0o700 });
   for (const name of [DATABASE_FILE, WAL_FILE]) {
     const from = join(directory, name);
     if (fs.existsSync(from)) fs.renameSync(from, join(aside, name));
   }
-  return aside;
+  syncDirectory(directory);
+  const removed = taken.toSorted().slice(0, Math.max(0, taken.length + 1 - ASIDE_MAX));
+  for (const name of removed) fs.rmSync(join(directory, name), { recursive: true });
+  return { aside, removed };
+}
+
+/** Writes a file as a whole: temporary file, sync, rename, sync of the directory. */
+export function replaceDurably(path: string, bytes: Uint8Array): void {
+  const temporary = `${path}.tmp`;
+  fs.writeFileSync(temporary, bytes, { mode: 0o600 });
+  moveDurably(temporary, path);
+}
+
+/** Moves a complete file to its place; both are on disk when it returns. */
+export function moveDurably(from: string, to: string): void {
+  const descriptor = fs.openSync(from, "r");
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  fs.renameSync(from, to);
+  syncDirectory(dirname(to));
+}
+
+export function syncDirectory(path: string): void {
+  const descriptor = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
 }

@@ -4,9 +4,10 @@
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
 import { SCORED_VIEWS } from "../contract/views.ts";
+import { unjournaledNotes } from "./rows/notes.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
-import { APPLY_RECORDS_MAX, type StoreCore } from "./core.ts";
-import type { FromStore, StoreCall, ToStore } from "./messages.ts";
+import { APPLY_RECORDS_MAX, StoreAhead, type StoreCore } from "./core.ts";
+import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
 import { StoreExports } from "./exports.ts";
 import { describeViews } from "./query/catalogue.ts";
 import type { StoreRecords } from "./records.ts";
@@ -14,6 +15,8 @@ import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
+/** Different notes of older versions given out at once. */
+const MOVED_MAX = 200;
 /** Time that the database may work on one streamed answer. */
 export const STREAM_WORK_MS = 60_000;
 /**
@@ -46,6 +49,8 @@ class StoreLoop {
   readonly #options: StoreLoopOptions;
   #durableLsn: number | undefined;
   #failure = "";
+  #behindSinceMs = 0;
+  #sentState = "";
   #timer: NodeJS.Timeout | undefined;
   #applying: Promise<void> | undefined;
   #isClosing = false;
@@ -111,6 +116,7 @@ class StoreLoop {
       })
       .finally(() => {
         this.#draining = undefined;
+        this.#sendState();
       });
     this.#draining = done;
     return done;
@@ -160,6 +166,9 @@ class StoreLoop {
     } catch (error) {
       this.#failure = String(error);
       this.#send({ kind: "log", event: "store_apply_failed", detail: this.#failure });
+      if (error instanceof StoreAhead) {
+        this.#send({ kind: "ahead", position: error.position, durableLsn });
+      }
       delayMs = RETRY_INTERVAL_MS;
     }
     this.#applying = undefined;
@@ -184,7 +193,10 @@ class StoreLoop {
 
   async #perform(call: StoreCall): Promise<unknown> {
     const { core, records } = this.#options;
-    if (call.name === "note") return records.note(call.table, call.event);
+    if (call.name === "note") return records.note(call.event);
+    if (call.name === "unjournaled") {
+      return core.readQueue.read((reader) => unjournaledNotes(reader, MOVED_MAX));
+    }
     if (call.name === "findSigned") {
       return core.readQueue.find((finder) => findSigned(finder, call.id));
     }
@@ -223,17 +235,29 @@ class StoreLoop {
   }
 
   #sendState(): void {
-    const { applied, rebuildCount } = this.#options.core;
-    this.#send({
-      kind: "state",
-      state: {
-        appliedLsn: applied.lsn,
-        durableLsn: this.#durableLsn ?? 0,
-        outcomeCount: applied.outcomeCount,
-        rebuildCount,
-        failure: this.#failure,
-      },
-    });
+    const { core, records, clock } = this.#options;
+    if (!this.#isBehind()) this.#behindSinceMs = 0;
+    else if (this.#behindSinceMs === 0) this.#behindSinceMs = clock();
+    const state: StoreState = {
+      appliedLsn: core.applied.lsn,
+      durableLsn: this.#durableLsn ?? 0,
+      outcomeCount: core.applied.outcomeCount,
+      rebuildCount: core.rebuildCount,
+      reopenCount: core.reopenCount,
+      reopenedAtMs: core.reopenedAtMs,
+      isBuilding: core.isBuilding,
+      restoringCount: records.restoringCount,
+      behindSinceMs: this.#behindSinceMs,
+      damagedRecords: records.damagedCount,
+      segmentCount: records.kept.count,
+      segmentBytes: records.kept.bytes,
+      spoolBytes: records.waitingBytes,
+      failure: this.#failure,
+    };
+    const text = JSON.stringify(state);
+    if (text === this.#sentState) return;
+    this.#sentState = text;
+    this.#send({ kind: "state", state });
   }
 
   #send(message: FromStore, transfer: ArrayBuffer[] = []): void {

@@ -16,6 +16,7 @@ export interface StoreThreadData {
   rings: readonly SharedArrayBuffer[];
   decisionsKeptDays: number;
   outcomesKeptDays: number;
+  provenanceKeptDays: number;
   timeZone: string;
 }
 
@@ -29,7 +30,8 @@ export type StoreCall =
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
-  | { name: "note"; table: keyof StoreEvents; event: StoreEvents[keyof StoreEvents] }
+  | { name: "note"; event: StoreEvents["kaizen_runs"] }
+  | { name: "unjournaled" }
   | { name: "exportDays"; view: ExportView; options: ExportOptions }
   | { name: "exportFile"; view: ExportView; day: string | undefined; options: ExportOptions };
 
@@ -46,6 +48,21 @@ export interface StoreState {
   durableLsn: number;
   outcomeCount: number;
   rebuildCount: number;
+  /** Times that the same files were opened again after an error; the last of them, epoch ms, or 0. */
+  reopenCount: number;
+  reopenedAtMs: number;
+  /** True while a new database has not caught up with the journal. */
+  isBuilding: boolean;
+  /** Decision segments and kept files that a new database still lacks. */
+  restoringCount: number;
+  /** Since when it has not been up with the journal, epoch ms; 0 while it is. */
+  behindSinceMs: number;
+  /** Decision records that could not be read. */
+  damagedRecords: number;
+  /** Compressed decision segments, and bytes of decisions that wait to be rows. */
+  segmentCount: number;
+  segmentBytes: number;
+  spoolBytes: number;
   /** Reason why the store does not follow the journal now, or empty. */
   failure: string;
 }
@@ -53,5 +70,7 @@ export interface StoreState {
 export type FromStore =
   | { kind: "state"; state: StoreState }
   | { kind: "answer"; id: number; result: unknown }
+  /** The store has rows of positions that the journal lacks: nothing is applied any more. */
+  | { kind: "ahead"; position: number; durableLsn: number }
   | { kind: "refusal"; id: number; code: FaultCode; detail: string }
   | { kind: "log"; event: string; detail: string };

@@ -1,71 +1,127 @@
-// Rows that a rebuild of the database carries over: the journal gives outcomes back, but not
-// decisions, not the events of other folders and not the daily scores. As far as the old database can be read they go
-// through files.
+// Rows that a rebuild takes from the database it replaces, as far as that can still be read. A database
+// of this version has nothing that is not in the journal or in kept files, but for notes that have
+// not moved into the journal yet. One of an earlier version held decisions, counts, scores and notes
+// alone: they become kept files, and rows that wait to be journaled.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { DECISION_TABLES } from "./decisions/rows.ts";
 import type { Connection } from "./duckdb.ts";
-import { EVENT_TABLES } from "./rows/events.ts";
-import { SCORE_TABLES } from "./rows/scores.ts";
+import { moveDurably } from "./files.ts";
+import { insertFile, type KeptRows } from "./kept.ts";
+import { TABLES } from "./rows/events.ts";
+import { literal } from "./view.ts";
 
-const TABLES = [...DECISION_TABLES, ...EVENT_TABLES, ...SCORE_TABLES];
+const DAY_MS = 86_400_000;
+const SUFFIX = ".spool";
 
-/**
- * Writes all readable rows to files in `directory`.
- * @returns the tables that were written, and those that exist and could not be read.
- */
-export async function saveRows(
-  connection: Connection,
-  directory: string,
-): Promise<{ saved: string[]; lost: string[] }> {
+export interface CarryOver {
+  /** Tables of which rows were saved for the new database. */
+  readonly saved: readonly string[];
+  /** Tables that exist and could not be read. */
+  readonly lost: readonly string[];
+}
+
+export interface CarryOptions {
+  readonly kept: KeptRows;
+  /** The one directory in which the database may write. */
+  readonly exchange: string;
+  readonly nowMs: number;
+  /** Where earlier versions kept decisions on their way; they move to `segments`. */
+  readonly oldSpool: string;
+  readonly segments: string;
+}
+
+/** Saves what the database alone knows. */
+export async function saveRows(connection: Connection, options: CarryOptions): Promise<CarryOver> {
   const saved: string[] = [];
   const lost: string[] = [];
-  for (const table of TABLES) {
+  const save = async (table: string, work: () => Promise<unknown>) => {
     try {
-      await connection.run(`COPY ${table} TO '${pathOf(directory, table)}' (FORMAT parquet)`);
-      saved.push(table);
+      await work();
+      return true;
     } catch (error) {
       // An older schema does not have every table.
       if (!String(error).includes("does not exist")) lost.push(table);
+      return false;
     }
+  };
+  for (const table of Object.values(TABLES)) {
+    const isSaved = await save(table, async () => {
+      const isPlaced = await hasColumn(connection, table, "position");
+      const path = pathOf(options.exchange, table);
+      const rows = `FROM ${table}${isPlaced ? " WHERE position IS NULL" : ""}`;
+      await connection.run(`COPY (${rows}) TO ${literal(path)} (FORMAT parquet)`);
+    });
+    if (isSaved) saved.push(table);
   }
+  if (await hasColumn(connection, "spool_taken", "is_done").catch(() => true)) {
+    return { saved, lost };
+  }
+  await save("decision_rows", () => keepDecisions(connection, options));
+  await save("score_day_rows", () => keepScores(connection, options));
+  await save("spool_taken", async () => {
+    const rows = await connection.rows("SELECT file FROM spool_taken");
+    adoptSpool(options, new Set(rows.map(([file]) => String(file))));
+  });
   return { saved, lost };
 }
 
-/**
- * Puts saved rows into the new tables. Columns that are new there stay empty, columns that are no
- * longer there are left out.
- */
+/** Puts saved rows into the new tables. */
 export async function restoreRows(
   connection: Connection,
-  directory: string,
+  exchange: string,
   saved: readonly string[],
 ): Promise<void> {
   for (const table of saved) {
-    const path = pathOf(directory, table);
-    const file = `read_parquet('${path}')`;
-    const columns = await commonColumns(connection, table, file);
-    if (columns.length > 0) {
-      await connection.run(
-        `INSERT INTO ${table} BY NAME SELECT ${columns.join(", ")} FROM ${file}`,
-      );
-    }
+    const path = pathOf(exchange, table);
+    await insertFile(connection, table, path);
     fs.rmSync(path, { force: true });
   }
 }
 
-async function commonColumns(
-  connection: Connection,
-  table: string,
-  file: string,
-): Promise<string[]> {
+/**
+ * Moves the spool files of an earlier version to the segments; those whose rows are in the database
+ * (`taken`) go. Harmless when there are none.
+ */
+export function adoptSpool(
+  { oldSpool, segments }: Pick<CarryOptions, "oldSpool" | "segments">,
+  taken: ReadonlySet<string> = new Set(),
+): void {
+  if (!fs.existsSync(oldSpool)) return;
+  for (const file of fs.readdirSync(oldSpool).filter((name) => name.endsWith(SUFFIX))) {
+    if (taken.has(file)) fs.rmSync(join(oldSpool, file));
+    else moveDurably(join(oldSpool, file), join(segments, file));
+  }
+  fs.rmSync(oldSpool, { recursive: true });
+}
+
+async function hasColumn(connection: Connection, table: string, column: string): Promise<boolean> {
   const rows = await connection.rows(
-    `SELECT column_name FROM (DESCRIBE ${table})
-     WHERE column_name IN (SELECT column_name FROM (DESCRIBE SELECT * FROM ${file}))`,
+    `SELECT 1 FROM duckdb_columns() WHERE table_name = $1::VARCHAR AND column_name = $2::VARCHAR`,
+    [table, column],
   );
-  return rows.map(([name]) => String(name));
+  return rows.length > 0;
+}
+
+/** Rows of single decisions begin where the daily counts end. */
+async function keepDecisions(connection: Connection, { kept, nowMs }: CarryOptions): Promise<void> {
+  const [row] = await connection.rows(
+    `SELECT coalesce(min(evaluated_ms), ${nowMs}) FROM decision_rows`,
+  );
+  const cutoffMs = Math.floor(Number(row?.[0]) / DAY_MS) * DAY_MS;
+  await kept.save(connection, "days", cutoffMs);
+  await kept.save(connection, "rows", nowMs);
+}
+
+async function keepScores(connection: Connection, { kept }: CarryOptions): Promise<void> {
+  const rows = await connection.rows(
+    "SELECT DISTINCT date_diff('day', DATE '1970-01-01', day) FROM score_day_rows",
+  );
+  for (const [day] of rows) {
+    const ofDay = `day = DATE '1970-01-01' + ${Number(day)}`;
+    await kept.save(connection, "scores", Number(day), ofDay);
+  }
 }
 
 function pathOf(directory: string, table: string): string {
-  return join(directory, `carried-${table}.parquet`).replaceAll("'", "''");
+  return join(directory, `carried-${table}.parquet`);
 }

@@ -1,21 +1,16 @@
-// Side of the store beside outcomes and SQL: decisions drained from the rings, rare events, the
-// decision log read back, and pruning.
+// Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
+// decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
-import { DecisionReader, emptyColumns, readRecords } from "./decisions/ring-reader.ts";
-import type { DecisionColumns } from "./decisions/ring-reader.ts";
-import {
-  appendDecisions,
-  isSpoolTaken,
-  pruneDecisions,
-  readDecisions,
-  takeSpool,
-} from "./decisions/rows.ts";
+import { DecisionFollower } from "./decisions/follower.ts";
+import { DecisionReader } from "./decisions/ring-reader.ts";
+import { readDecisions } from "./decisions/rows.ts";
 import { DecisionSpool } from "./decisions/spool.ts";
-import { insertEvent } from "./rows/events.ts";
+import { type KeptSize, Upkeep } from "./upkeep.ts";
+import { insertRun } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
-import { checkpoint, type StoreCore } from "./core.ts";
+import type { StoreCore } from "./core.ts";
 import type { Review, StoreEvents } from "./store.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
@@ -24,49 +19,74 @@ const DRAIN_INTERVAL_MS = 1000;
 const RETRY_INTERVAL_MS = 1000;
 /** Bytes in one second that make it a busy one: some 1,000 decisions. */
 const BUSY_BYTES = 512 * 1024;
-/** While busy the spool is left alone, except for a file this old. */
+/** While busy the spool is left alone, except for bytes this old. */
 const SPOOL_AGE_MS_MAX = 5 * 60_000;
 /**
- * Rest after a file of the spool, in multiples of the time it took: a third of a core, busy a
+ * Rest after a part of the spool, in multiples of the time it took: a third of a core, busy a
  * tenth.
  */
 const REST_QUIET = 2;
 const REST_BUSY = 10;
 /** A spool this large takes no more: rings fill, and their own rules hold. */
 const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
-/** Files that a stop may still turn into rows; the rest waits for the next start. */
-const CLOSING_FILES_MAX = 4;
-const DAY_MS = 86_400_000;
+/** Segments that a stop may still turn into rows; the rest waits for the next start. */
+const CLOSING_SEGMENTS_MAX = 4;
+/** A read waits this long for what a rebuilt database lacks, then takes what is there. */
+const RESTORE_WAIT_MS = 3000;
 
 export interface StoreRecordsOptions {
   core: StoreCore;
   rings: readonly SharedArrayBuffer[];
-  /** Directory of the spool. */
-  spoolDirectory: string;
   /** Epoch ms of this start. */
   startMs: number;
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
+  /** Reads wait until a rebuilt database has everything. */
+  isPatient?: boolean;
+  log?: (event: string, detail: string) => void;
 }
 
 export class StoreRecords {
   readonly #core: StoreCore;
   readonly #readers: readonly DecisionReader[];
-  readonly #options: StoreRecordsOptions;
   readonly #spool: DecisionSpool;
+  readonly #follower: DecisionFollower;
+  readonly #upkeep: Upkeep;
+  readonly #isPatient: boolean;
   #drainedAtMs = 0;
   #retryAtMs = 0;
   #secondMs = 0;
   #secondBytes = 0;
   #busyAtMs = Number.NEGATIVE_INFINITY;
   #ingestAtMs = 0;
-  #prunedDay = 0;
 
-  constructor(options: StoreRecordsOptions) {
-    this.#options = options;
-    this.#core = options.core;
-    this.#readers = options.rings.map((ring) => new DecisionReader(ring));
-    this.#spool = new DecisionSpool(options.spoolDirectory, options.startMs);
+  constructor({ core, rings, startMs, ...options }: StoreRecordsOptions) {
+    this.#core = core;
+    this.#readers = rings.map((ring) => new DecisionReader(ring));
+    this.#spool = new DecisionSpool(core.keptDirectory, startMs);
+    this.#follower = new DecisionFollower(core, core.keptDirectory, options.log);
+    this.#upkeep = new Upkeep(core, options.decisionsKeptDays, options.log ?? (() => undefined));
+    this.#isPatient = options.isPatient ?? false;
+  }
+
+  /** Segments and files that a rebuilt database still lacks. */
+  get restoringCount(): number {
+    return this.#follower.restoringCount;
+  }
+
+  /** Records that could not be read since the start. */
+  get damagedCount(): number {
+    return this.#follower.damagedCount;
+  }
+
+  /** Compressed segments. */
+  get kept(): KeptSize {
+    return this.#upkeep.kept;
+  }
+
+  /** Bytes of decisions that are on disk and no rows yet. */
+  get waitingBytes(): number {
+    return this.#spool.waitingBytes;
   }
 
   /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
@@ -85,7 +105,7 @@ export class StoreRecords {
   emptyRings(nowMs: number): void {
     this.#countBusy(nowMs);
     const isEmpty = this.#readers.every((reader) => reader.used === 0);
-    if (isEmpty || this.#spool.bytes >= SPOOL_BYTES_MAX) return;
+    if (isEmpty || this.#spool.waitingBytes >= SPOOL_BYTES_MAX) return;
     this.#drainedAtMs = nowMs;
     const parts: Uint8Array[] = [];
     const positions = this.#readers.map((reader) => reader.copy(parts));
@@ -98,19 +118,20 @@ export class StoreRecords {
     for (const [index, reader] of this.#readers.entries()) reader.release(positions[index]!);
   }
 
-  /** Quiet: every second. Busy: only old files, and then a share of the time. */
+  /** Quiet: every second. Busy: only old bytes, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
-    if (this.#spool.fileCount === 0) return this.#dayOf(nowMs) !== this.#prunedDay;
-    const ageMs = nowMs - this.#spool.oldestMs;
+    if (this.#follower.isStale || this.restoringCount > 0) return true;
+    if (this.#spool.waitingBytes === 0) return this.#upkeep.isDue(nowMs);
+    const ageMs = nowMs - this.#spool.waitingSinceMs;
     return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
 
-  /** Turns one file of the spool into rows, and once a day removes expired rows. */
+  /** Turns a part of the spool into rows, and once a day removes expired rows. */
   async ingest(nowMs: number): Promise<void> {
     try {
       await this.#ingestOne(nowMs);
-      await this.#prune(nowMs);
+      if (this.restoringCount === 0) await this.#upkeep.run(nowMs);
     } catch (error) {
       this.#ingestAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
@@ -119,19 +140,26 @@ export class StoreRecords {
 
   /** Turns all waiting records into rows, so that a read sees every decision made before it. */
   async settle(nowMs: number): Promise<void> {
+    const startedAt = performance.now();
     for (let isFull = true; isFull;) {
       this.emptyRings(nowMs);
-      isFull = this.#spool.bytes >= SPOOL_BYTES_MAX;
+      isFull = this.#spool.waitingBytes >= SPOOL_BYTES_MAX;
       // Records that arrive meanwhile are for the next call.
-      for (let left = this.#spool.fileCount; left > 0; left--) await this.#ingestOne(nowMs);
+      for (let left = this.#spool.waitingBytes; left > 0;) {
+        const taken = await this.#ingestOne(nowMs);
+        left = taken === 0 ? 0 : left - taken;
+      }
     }
-    await this.#prune(nowMs);
+    const isInTime = () => this.#isPatient || performance.now() - startedAt < RESTORE_WAIT_MS;
+    do await this.#ingestOne(nowMs);
+    while (this.restoringCount > 0 && isInTime());
+    if (this.restoringCount === 0) await this.#upkeep.run(nowMs);
   }
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
     this.emptyRings(nowMs);
-    for (let files = 0; files < CLOSING_FILES_MAX && this.#spool.fileCount > 0; files += 1) {
+    for (let part = 0; part < CLOSING_SEGMENTS_MAX && this.#spool.waitingBytes > 0; part += 1) {
       await this.#ingestOne(nowMs);
     }
     this.#spool.close();
@@ -151,37 +179,41 @@ export class StoreRecords {
     if (this.#secondBytes > BUSY_BYTES) this.#busyAtMs = nowMs;
   }
 
-  async #ingestOne(nowMs: number): Promise<void> {
-    if (this.#spool.fileCount === 0) return;
+  /**
+   * One step: what waits in the spool, else what a rebuilt database lacks.
+   * @returns the bytes that it took off the spool.
+   */
+  async #ingestOne(nowMs: number): Promise<number> {
     const startedAt = performance.now();
+    let taken = 0;
     await this.#core.write(async (writer) => {
-      const file = this.#spool.oldest();
-      if (file === undefined) return;
-      const columns: DecisionColumns = emptyColumns();
-      if (!(await isSpoolTaken(writer, file.name))) {
-        readRecords(columns, file.bytes);
-        await inTransaction(writer, async () => {
-          await appendDecisions(writer, columns);
-          await takeSpool(writer, file.name);
-        });
-        // Left by an earlier process: some of it may have expired already.
-        const cutoffMs = this.#cutoffMs(nowMs);
-        if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.#prunedDay = 0;
+      if (this.#follower.isStale) {
+        await this.#follower.load(writer);
+        this.#spool.resume(this.#follower.taken.bytes);
+        this.#upkeep.renew();
       }
-      this.#spool.taken(nowMs);
+      const next = this.#spool.next();
+      if (next === undefined) {
+        await this.#follower.restoreOne(writer);
+        return;
+      }
+      const { segment, from, size } = next;
+      // This process has written whole blocks up to `size`: what does not verify will not come.
+      const step = await this.#follower.project(writer, segment, from, size);
+      this.#spool.took(segment.name, step.to, nowMs);
+      this.#upkeep.sawDecisions(step.oldestMs, nowMs);
+      taken = step.to - from;
     });
+    const keptBytes = this.#spool.keepOne();
+    if (keptBytes > 0) this.#upkeep.sawKept(keptBytes);
     const tookMs = performance.now() - startedAt;
     this.#ingestAtMs = nowMs + tookMs * (1 + (this.#isBusy(nowMs) ? REST_BUSY : REST_QUIET));
+    return taken;
   }
 
-  /** Commits one event. */
-  async note<Table extends keyof StoreEvents>(
-    table: Table,
-    event: StoreEvents[Table],
-  ): Promise<void> {
-    await this.#core.write((writer) =>
-      inTransaction(writer, () => insertEvent(writer, table, event)),
-    );
+  /** Commits one state of a kaizen run. */
+  async note(event: StoreEvents["kaizen_runs"]): Promise<void> {
+    await this.#core.write((writer) => inTransaction(writer, () => insertRun(writer, event)));
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
@@ -200,35 +232,5 @@ export class StoreRecords {
       );
       return rows.map(([text]) => JSON.parse(String(text)) as Review);
     });
-  }
-
-  /**
-   * Prunes at most once a day. Rows go at the old end only, whole days, and the database is
-   * checkpointed at once: a log that deletes is not left for a restart to replay.
-   */
-  async #prune(nowMs: number): Promise<void> {
-    const day = this.#dayOf(nowMs);
-    if (day === this.#prunedDay) return;
-    await this.#core.expire();
-    const cutoffMs = this.#cutoffMs(nowMs);
-    await this.#core.write(async (writer) => {
-      const [row] = await writer.rows(
-        "SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows",
-      );
-      if (Number(row?.[0]) < cutoffMs) {
-        await inTransaction(writer, () => pruneDecisions(writer, cutoffMs));
-        await checkpoint(writer);
-      }
-      if (this.#spool.isGone()) await writer.run("DELETE FROM spool_taken");
-      this.#prunedDay = day;
-    });
-  }
-
-  #cutoffMs(nowMs: number): number {
-    return (this.#dayOf(nowMs) - this.#options.decisionsKeptDays) * DAY_MS;
-  }
-
-  #dayOf(nowMs: number): number {
-    return Math.floor(nowMs / DAY_MS);
   }
 }

@@ -3,6 +3,8 @@
 // the daily sample.
 import type { StoreCore } from "./core.ts";
 import { checkpoint } from "./core.ts";
+import { noteTaken } from "./decisions/taken.ts";
+import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { appendScores, lastSampledDay, sampleScores, type ScoreRow } from "./rows/scores.ts";
 
@@ -126,6 +128,7 @@ export class ScoreKeeper {
         });
         // No log that deletes is left for a restart to replay.
         await checkpoint(writer);
+        await this.#keepSample(writer);
       });
       this.#readPosition = readPosition;
     } catch (error) {
@@ -134,13 +137,27 @@ export class ScoreKeeper {
     this.#goodMs = Math.max(GOOD_MS_MIN, GOOD_FACTOR * (performance.now() - startedAt));
   }
 
-  async #sample(writer: Parameters<typeof sampleScores>[0], nowMs: number): Promise<void> {
+  async #sample(writer: Connection, nowMs: number): Promise<void> {
     const today = Math.floor(nowMs / DAY_MS);
-    this.#sampledDay ??= await lastSampledDay(writer);
+    const { core, keptDays } = this.#options;
+    // A database that is being rebuilt may lack the sample that a file has.
+    const kept = core.kept.list().filter(({ kind }) => kind === "scores");
+    this.#sampledDay ??= Math.max(await lastSampledDay(writer), kept.at(-1)?.number ?? -1);
     if (this.#sampledDay >= today) return;
-    const cutoffDay = today - this.#options.keptDays;
+    const cutoffDay = today - keptDays;
     const agentsMax = this.#options.sampledAgentsMax ?? SAMPLED_AGENTS_MAX;
     await sampleScores(writer, today, cutoffDay, agentsMax);
+    await noteTaken(writer, core.kept.nameOf("scores", today), 0, true);
+    for (const { number, name } of kept) if (number < cutoffDay) core.kept.remove(name);
     this.#sampledDay = today;
+  }
+
+  /** The sample as a file: nothing else gives it back. */
+  async #keepSample(writer: Connection): Promise<void> {
+    const day = this.#sampledDay ?? -1;
+    const { kept } = this.#options.core;
+    const isKept = kept.list().some(({ kind, number }) => kind === "scores" && number === day);
+    if (day < 0 || isKept) return;
+    await kept.save(writer, "scores", day, `day = DATE '1970-01-01' + ${day}`);
   }
 }

@@ -55,51 +55,6 @@ export interface StoreDescription {
 
 /** Events that other parts send to the store, by view. Times are epoch ms. */
 export interface StoreEvents {
-  provenance: {
-    recorded_at: number;
-    tenant: string;
-    agent_id: string;
-    action: string;
-    content_hash: string;
-    cited_sources: readonly string[];
-    request_id: string | null;
-  };
-  reviews: {
-    recorded_at: number;
-    tenant: string;
-    request_id: string;
-    resolution: string;
-    note: string | null;
-    key_id: string;
-  };
-  /** Changes of API keys: audit events that the journal does not hold. */
-  audit_events: {
-    recorded_at: number;
-    /** `api_key.created`, `api_key.revoked`. */
-    event: string;
-    /** Tenant of the key. */
-    tenant: string;
-    /** Id of the API key that did it. */
-    actor: string;
-    /** As JSON; never a secret. */
-    detail: unknown;
-  };
-  /** A policy that was tried on the outcomes of the journal. */
-  backtests: {
-    recorded_at: number;
-    backtest_id: string;
-    tenant: string;
-    /** Id of the API key that asked. */
-    key_id: string;
-    /** The policy tried, and the one in force then. */
-    policy_version: string;
-    compared_with: string;
-    /** Outcomes judged again, and of those the ones that verify would rule otherwise at L2. */
-    decisions: number;
-    changed: number;
-    /** The answer without its curves. */
-    report: unknown;
-  };
   /**
    * One state of a run, sent when it starts, ends, or is rolled back. The view shows the newest of
    * each `run_id`, so that sending a run again (at a start, from its file) does no harm.
@@ -172,11 +127,11 @@ export interface Store {
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
   /**
-   * Records one event. Resolves once it is committed.
+   * Records one state of a run. Resolves once it is committed.
    * @throws ServiceFault `overloaded` when too many wait, `store_unavailable` when the store cannot
    *   write.
    */
-  note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void>;
+  note(table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void>;
   /** Days (`2026-01-31`, UTC) that a view has rows of; none for a view that is exported whole. */
   exportDays(view: ExportView, options: ExportOptions): Promise<string[]>;
   /** One day of a view as a Parquet file; without a day all of it. */

@@ -11,6 +11,7 @@ import { nodeFiles } from "../journal/files.ts";
 import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { segmentsOf } from "../journal/format.ts";
 import { openLedgerCore } from "../ledger/core.ts";
+import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { tableSeed } from "../ledger/snapshot/format.ts";
@@ -43,8 +44,11 @@ function main(port: MessagePort, data: ThreadData): void {
     end();
   };
   let snapshots: SnapshotTaker | undefined;
+  let closeMark = () => {};
   const end = () => {
     snapshots?.close();
+    closeMark();
+    closeMark = () => {};
     data.storePort?.close();
     port.close();
   };
@@ -54,9 +58,18 @@ function main(port: MessagePort, data: ThreadData): void {
     snapshots = taker;
     send({ ...ready, durationMs: performance.now() - startedAt });
     for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
+    const log = (event: string, detail: string) => send({ kind: "note", event, detail });
+    const mark = new HighWaterMark(nodeFiles, data.root, log);
+    // Under load the thread never comes back to its timers; at rest no batch comes.
+    const timer = setInterval(() => mark.mark(core.lsn, Date.now()), MARK_INTERVAL_MS).unref();
+    closeMark = () => {
+      clearInterval(timer);
+      mark.close(core.lsn);
+    };
+    const synced = (lsn: number, nowMs: number) => mark.mark(lsn, nowMs);
     const betweenBatches = (nowMs: number) => taker.turn(nowMs);
     const { storePort } = data;
-    serveLedger({ port, core, storePort, install, betweenBatches, fail, closed: end });
+    serveLedger({ port, core, storePort, install, synced, betweenBatches, fail, closed: end });
     taker.turn(data.nowMs);
     const { journal, scrubEveryMs: everyMs } = data;
     startScrubbing({ journal, snapshotLsn: ready.snapshotLsn, everyMs, send });
@@ -76,6 +89,7 @@ function open(data: ThreadData, send: Send) {
   const notes: string[] = [];
   const source = { files: nodeFiles, directory: data.snapshots, identity, image };
   const ignored = (why: string) => notes.push(why);
+  const known = knownPosition(nodeFiles, data.root, data.snapshots);
   const table = new LiveTable(data.engineMemory, config, seed);
   const { core, start } = startFromSnapshot({ ...source, ignored }, (snapshot) => {
     table.open(snapshot !== undefined);
@@ -92,6 +106,7 @@ function open(data: ThreadData, send: Send) {
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,
       start: snapshot,
+      known,
     });
     return { core: opened, start: snapshot };
   });

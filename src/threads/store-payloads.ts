@@ -2,8 +2,10 @@
 // only the composition knows the payloads of all folders. A record of an unknown kind or version is
 // not shown; it stays in the journal.
 import { createHash } from "node:crypto";
+import { BACKTEST_EVENT } from "../bureau/notes.ts";
 import { namespaceOf } from "../bureau/reporters/key-registry.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
+import type { NoteTable } from "../contract/notes.ts";
 import { configName } from "../engine/config.ts";
 import {
   FRAME_BYTES,
@@ -14,6 +16,7 @@ import {
 } from "../journal/format.ts";
 import { readPolicyEvent } from "../policy/policy-book.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
+import type { NoteRow } from "../store/rows/notes.ts";
 import { decodeEvent, isSourceEvent } from "../vault/sources/events.ts";
 
 /** The rows that a record adds; see DescribeRecord. Never throws. */
@@ -25,7 +28,12 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
-    if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.audit) {
+      return { ...auditOf(namedAudit(payload, recordedAtMs)), ...backtestOf(payload) };
+    }
+    if (kind === FRAME_KINDS.review) return noteOf("reviews", payload);
+    if (kind === FRAME_KINDS.provenance) return noteOf("provenance", payload);
+    if (kind === FRAME_KINDS.keyAudit) return noteOf("audit_events", payload);
     if (kind === FRAME_KINDS.policy) {
       return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
     }
@@ -64,6 +72,20 @@ function sourceOf(payload: Buffer): Partial<JournalRows> {
 function policyOf(payload: Buffer): Partial<JournalRows> {
   const { tenant, version, set_by: setBy, at_ms: setAtMs, policy } = readPolicyEvent(payload);
   return { policies: [{ tenant, version, setBy, setAtMs, policy: JSON.stringify(policy) }] };
+}
+
+/** A note, and the id of the row of an older version whose place it takes, if any. */
+function noteOf(table: NoteTable, payload: Buffer): Partial<JournalRows> {
+  const { moved, ...event } = JSON.parse(payload.toString()) as NoteRow["event"] & {
+    moved?: string;
+  };
+  return { notes: [{ table, event, moved }] };
+}
+
+function backtestOf(payload: Buffer): Partial<JournalRows> {
+  const { event, backtest } = JSON.parse(payload.toString()) as { event: string; backtest: object };
+  if (event !== BACKTEST_EVENT) return {};
+  return noteOf("backtests", Buffer.from(JSON.stringify(backtest)));
 }
 
 function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {

@@ -1,6 +1,5 @@
 // Entry of the store thread: opens the journal for reading and the one database, then serves.
 // Composition only; the work is in store/loop.ts and store/core.ts.
-import { join } from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "../journal/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
@@ -26,6 +25,7 @@ function main(port: MessagePort, data: ThreadData): void {
     reader: openJournalReader(nodeFiles, data.journal),
     describe: describeRecord,
     outcomesKeptDays: data.outcomesKeptDays,
+    provenanceKeptDays: data.provenanceKeptDays,
     clock: Date.now,
     memoryMegabytes: data.memoryMegabytes,
     timeZone: data.timeZone,
@@ -36,9 +36,10 @@ function main(port: MessagePort, data: ThreadData): void {
   const records = new StoreRecords({
     core,
     rings: data.rings,
-    spoolDirectory: join(data.store, "spool"),
     startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,
+    isPatient: data.isStandalone,
+    log: (event, detail) => send({ kind: "log", event, detail }),
   });
   serveStore({
     port,

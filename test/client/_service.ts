@@ -10,7 +10,7 @@ import { startHttpServer } from "../../src/http/start.ts";
 import { openKeyring } from "../../src/http/access/keyring.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NEWEST_MS, openSampleBureau } from "../bureau/_harness.ts";
-import { RowStore } from "../http/_row-store.ts";
+import { notesTo, RowStore } from "../http/_row-store.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export interface Reported {
@@ -51,6 +51,7 @@ export async function startTestService(): Promise<Service> {
     bureau,
     keyring,
     store: new RowStore(),
+    notes: notesTo(undefined),
     clock: now,
     logger: { info: quiet, warn: quiet, error: quiet },
     health: { isReady: () => ({ ready: true, reasons: [] }) },

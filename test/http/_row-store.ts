@@ -1,11 +1,22 @@
 // Store of fixed rows for the HTTP suite: what the transport does with a result is what is tested.
 import type { DecisionFilter } from "../../src/contract/decisions.ts";
+import type { NoteTaker } from "../../src/contract/notes.ts";
 import { ServiceFault } from "../../src/contract/faults.ts";
 import type { ReplayableLeg } from "../../src/contract/schemas/decisions.ts";
 import type { ExportOptions, Store } from "../../src/store/store.ts";
 
 /** When its rows were read. */
 const READ_MS = Date.parse("2026-03-01T12:00:00.000Z");
+
+/** Takes notes into the store's list of what was noted, if it is one of these. */
+export function notesTo(store: Store | undefined): NoteTaker {
+  return {
+    note: async (table, event) => {
+      if (store instanceof RowStore) await store.note(table, event);
+      return 1;
+    },
+  };
+}
 
 export class RowStore implements Store {
   /** Tenants that were asked for; undefined stands for all. */
@@ -59,8 +70,6 @@ export class RowStore implements Store {
 
   readonly noted: { table: string; event: object }[] = [];
   legs: ReplayableLeg[] = [];
-  /** While set, notes wait for it. */
-  hold: Promise<void> | undefined = undefined;
 
   async decisions(filter: DecisionFilter) {
     return this.legs
@@ -81,7 +90,6 @@ export class RowStore implements Store {
 
   async note(table: string, event: object): Promise<void> {
     this.noted.push({ table, event });
-    await this.hold;
   }
 
   async exportDays(_view: string, { tenant }: ExportOptions) {

@@ -15,7 +15,7 @@ import {
 import { type Keyring, openKeyring } from "../../src/http/access/keyring.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 import { MemoryBureau } from "./_bureau.ts";
-import { RowStore } from "./_row-store.ts";
+import { notesTo, RowStore } from "./_row-store.ts";
 
 export const ADAPTERS = ["uws", "node"] as const;
 export type AdapterName = (typeof ADAPTERS)[number];
@@ -58,6 +58,7 @@ export async function openTestServer(
     bureau,
     keyring,
     store: new RowStore(),
+    notes: notesTo(options.store),
     clock: now,
     logger: { info: log, warn: log, error: log },
     health: { isReady: () => readiness },

@@ -20,7 +20,7 @@ import { PolicyBook } from "../../src/policy/policy-book.ts";
 import { openReporters } from "../../src/service/reporters.ts";
 import { startStore } from "../../src/store/client.ts";
 import type { AdapterName } from "./_setup.ts";
-import { RowStore } from "./_row-store.ts";
+import { notesTo, RowStore } from "./_row-store.ts";
 import { unhurriedClock } from "../_patience.ts";
 
 export const SERVICE_ID = "trustrank:test";
@@ -187,6 +187,7 @@ export async function openService(
     policies,
     keyring,
     store: store ?? new RowStore(),
+    notes: notesTo(undefined),
     reporters,
     clock: now,
     logger: quiet,

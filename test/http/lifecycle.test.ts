@@ -16,7 +16,7 @@ import {
   statusesOf,
   VERIFY_BODY,
 } from "./_setup.ts";
-import { RowStore } from "./_row-store.ts";
+import { notesTo, RowStore } from "./_row-store.ts";
 
 /** A promise and its switch. */
 function gate(): { promise: Promise<void>; open: () => void } {
@@ -169,6 +169,7 @@ describe("the choice of adapter", () => {
       bureau: service.bureau,
       keyring: service.keyring,
       store: new RowStore(),
+      notes: notesTo(undefined),
       clock: () => service.clock.nowMs,
       logger,
       health: { isReady: () => service.readiness },

@@ -3,7 +3,7 @@
 import type { OutcomeReceipt } from "../../src/contract/schemas/outcomes.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { encodeEvidence, identified } from "../../src/journal/proof.ts";
-import type { EventLog, Ledger } from "../../src/ledger/ledger.ts";
+import type { EventLog, Ledger, NoteLog } from "../../src/ledger/ledger.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import type { LedgerCore } from "../../src/ledger/core.ts";
 import { receiptOf } from "../../src/ledger/receipts.ts";
@@ -11,7 +11,10 @@ import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import type { CommitResult } from "../../src/ledger/replay-guard.ts";
 
 /** Wraps an open core; `close` closes it. `clock` is epoch ms. */
-export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger & EventLog {
+export function openLocalLedger(
+  core: LedgerCore,
+  clock: () => number,
+): Ledger & EventLog & NoteLog {
   const commit = (records: readonly OutcomeRecord[]): OutcomeReceipt[] => {
     const batch = new FrameBatch();
     const results: CommitResult[] = [];
@@ -44,6 +47,9 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger &
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.audit, payload));
       }),
+    appendReview: async (payload) => commitEvent(FRAME_KINDS.review, payload),
+    appendProvenance: async (payload) => commitEvent(FRAME_KINDS.provenance, payload),
+    appendKeyAudit: async (payload) => commitEvent(FRAME_KINDS.keyAudit, payload),
     appendEvidence: (evidence) =>
       new Promise((resolve) => {
         const whole = identified(evidence);

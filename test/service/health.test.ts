@@ -1,6 +1,7 @@
 // Readiness and metrics of the ledger.
 import { expect, test } from "vitest";
-import { ledgerGauges, readiness } from "../../src/service/health.ts";
+import { ledgerGauges, readiness, storeGauges, storeWarnings } from "../../src/service/health.ts";
+import { STATE_START } from "../../src/store/options.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
@@ -10,16 +11,17 @@ function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
     isHealthy: () => true,
     position: () => 42,
     journal: { damages: [], verifiedMs: undefined },
+    notes: { count: 3, bytes: 99 },
     ...changes,
   };
   return ledger as OpenLedger;
 }
 
 test("a reason for everything that keeps outcomes out", () => {
-  expect(readiness(ledgerLike(), "")).toEqual({ ready: true, reasons: [], warnings: [] });
+  expect(readiness(ledgerLike(), [])).toEqual({ ready: true, reasons: [], warnings: [] });
   const low = { freeBytes: 1, ballastBytes: 0, isLow: true };
   const isHealthy = () => false;
-  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes), "").reasons;
+  const reasons = (changes: Partial<OpenLedger>) => readiness(ledgerLike(changes), []).reasons;
   expect(reasons({ disk: low, isHealthy })).toEqual(["disk nearly full"]);
   expect(reasons({ isHealthy })).toEqual(["journal not writable"]);
   expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
@@ -31,6 +33,8 @@ test("gauges of journal and disk; free space once it is known", () => {
     assessments_dropped: 3,
     journal_position: 42,
     outcomes_pending: 7,
+    notes_pending: 3,
+    notes_pending_bytes: 99,
     disk_low: 0,
     disk_ballast_bytes: 1024,
     disk_free_bytes: 5e9,
@@ -45,7 +49,7 @@ test("gauges of journal and disk; free space once it is known", () => {
 test("damage in the journal is a warning with its place and what to do, and a number", () => {
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
   const ledger = ledgerLike({ journal: { damages: [damage], verifiedMs: 1_700_000_000_500 } });
-  const { ready, reasons, warnings } = readiness(ledger, "");
+  const { ready, reasons, warnings } = readiness(ledger, []);
   expect({ ready, reasons }).toEqual({ ready: true, reasons: [] });
   expect(warnings).toEqual([
     expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
@@ -56,10 +60,42 @@ test("damage in the journal is a warning with its place and what to do, and a nu
   });
 });
 
-test("a store that does not follow the journal is a warning", () => {
-  const { ready, warnings } = readiness(ledgerLike(), "disk full");
-  expect({ ready, warnings }).toEqual({
-    ready: true,
-    warnings: ["store does not follow the journal: disk full"],
+const NOW_MS = 1_700_000_000_000;
+
+test("a store that is up says nothing; each trouble of it is a warning, and a number", () => {
+  expect(storeWarnings(STATE_START, NOW_MS)).toEqual([]);
+  const troubled = {
+    ...STATE_START,
+    appliedLsn: 10,
+    durableLsn: 50,
+    behindSinceMs: NOW_MS - 45_000,
+    reopenCount: 2,
+    reopenedAtMs: NOW_MS - 60_000,
+    rebuildCount: 1,
+    restoringCount: 3,
+    damagedRecords: 4,
+    failure: "disk full",
+  };
+  expect(storeWarnings(troubled, NOW_MS)).toEqual([
+    "store does not follow the journal: disk full",
+    "store is behind for 45 s: at position 10 of 50",
+    "decision log is being restored: 3 files are left",
+    `store was opened again after an error at ${new Date(NOW_MS - 60_000).toISOString()}, the log says which`,
+  ]);
+  expect(storeWarnings({ ...troubled, isBuilding: true }, NOW_MS)).toContain(
+    "store is being rebuilt: at position 10 of 50",
+  );
+  expect(
+    storeWarnings({ ...troubled, failure: "", restoringCount: 0 }, NOW_MS + 7_200_000),
+  ).toEqual(["store is behind for 7245 s: at position 10 of 50"]);
+  expect(storeGauges(troubled, NOW_MS)).toMatchObject({
+    store_position: 10,
+    store_behind_seconds: 45,
+    store_reopenings: 2,
+    store_rebuilds: 1,
+    store_restoring_files: 3,
+    decision_records_damaged: 4,
   });
+  const { ready, warnings } = readiness(ledgerLike(), ["store is behind"]);
+  expect({ ready, warnings }).toEqual({ ready: true, warnings: ["store is behind"] });
 });

@@ -27,6 +27,7 @@ import { dataPaths } from "../../src/journal/data-directory.ts";
 import { findPort } from "../../src/http/server/port-probe.ts";
 import { type HttpThreads, openHttpThreads } from "../../src/threads/http/threads.ts";
 import { type OpenLedger, startLedger } from "../../src/ledger/client.ts";
+import { Notes } from "../../src/bureau/notes.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { startStore } from "../../src/store/client.ts";
 import { clock, NOW_MS } from "./_clock.ts";
@@ -124,6 +125,7 @@ export async function openWorld(): Promise<World> {
     bureau,
     keyring,
     store,
+    notes: new Notes(ledger),
     clock,
     logger: quiet,
     health: { isReady: () => ({ ready: true, reasons: [] }) },

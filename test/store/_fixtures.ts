@@ -1,5 +1,6 @@
 // Data directory with a journal of known outcomes, and the store opened on it.
 import { join } from "node:path";
+import { Notes } from "../../src/bureau/notes.ts";
 import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
 import { openJournalReader } from "../../src/journal/reader.ts";
@@ -9,6 +10,7 @@ import { describeRecord } from "../../src/threads/store-payloads.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { StoreCore } from "../../src/store/core.ts";
 import type { QueryResult } from "../../src/store/store.ts";
+import { openLocalLedger } from "../ledger/_local-ledger.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 
 export const LIMITS = { rowsMax: 1000, timeoutMs: 60_000 };
@@ -51,7 +53,10 @@ export async function openStore(dataDir: string): Promise<{ store: OpenStore; lo
 }
 
 /** The core in this thread, for tests that look inside. */
-export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[] } {
+export function openStoreCore(
+  dataDir: string,
+  memoryMegabytes = 512,
+): { core: StoreCore; log: Logged[] } {
   const log: Logged[] = [];
   const core = new StoreCore({
     directory: join(dataDir, "store"),
@@ -59,7 +64,7 @@ export function openStoreCore(dataDir: string): { core: StoreCore; log: Logged[]
     describe: describeRecord,
     outcomesKeptDays: 36_500,
     clock: () => NOW_MS,
-    memoryMegabytes: 512,
+    memoryMegabytes,
     log: (event, detail) => log.push({ event, detail }),
   });
   return { core, log };
@@ -73,4 +78,11 @@ export function askCore(core: StoreCore, sql: string): Promise<QueryResult> {
 /** Follows until nothing is left to apply. */
 export async function catchUp(core: StoreCore, durableLsn: number): Promise<void> {
   while (await core.follow(durableLsn));
+}
+
+/** Takes notes into the journal of a directory that no ledger holds. */
+export function notesInto(dataDir: string): Notes & { close: () => void } {
+  const core = openJournal(dataDir);
+  const notes = new Notes(openLocalLedger(core, () => NOW_MS));
+  return Object.assign(notes, { close: () => core.close() });
 }

@@ -12,7 +12,7 @@ import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { encodeEvent } from "../../src/vault/sources/events.ts";
 import { assessed, assessedRunOf, NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
 import { entryOf, principalOf } from "./_decisions.ts";
-import { openJournal } from "./_fixtures.ts";
+import { notesInto, openJournal } from "./_fixtures.ts";
 
 /** In every text of the other tenant's rows, and in nothing else. */
 export const MARK = "zebra";
@@ -100,6 +100,21 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
   journal.commit([runOf([...others.slice(0, 100), ...own, about, inName])], NOW_MS);
   journal.commit([runOf(others.slice(100))], NOW_MS);
   journal.close();
+  const notes = notesInto(dataDir);
+  const told = { recorded_at: NOW_MS, action: "write", content_hash: "sha256:00" };
+  const cited = { cited_sources: [], request_id: null };
+  for (const tenant of ["acme", MARK]) {
+    await notes.note("provenance", { ...told, ...cited, tenant, agent_id: `agent://${tenant}/w` });
+    const reviewed = { recorded_at: NOW_MS, resolution: "upheld", note: `by ${tenant}` };
+    const which = { request_id: "request-0", key_id: `key-${tenant}` };
+    await notes.note("reviews", { ...reviewed, ...which, tenant });
+    const audit = { recorded_at: NOW_MS, event: "api_key.created", actor: `key-${tenant}` };
+    await notes.note("audit_events", { ...audit, tenant, detail: { tenant } });
+    const tried = { recorded_at: NOW_MS, backtest_id: `b-${tenant}`, policy_version: "p-2" };
+    const found = { compared_with: "p-1", decisions: 10, changed: 1, report: { tenant } };
+    await notes.note("backtests", { ...tried, ...found, tenant, key_id: `key-${tenant}` });
+  }
+  notes.close();
   const ring = createDecisionRing();
   const store = await startStore({
     dataDir,
@@ -114,19 +129,6 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     const theirs = { ...entryOf(100 + n, false), subject: `agent://${MARK}/x`, isFlagged: true };
     writer.record({ ...theirs, requestId: `${MARK}-${n}`, principal: principalOf(MARK) });
     writer.record({ ...entryOf(n, false), isFlagged: n === 0, principal: principalOf("acme") });
-  }
-  const told = { recorded_at: NOW_MS, action: "write", content_hash: "sha256:00" };
-  const cited = { cited_sources: [], request_id: null };
-  for (const tenant of ["acme", MARK]) {
-    await store.note("provenance", { ...told, ...cited, tenant, agent_id: `agent://${tenant}/w` });
-    const reviewed = { recorded_at: NOW_MS, resolution: "upheld", note: `by ${tenant}` };
-    const which = { request_id: "request-0", key_id: `key-${tenant}` };
-    await store.note("reviews", { ...reviewed, ...which, tenant });
-    const audit = { recorded_at: NOW_MS, event: "api_key.created", actor: `key-${tenant}` };
-    await store.note("audit_events", { ...audit, tenant, detail: { tenant } });
-    const tried = { recorded_at: NOW_MS, backtest_id: `b-${tenant}`, policy_version: "p-2" };
-    const found = { compared_with: "p-1", decisions: 10, changed: 1, report: { tenant } };
-    await store.note("backtests", { ...tried, ...found, tenant, key_id: `key-${tenant}` });
   }
   await store.note("kaizen_runs", {
     recorded_at: NOW_MS,

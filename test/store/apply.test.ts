@@ -142,12 +142,13 @@ test("never reads beyond what it was told is durable", async () => {
   await core.close();
 });
 
-test("a journal that was replaced or fell behind: rebuilt from what it holds now", async () => {
+test("a journal of another bureau: rebuilt from what it holds now; so is one rewritten", async () => {
   const dataDir = temporaryDirectory();
   fillJournal(dataDir, 1, 200);
   const { store } = await openStore(dataDir);
   await store.close();
   fs.rmSync(join(dataDir, "journal"), { recursive: true });
+  fs.rmSync(join(dataDir, "bureau.key"));
   fillJournal(dataDir, 1000, 150);
   const { store: behind, log } = await openStore(dataDir);
   expect(log).toMatchObject([{ event: "store_rebuild" }]);
@@ -162,6 +163,22 @@ test("a journal that was replaced or fell behind: rebuilt from what it holds now
   expect(rows).toEqual([[2000.25]]);
   await other.close();
 });
+
+test.each([0, 150])(
+  "a journal that ends at %i, before the rows: nothing is touched",
+  async (end) => {
+    const dataDir = temporaryDirectory();
+    fillJournal(dataDir, 1, 200);
+    const { store } = await openStore(dataDir);
+    await store.close();
+    fs.rmSync(join(dataDir, "journal"), { recursive: true });
+    if (end > 0) fillJournal(dataDir, 1, end);
+    await expect(openStore(dataDir)).rejects.toThrow(
+      `positions ${end + 1} to 200 are missing at its end, says the store`,
+    );
+    expect(fs.readdirSync(join(dataDir, "store"))).toEqual(["outcomes.duckdb"]);
+  },
+);
 
 test("a gap that repair declared is passed over", async () => {
   const dataDir = temporaryDirectory();

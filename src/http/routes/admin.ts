@@ -62,35 +62,35 @@ function usage(exchange: Exchange): Reply | Promise<Reply> {
 
 async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());
-  const { key, description } = await exchange.services.keyring.create(newKeyOf(request));
-  noteKeyChange(exchange, "api_key.created", description);
+  const { keyring } = exchange.services;
+  const { key, description } = await keyring.create(newKeyOf(request));
+  try {
+    await noteKeyChange(exchange, "api_key.created", description);
+  } catch (error) {
+    // Nobody has seen its text: a key without a record must not exist.
+    await keyring.revoke(description.key_id);
+    throw error;
+  }
   return exchange.document(201, { key, ...description });
 }
 
+/** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
 async function revokeKey(exchange: Exchange): Promise<Reply> {
   const description = await exchange.services.keyring.revoke(exchange.decodedParameter());
-  noteKeyChange(exchange, "api_key.revoked", description);
+  await noteKeyChange(exchange, "api_key.revoked", description);
   return exchange.document(200, description);
 }
 
-/**
- * Row of `audit_events`. The change is already in force: it neither waits for the store nor fails
- * with it.
- */
-function noteKeyChange(exchange: Exchange, event: string, key: KeyDescription): void {
-  const { store, clock, logger } = exchange.services;
+/** Row of `audit_events`, durable before the change is answered. */
+async function noteKeyChange(
+  exchange: Exchange,
+  event: string,
+  detail: KeyDescription,
+): Promise<void> {
+  const { notes, clock } = exchange.services;
   const { keyId: actor } = exchange.principal;
-  const noted = store.note("audit_events", {
-    recorded_at: clock(),
-    event,
-    tenant: key.tenant,
-    actor,
-    detail: key,
-  });
-  noted.catch((error: unknown) => {
-    const fields = { request_id: exchange.requestId, event, error: String(error) };
-    logger.error("a change of an API key was made and could not be noted", fields);
-  });
+  const { tenant } = detail;
+  await notes.note("audit_events", { recorded_at: clock(), event, tenant, actor, detail });
 }
 
 function newKeyOf(request: KeyRequest): NewKey {

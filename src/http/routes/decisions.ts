@@ -16,6 +16,8 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const READ_DEADLINE_MS = 10_000;
+/** Longest wait until a review that is durable is among the rows, too. */
+const SHOWN_MS_MAX = 2000;
 /** Legs of one decision, and of earlier ones under the same caller's id. */
 const LEGS_MAX = 10;
 
@@ -36,7 +38,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ProvenanceRecord" },
-    responses: { 202: { description: "Taken; stored soon", schema: "Accepted" } },
+    responses: { 202: { description: "Durable; among the rows soon", schema: "Accepted" } },
     isSynchronous: false,
     handle: recordProvenance,
   },
@@ -96,21 +98,16 @@ export const DECISION_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Answered before it is committed (SPEC §4.9: asynchronous), but not when too many wait. */
+/** Answered once it is durable; its row comes later (SPEC §4.9: asynchronous). */
 async function recordProvenance(exchange: Exchange): Promise<Reply> {
-  const { store, clock, logger } = exchange.services;
+  const { notes, clock } = exchange.services;
   const record = parseProvenanceRecord(exchange.readDocument());
-  const noted = store.note("provenance", {
+  await notes.note("provenance", {
     ...record,
     recorded_at: clock(),
     tenant: exchange.principal.tenant,
     request_id: record.request_id ?? null,
   });
-  noted.catch((error: unknown) => {
-    const fields = { request_id: exchange.requestId, error: String(error) };
-    logger.error("provenance was taken and could not be stored", fields);
-  });
-  await Promise.race([noted, new Promise((resolve) => setImmediate(resolve))]);
   return exchange.document(202, { accepted: true, request_id: exchange.requestId });
 }
 
@@ -148,12 +145,14 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
   if (leg?.flagged !== true) {
     throw new ServiceFault("not_found", "no flagged decision has this request id");
   }
-  const { store, clock } = exchange.services;
+  const { notes, store, clock } = exchange.services;
   const recordedAtMs = clock();
   const { request_id, tenant } = leg;
   const key_id = exchange.principal.keyId;
   const event = { recorded_at: recordedAtMs, tenant, request_id, resolution, note, key_id };
-  await store.note("reviews", event);
+  const position = await notes.note("reviews", event);
+  // Who looks again at once should see it; it is durable in any case.
+  await store.appliedUpTo(position, SHOWN_MS_MAX).catch(() => undefined);
   const recorded_at = new Date(recordedAtMs).toISOString();
   return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
 }

@@ -1,12 +1,12 @@
 // Row of a back-test in the store's `backtests`: what was tried beside what, and how much would change.
 import type { Backtest } from "../../contract/schemas/backtest.ts";
-import type { StoreEvents } from "../../store/store.ts";
+import type { NoteEvents } from "../../contract/notes.ts";
 
 /** `changed` counts outcomes that verify would rule otherwise at L2, no stakes named. */
 export function backtestRow(
   { findings, ...ended }: Backtest,
   recordedAtMs: number,
-): StoreEvents["backtests"] {
+): NoteEvents["backtests"] {
   const change = findings?.changes.find(
     ({ question, level }) => question === "verify" && level === "L2",
   );

@@ -70,6 +70,8 @@ export async function runDaily(
 
 export interface OpenKaizen {
   readonly kaizen: KaizenService;
+  /** Writes the runs that the store lacks: after its database was made anew. */
+  catchUpRows(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -92,6 +94,7 @@ export async function openKaizen(
   const schedule = isScheduled ? scheduleKaizen(kaizen, options) : undefined;
   return {
     kaizen,
+    catchUpRows: async () => rows?.catchUp(kaizen),
     async close() {
       schedule?.close();
       await kaizen.close();

@@ -40,13 +40,38 @@ export function emptyColumns(): DecisionColumns {
   };
 }
 
-/** Adds the records of a stretch of bytes as `copy` gave it. */
-export function readRecords(columns: DecisionColumns, bytes: Buffer): void {
+/**
+ * Adds the records of a stretch of bytes as `copy` gave it. A record that cannot be one is left out;
+ * behind one of an impossible length (0, say) nothing tells where the next begins.
+ * @returns the number of damaged records that were met.
+ */
+export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
   // Numbers are read in place: the copy must begin at a multiple of eight.
-  const aligned = new Uint8Array(new ArrayBuffer(bytes.length));
-  aligned.set(bytes);
-  const views = viewsOf(aligned.buffer, 0, aligned.length);
-  for (let at = 0; at < aligned.length; at += views.words[at / 4]!) readRecord(columns, views, at);
+  const byteLength = bytes.length & ~7;
+  const aligned = new Uint8Array(new ArrayBuffer(byteLength));
+  aligned.set(bytes.subarray(0, byteLength));
+  const views = viewsOf(aligned.buffer, 0, byteLength);
+  let damagedCount = bytes.length === byteLength ? 0 : 1;
+  for (let at = 0; at < byteLength;) {
+    const length = views.words[at / 4]!;
+    if (length < OFFSET_TEXTS || length % 8 !== 0 || at + length > byteLength) {
+      return damagedCount + 1;
+    }
+    if (isRecord(views, at, length)) readRecord(columns, views, at);
+    else damagedCount += 1;
+    at += length;
+  }
+  return damagedCount;
+}
+
+/** Latest time that a record may name: beyond it SQL has no timestamps. */
+const TIME_MS_MAX = 8.64e15;
+
+function isRecord(views: Views, at: number, length: number): boolean {
+  let end = OFFSET_TEXTS;
+  for (let i = 0; i < TEXT_COUNT; i += 1) end += views.lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
+  const evaluatedMs = views.numbers[(at + OFFSET_NUMBERS) / 8]!;
+  return end <= length && evaluatedMs >= 0 && evaluatedMs <= TIME_MS_MAX;
 }
 
 const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;

@@ -169,8 +169,6 @@ function flag(bit: number): string {
   return `((flag_bits & ${bit}) <> 0)`;
 }
 
-export const DECISION_TABLES = ["decision_rows", "decision_day_rows", "spool_taken"];
-
 /** The tables of this file. Daily counts stay when the rows they were made from are pruned. */
 export function decisionTables(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
@@ -184,7 +182,9 @@ export function decisionTables(): string[] {
     `CREATE TABLE decision_day_rows (day DATE NOT NULL, tenant VARCHAR NOT NULL,
       kind VARCHAR NOT NULL, result VARCHAR NOT NULL, effective VARCHAR NOT NULL,
       decisions BIGINT NOT NULL, stakes_total DOUBLE NOT NULL)`,
-    `CREATE TABLE spool_taken (file VARCHAR NOT NULL)`,
+    // Segments and kept files by name: bytes that are rows, and whether that is all of it.
+    `CREATE TABLE spool_taken (file VARCHAR NOT NULL, bytes BIGINT NOT NULL,
+      is_done BOOLEAN NOT NULL)`,
   ];
 }
 
@@ -237,17 +237,6 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
   const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts, sessions];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
-}
-
-/** Whether the rows of a spool file are in the table. */
-export async function isSpoolTaken(connection: Connection, file: string): Promise<boolean> {
-  const rows = await connection.rows("SELECT 1 FROM spool_taken WHERE file = $1::VARCHAR", [file]);
-  return rows.length > 0;
-}
-
-/** Records the name of a spool file, inside the transaction of its rows. */
-export async function takeSpool(connection: Connection, file: string): Promise<void> {
-  await connection.rows("INSERT INTO spool_taken VALUES ($1::VARCHAR)", [file]);
 }
 
 const LEG_COLUMNS = VIEW_COLUMNS.map(([, name]) => name);

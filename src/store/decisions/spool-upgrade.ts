@@ -20,13 +20,20 @@ const OLD_PLACES = [
   0, 1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 22, 23, 28, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
 ];
 
-/** Records of a block of an earlier version as today's; undefined for a magic that never was. */
-export function recordsAsNow(records: Buffer, magic: number): Buffer | undefined {
+/**
+ * Records of a block of an earlier version as today's; undefined for a magic that never was, or when
+ * `stored` finds that they do not verify. A record of an impossible length ends them.
+ */
+export function recordsAsNow(magic: number, stored: () => Buffer | undefined): Buffer | undefined {
   if (magic !== MAGIC_OF_29 && magic !== MAGIC_OF_TEN) return undefined;
+  const records = stored();
+  if (records === undefined) return undefined;
   const parts: Buffer[] = [];
-  for (let at = 0; at < records.byteLength; at += records.readUInt32LE(at)) {
-    const record = records.subarray(at, at + records.readUInt32LE(at));
-    parts.push(recordAsNow(record, magic === MAGIC_OF_TEN));
+  for (let at = 0; at + 4 <= records.byteLength;) {
+    const length = records.readUInt32LE(at);
+    if (length < OLD_OFFSET_TEXTS || at + length > records.byteLength) break;
+    parts.push(recordAsNow(records.subarray(at, at + length), magic === MAGIC_OF_TEN));
+    at += length;
   }
   return Buffer.concat(parts);
 }

@@ -1,63 +1,79 @@
-// Spool of decisions between the rings and the table: the rings' bytes, unchanged, appended to
-// small files and synced. Writing them costs next to nothing; turning them into rows is expensive
-// and waits for quiet. Files survive a crash. A file's name is committed with its rows, so none is
-// taken twice.
-//
-//   file   | block | block | ... | torn end of a crash |
-//   block  | magic u32 | length u32 | crc32 u32 | 0 u32 | whole records (8-aligned) |
+// Spool of decisions between the rings and the table: the rings' bytes, unchanged, appended to a
+// segment and synced. Writing them costs next to nothing; turning them into rows is expensive and
+// waits for quiet. A segment outlives its rows: once they are committed it is compressed and kept for
+// as long as they are, so that the table can be made again. The number of bytes that are rows is
+// committed with them, so none is taken twice.
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
-import { recordsAsNow } from "./spool-upgrade.ts";
+import { gzipSync } from "node:zlib";
+import { encodeBlock } from "./blocks.ts";
+import { emptyColumns, readRecords } from "./ring-reader.ts";
+import { keptFile, listSegments, readSegment, type Segment, waitingFile } from "./segments.ts";
+import { replaceDurably, syncDirectory } from "../files.ts";
 
-const SUFFIX = ".spool";
-/** "TRSR"; those of earlier versions are in spool-upgrade.ts. */
-const MAGIC = 0x52535254;
-const HEADER_BYTES = 16;
-/** A file of this size takes no more; one transaction turns a whole file into rows. */
-const FILE_BYTES_MAX = 4 * 1024 * 1024;
+/** A segment of this size or age (ms) takes no more. */
+const SEGMENT_BYTES = 4 * 1024 * 1024;
+const SEGMENT_MS = 3_600_000;
+/** Fast: the bytes are wanted once in a lifetime. */
+const GZIP_LEVEL = 1;
 
-interface Spooled {
-  readonly name: string;
+/** A segment that is not compressed yet. */
+interface Waiting {
+  readonly segment: Segment;
   bytes: number;
+  /** Bytes of it that are rows. */
+  taken: number;
+  /** Epoch ms. */
+  readonly beganMs: number;
+}
+
+/** Bytes of a segment that are not rows yet. */
+export interface Untaken {
+  readonly segment: Segment;
+  /** Byte from which on they stand. */
+  readonly from: number;
+  /** Byte up to which it is written. */
+  readonly size: number;
 }
 
 export class DecisionSpool {
   readonly #directory: string;
+  readonly #sync: (descriptor: number) => void;
   /** Oldest first; the last one may still be open. */
-  readonly #waiting: Spooled[];
-  /** Name part of this process's files: distinguishes them from those of earlier ones. */
+  #waiting: Waiting[];
+  /** Name part of this process's segments: distinguishes them from those of earlier ones. */
   readonly #life: string;
   #descriptor = -1;
   #count = 0;
-  #oldestMs = 0;
-
-  readonly #sync: (descriptor: number) => void;
+  #waitingSinceMs = 0;
 
   /** `startMs` (epoch ms) must differ between processes. */
   constructor(directory: string, startMs: number, sync = fs.fdatasyncSync) {
     this.#directory = directory;
     this.#sync = sync;
     this.#life = String(startMs).padStart(15, "0");
-    fs.mkdirSync(directory, { recursive: true });
-    this.#waiting = fs
-      .readdirSync(directory)
-      .filter((name) => name.endsWith(SUFFIX))
-      .toSorted()
-      .map((name) => ({ name, bytes: fs.statSync(join(directory, name)).size }));
+    fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.#waiting = this.#listed();
   }
 
-  get fileCount(): number {
-    return this.#waiting.length;
+  /** Bytes that are not rows yet. */
+  get waitingBytes(): number {
+    return this.#waiting.reduce((sum, { bytes, taken }) => sum + bytes - taken, 0);
   }
 
-  get bytes(): number {
-    return this.#waiting.reduce((sum, file) => sum + file.bytes, 0);
+  /** Epoch ms since which some have waited; bytes of an earlier process count from 0. */
+  get waitingSinceMs(): number {
+    return this.#waitingSinceMs;
   }
 
-  /** Epoch ms at which the oldest file began to wait; files of an earlier process count from 0. */
-  get oldestMs(): number {
-    return this.#oldestMs;
+  /** Takes over what the database says of each segment, by name, and segments that came to be. */
+  resume(taken: ReadonlyMap<string, number>): void {
+    const known = new Set(this.#waiting.map(({ segment }) => segment.name));
+    const found = this.#listed().filter(({ segment }) => !known.has(segment.name));
+    this.#waiting = [...found, ...this.#waiting];
+    for (const each of this.#waiting) {
+      each.taken = Math.min(each.bytes, taken.get(each.segment.name) ?? 0);
+    }
   }
 
   /**
@@ -65,68 +81,83 @@ export class DecisionSpool {
    * @throws the file system's error when they are not.
    */
   put(parts: readonly Uint8Array[], nowMs: number): void {
-    const block = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...parts]);
-    block.writeUInt32LE(MAGIC, 0);
-    block.writeUInt32LE(block.byteLength - HEADER_BYTES, 4);
-    block.writeUInt32LE(crc32(block.subarray(HEADER_BYTES)), 8);
+    const block = encodeBlock(parts);
+    if (this.waitingBytes === 0) this.#waitingSinceMs = nowMs;
     if (this.#descriptor < 0) this.#begin(nowMs);
-    const file = this.#waiting.at(-1) as Spooled;
+    const current = this.#waiting.at(-1) as Waiting;
     try {
       for (let at = 0; at < block.byteLength;) {
         at += fs.writeSync(this.#descriptor, block, at);
       }
       this.#sync(this.#descriptor);
     } catch (error) {
-      this.#giveUp(file.bytes);
+      this.#giveUp(current.bytes);
       throw error;
     }
-    file.bytes += block.byteLength;
-    if (file.bytes >= FILE_BYTES_MAX) this.#seal();
+    current.bytes += block.byteLength;
+    if (current.bytes >= SEGMENT_BYTES || nowMs - current.beganMs >= SEGMENT_MS) this.#seal();
   }
 
-  /** The oldest file's records, or undefined. It stays until `taken`. */
-  oldest(): { name: string; bytes: Buffer } | undefined {
-    const file = this.#waiting[0];
-    if (file === undefined) return undefined;
-    if (this.#waiting.length === 1) this.#seal();
-    return { name: file.name, bytes: recordsOf(fs.readFileSync(this.#path(file.name))) };
+  /** The oldest bytes that are not rows, or undefined. */
+  next(): Untaken | undefined {
+    const found = this.#waiting.find(({ bytes, taken }) => taken < bytes);
+    return found && { segment: found.segment, from: found.taken, size: found.bytes };
   }
 
-  /** Removes the oldest file, whose rows are committed. */
-  taken(nowMs: number): void {
-    const file = this.#waiting.shift() as Spooled;
-    fs.rmSync(this.#path(file.name));
-    this.#oldestMs = nowMs;
+  /** Bytes of a segment up to `to` are rows, and that is committed. */
+  took(name: string, to: number, nowMs: number): void {
+    const found = this.#waiting.find(({ segment }) => segment.name === name);
+    if (found !== undefined) found.taken = to;
+    this.#waitingSinceMs = nowMs;
   }
 
-  /** Whether no file is left, for good: then no file's name has to be remembered any more. */
-  isGone(): boolean {
-    if (this.#waiting.length > 0) return false;
-    this.#syncDirectory();
-    return true;
+  /**
+   * Compresses the oldest segment that is sealed and all rows.
+   * @returns its bytes now, 0 when there was none.
+   * @throws the file system's error; then the segment stays as it is.
+   */
+  keepOne(): number {
+    const last = this.#descriptor < 0 ? this.#waiting.length : this.#waiting.length - 1;
+    const index = this.#waiting.findIndex(({ bytes, taken }, at) => taken >= bytes && at < last);
+    const found = this.#waiting[index];
+    if (found === undefined) return 0;
+    const { name, file } = found.segment;
+    const path = join(this.#directory, file);
+    const newestMs = newestOf(this.#directory, found.segment);
+    const bytes = gzipSync(fs.readFileSync(path), { level: GZIP_LEVEL });
+    replaceDurably(join(this.#directory, keptFile(name, newestMs)), bytes);
+    fs.rmSync(path);
+    this.#waiting.splice(index, 1);
+    return bytes.byteLength;
   }
 
   close(): void {
     this.#seal();
   }
 
-  #begin(nowMs: number): void {
-    this.#count += 1;
-    const name = `${this.#life}-${String(this.#count).padStart(9, "0")}${SUFFIX}`;
-    this.#descriptor = fs.openSync(this.#path(name), "wx");
-    if (this.#waiting.length === 0) this.#oldestMs = nowMs;
-    this.#waiting.push({ name, bytes: 0 });
-    // The name must be on disk with the first bytes.
-    this.#syncDirectory();
+  /** Segments of earlier processes that wait; a leftover beside its compressed form goes. */
+  #listed(): Waiting[] {
+    const segments = listSegments(this.#directory);
+    for (const { name } of segments.filter(({ isKept }) => isKept)) {
+      fs.rmSync(join(this.#directory, waitingFile(name)), { force: true });
+    }
+    return segments
+      .filter(({ name, isKept }) => !isKept && !name.startsWith(`${this.#life}-`))
+      .map((segment) => {
+        const bytes = fs.statSync(join(this.#directory, segment.file)).size;
+        return { segment, bytes, taken: 0, beganMs: 0 };
+      });
   }
 
-  #syncDirectory(): void {
-    const directory = fs.openSync(this.#directory, "r");
-    try {
-      fs.fsyncSync(directory);
-    } finally {
-      fs.closeSync(directory);
-    }
+  #begin(nowMs: number): void {
+    this.#count += 1;
+    const name = `${this.#life}-${String(this.#count).padStart(9, "0")}`;
+    const file = waitingFile(name);
+    this.#descriptor = fs.openSync(join(this.#directory, file), "wx", 0o600);
+    const segment = { name, file, isKept: false, newestMs: 0 };
+    this.#waiting.push({ segment, bytes: 0, taken: 0, beganMs: nowMs });
+    // The name must be on disk with the first bytes.
+    syncDirectory(this.#directory);
   }
 
   /**
@@ -146,26 +177,12 @@ export class DecisionSpool {
     if (this.#descriptor >= 0) fs.closeSync(this.#descriptor);
     this.#descriptor = -1;
   }
-
-  #path(name: string): string {
-    return join(this.#directory, name);
-  }
 }
 
-/** The records of all whole blocks; a crash may have torn the last one. */
-function recordsOf(file: Buffer): Buffer {
-  const parts: Buffer[] = [];
-  let at = 0;
-  while (at + HEADER_BYTES <= file.byteLength) {
-    const start = at + HEADER_BYTES;
-    const end = start + file.readUInt32LE(at + 4);
-    const records = file.subarray(start, end);
-    if (end > file.byteLength || crc32(records) !== file.readUInt32LE(at + 8)) break;
-    const magic = file.readUInt32LE(at);
-    const readable = magic === MAGIC ? records : recordsAsNow(records, magic);
-    if (readable === undefined) break;
-    parts.push(readable);
-    at = end;
-  }
-  return Buffer.concat(parts);
+/** Time of the newest decision in a segment, whole epoch ms; 0 without one. */
+function newestOf(directory: string, segment: Segment): number {
+  const columns = emptyColumns();
+  for (const records of readSegment(directory, segment, 0).records) readRecords(columns, records);
+  const times = columns.numbers[0] as number[];
+  return Math.ceil(times.reduce((newest, timeMs) => Math.max(newest, timeMs), 0));
 }

@@ -1,16 +1,25 @@
-// Rare events that are not in the journal: provenance reported after the fact, reviews, kaizen
-// runs, changes of API keys. Append-only; a view shows the newest row of each.
+// Events for people: provenance reported after the fact, reviews, changes of API keys, back-tests
+// (records of the journal, see rows/notes.ts), and kaizen runs, whose source are their files.
+// Append-only; a view shows the newest row of each.
 import { commentOnDecision, decisionsOf } from "../decisions/rows.ts";
 import type { Connection } from "../duckdb.ts";
+import type { NoteTable } from "../../contract/notes.ts";
 import type { StoreEvents } from "../store.ts";
 import type { View } from "../view.ts";
 
-type EventTable = keyof StoreEvents;
-type Column = readonly [name: string, type: string, comment: string];
+type EventTable = keyof StoreEvents | NoteTable;
+export type Column = readonly [name: string, type: string, comment: string];
 
 const RECORDED_AT: Column = ["recorded_at", "TIMESTAMP", "when the bureau recorded it, UTC"];
 
-const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
+/** Last of the rows that the journal holds. */
+const POSITION: Column = [
+  "position",
+  "BIGINT",
+  "its record in the evidence journal; null until a row of an older version has moved there",
+];
+
+export const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   provenance: [
     RECORDED_AT,
     ["tenant", "VARCHAR", "tenant of the telling key"],
@@ -19,6 +28,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["content_hash", "VARCHAR", "sha256 of the content"],
     ["cited_sources", "VARCHAR[]", "what it cites"],
     ["request_id", "VARCHAR", "the verdict it belongs to, or null"],
+    POSITION,
   ],
   reviews: [
     RECORDED_AT,
@@ -27,6 +37,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["resolution", "VARCHAR", "upheld, overturned or dismissed"],
     ["note", "VARCHAR", "what the reviewer wrote, or null"],
     ["key_id", "VARCHAR", "the reviewer's key"],
+    POSITION,
   ],
   audit_events: [
     RECORDED_AT,
@@ -34,6 +45,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["tenant", "VARCHAR", "whose affair it is"],
     ["actor", "VARCHAR", "key that did it"],
     ["detail", "JSON", "all that is known"],
+    POSITION,
   ],
   backtests: [
     RECORDED_AT,
@@ -45,6 +57,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
     ["decisions", "BIGINT", "outcomes judged again"],
     ["changed", "BIGINT", "of those, the ones that verify would rule otherwise at L2"],
     ["report", "JSON", "the answer, without its curves"],
+    POSITION,
   ],
   kaizen_runs: [
     RECORDED_AT,
@@ -63,7 +76,7 @@ const COLUMNS: Readonly<Record<EventTable, readonly Column[]>> = {
   ],
 };
 
-const TABLES: Readonly<Record<EventTable, string>> = {
+export const TABLES: Readonly<Record<EventTable, string>> = {
   provenance: "provenance_rows",
   reviews: "review_rows",
   backtests: "backtest_rows",
@@ -72,8 +85,6 @@ const TABLES: Readonly<Record<EventTable, string>> = {
 };
 
 /** The tables of this file; `audit_note_rows` is shown by the view `audit_events`. */
-export const EVENT_TABLES: readonly string[] = Object.values(TABLES);
-
 export function eventTables(): string[] {
   return (Object.keys(TABLES) as EventTable[]).map((table) => {
     const columns = COLUMNS[table].map(([name, type]) => `${name} ${type}`);
@@ -139,33 +150,24 @@ export const EVENT_VIEWS: Readonly<Record<string, View>> = {
   },
 };
 
-type EventValue = string | number | boolean | null | undefined | readonly string[] | object;
-
-/** Inserts one event, inside the open transaction. */
-export async function insertEvent<Table extends EventTable>(
+/** Inserts one run of kaizen, inside the open transaction. */
+export async function insertRun(
   connection: Connection,
-  table: Table,
-  event: StoreEvents[Table],
+  event: StoreEvents["kaizen_runs"],
 ): Promise<void> {
-  const columns = COLUMNS[table];
-  const row = event as unknown as Record<string, EventValue>;
+  const columns = COLUMNS.kaizen_runs;
+  const row = event as unknown as Record<string, unknown>;
   const values = columns.map(([name, type]) => textOf(row[name], type));
   const casts = columns.map(([, type], i) =>
     type === "TIMESTAMP"
       ? `epoch_ms(CAST($${i + 1}::VARCHAR AS BIGINT))`
-      : type === "VARCHAR[]"
-        ? `CAST(CAST($${i + 1}::VARCHAR AS JSON) AS VARCHAR[])`
-        : `CAST($${i + 1}::VARCHAR AS ${type})`,
+      : `CAST($${i + 1}::VARCHAR AS ${type})`,
   );
-  const names = columns.map(([name]) => name).join(", ");
-  await connection.rows(
-    `INSERT INTO ${TABLES[table]} (${names}) VALUES (${casts.join(", ")})`,
-    values,
-  );
+  await connection.rows(`INSERT INTO ${TABLES.kaizen_runs} VALUES (${casts.join(", ")})`, values);
 }
 
-function textOf(value: EventValue, type: string): string | null {
+/** A value as text for a column of that type. */
+export function textOf(value: unknown, type: string): string | null {
   if (value === undefined || value === null) return null;
-  if (type === "JSON" || typeof value === "object") return JSON.stringify(value);
-  return String(value);
+  return type !== "JSON" && typeof value === "string" ? value : JSON.stringify(value);
 }

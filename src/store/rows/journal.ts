@@ -11,6 +11,7 @@ import { decodeEvidence } from "../../journal/proof.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import type { View } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
+import { appendNotes, type NoteRow } from "./notes.ts";
 import { appendPolicy, type PolicyRow } from "./policies.ts";
 
 /** State of a source of the vault from this record on. */
@@ -42,6 +43,7 @@ export interface JournalRows {
   sources: SourceRow[];
   audits: AuditRow[];
   policies: PolicyRow[];
+  notes: NoteRow[];
 }
 
 /**
@@ -82,9 +84,13 @@ export class JournalRowBatch {
   readonly #standings: At<StandingRow>[] = [];
   readonly #assessments: At<Assessment>[] = [];
   readonly #policies: At<PolicyRow>[] = [];
+  readonly #notes: At<NoteRow>[] = [];
+  readonly #notesSinceMs: number;
 
-  constructor(describe: DescribeRecord) {
+  /** Provenance recorded before `notesSinceMs` (epoch ms) has expired: it is left out. */
+  constructor(describe: DescribeRecord, notesSinceMs: number) {
     this.#describe = describe;
+    this.#notesSinceMs = notesSinceMs;
   }
 
   /** Takes a record other than an outcome. */
@@ -105,10 +111,17 @@ export class JournalRowBatch {
       this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
       return;
     }
-    const { sources = [], audits = [], policies = [] } = this.#describe(bytes, at);
+    const { sources = [], audits = [], policies = [], notes = [] } = this.#describe(bytes, at);
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
     for (const row of policies) this.#policies.push({ position, ...row });
+    for (const row of notes) if (!this.#hasExpired(row)) this.#notes.push({ position, ...row });
+  }
+
+  #hasExpired({ table, event, moved }: NoteRow): boolean {
+    // A moved record is needed in any case: it takes the old row away.
+    if (table !== "provenance" || moved !== undefined) return false;
+    return event.recorded_at < this.#notesSinceMs;
   }
 
   /** Appends the gathered rows, inside the open transaction. */
@@ -155,6 +168,7 @@ export class JournalRowBatch {
     await appendEach(connection, "assessment_rows", this.#assessments, (appender, row) =>
       writeAssessment(appender, row.position, row),
     );
+    await appendNotes(connection, this.#notes);
   }
 }
 
@@ -237,18 +251,19 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
         SELECT kid, arg_min(tenant, position) AS tenant, arg_min(agent, position) AS agent
         FROM ${from("audit_rows")} WHERE event = 'reporter_key.registered' GROUP BY kid
       ) AS k USING (kid)
-      UNION ALL BY NAME SELECT recorded_at, event, tenant, actor, detail
+      UNION ALL BY NAME SELECT recorded_at, position, event, tenant, actor, detail
       FROM ${from("audit_note_rows")}`,
     comment:
       "changes of keys and configs, refused access, damage found in the journal, and reporters " +
       "that signed two things under one id",
     columns: [
       ["recorded_at", "when the bureau recorded it, UTC"],
-      ["position", "position in the evidence journal; null for what is not kept there"],
+      ["position", "its record in the evidence journal; null until an older row has moved there"],
       [
         "event",
         "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
-          "api_key.created, api_key.revoked, access.denied, journal.damaged, journal.mended",
+          "api_key.created, api_key.revoked, access.denied, policy.set, policy.backtested, " +
+          "journal.damaged, journal.mended",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

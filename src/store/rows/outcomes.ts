@@ -4,9 +4,10 @@
 import { agentOfKey, namespaceOfKey } from "../../contract/identifiers.ts";
 import { bodyDigest } from "../../contract/signed-records.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
-import { FRAME_KINDS, frameChecksum, frameKind } from "../../journal/format.ts";
+import { FRAME_KINDS, frameChecksum, frameKind, frameLength } from "../../journal/format.ts";
 import { decodeOutcome, outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import type { JournalReader } from "../../journal/reader.ts";
+import type { RecordVisitor } from "../../journal/scan.ts";
 import type { Connection, RowAppender } from "../duckdb.ts";
 import { type DescribeRecord, JournalRowBatch } from "./journal.ts";
 import { dayCounts } from "./outcome-views.ts";
@@ -38,6 +39,10 @@ export const NOTHING_APPLIED: Applied = {
   epoch: 0,
 };
 
+/** Bytes of records after which a transaction takes no more, looked at every so many records. */
+const APPLY_BYTES_MAX = 16 * 1024 * 1024;
+const READ_RECORDS = 100;
+
 /** Table that counts expired outcomes of a batch; of the writer's connection alone. */
 const EXPIRED = "expired_rows";
 
@@ -52,6 +57,8 @@ export interface ApplyOptions {
   countMax: number;
   /** Outcomes recorded before (epoch ms) have expired. */
   cutoffMs: number;
+  /** The same for provenance told afterwards. */
+  provenanceCutoffMs: number;
   describe: DescribeRecord;
 }
 
@@ -68,13 +75,15 @@ export function applyRecords(
 ): Promise<Applied> {
   return inTransaction(connection, async () => {
     const next = { ...applied };
-    const others = new JournalRowBatch(options.describe);
+    const others = new JournalRowBatch(options.describe, options.provenanceCutoffMs);
     const expired: [record: OutcomeRecord, lsn: number][] = [];
     await connection.append("outcome_rows", (appender) => {
       let lastLsn = 0;
+      let byteCount = 0;
       const { uptoLsn, countMax, cutoffMs } = options;
-      next.lsn = reader.read(applied.lsn, uptoLsn, countMax, (bytes, at, lsn) => {
+      const take: RecordVisitor = (bytes, at, lsn) => {
         lastLsn = lsn;
+        byteCount += frameLength(bytes, at);
         next.recordCrc = frameChecksum(bytes, at);
         if (frameKind(bytes, at) !== FRAME_KINDS.outcome) {
           others.take(bytes, at, lsn);
@@ -84,7 +93,12 @@ export function applyRecords(
         const record = decodeOutcome(bytes, at);
         if (outcomeRecordedAtMs(bytes, at) < cutoffMs) expired.push([record, lsn]);
         else appendOutcome(appender, record, lsn);
-      });
+      };
+      const lastOfAll = applied.lsn + countMax;
+      while (next.lsn < Math.min(uptoLsn, lastOfAll) && byteCount < APPLY_BYTES_MAX) {
+        const left = Math.min(READ_RECORDS, lastOfAll - next.lsn);
+        next.lsn = reader.read(next.lsn, uptoLsn, left, take);
+      }
       // A position that repair declared lost has no record to compare with.
       if (lastLsn !== next.lsn) next.recordCrc = 0;
     });
@@ -211,14 +225,29 @@ function appendAgent(appender: RowAppender, key: string): void {
   else appender.appendVarchar(namespace);
 }
 
-/** True when the journal's record at the applied position is the one that was applied. */
-export function isSameJournal(reader: JournalReader, applied: Applied): boolean {
+/** Removes provenance recorded before `cutoffMs`. @returns whether there was any. */
+export async function expireProvenance(connection: Connection, cutoffMs: number): Promise<boolean> {
+  const before = `recorded_at < epoch_ms(CAST(${cutoffMs} AS BIGINT))`;
+  const [row] = await connection.rows(`SELECT count(*) FROM provenance_rows WHERE ${before}`);
+  if (Number(row?.[0]) === 0) return false;
+  await inTransaction(connection, () =>
+    connection.run(`DELETE FROM provenance_rows WHERE ${before}`),
+  );
+  return true;
+}
+
+/**
+ * True when the journal's record at the applied position is the one that was applied; at an earlier
+ * position `at`, when it is of the same bureau.
+ */
+export function isSameJournal(reader: JournalReader, applied: Applied, at: number): boolean {
   if (applied.lsn === 0) return true;
   let crc = 0;
-  reader.read(applied.lsn - 1, applied.lsn, 1, (bytes, at) => {
-    crc = frameChecksum(bytes, at);
+  reader.read(at - 1, at, 1, (bytes, frame) => {
+    crc = frameChecksum(bytes, frame);
   });
-  return crc === applied.recordCrc && reader.header?.nodeId.toString("hex") === applied.node;
+  const isSameRecord = at !== applied.lsn || crc === applied.recordCrc;
+  return isSameRecord && reader.header?.nodeId.toString("hex") === applied.node;
 }
 
 /**

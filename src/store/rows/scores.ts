@@ -65,9 +65,6 @@ const COLUMNS: readonly Column[] = [
 
 const AS_OF = ["as_of_position", "as_of_ms"];
 
-/** Kept through a rebuild of the database. */
-export const SCORE_TABLES: readonly string[] = ["agent_rows", "score_day_rows"];
-
 export function scoreTables(): string[] {
   const columns = [
     ...COLUMNS.map(([name, type]) => `${name} ${type} NOT NULL`),

@@ -35,6 +35,7 @@ import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import type { Store } from "../../store/store.ts";
+import type { NoteTaker } from "../../contract/notes.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
@@ -48,9 +49,9 @@ const OUTCOMES: ReadonlySet<Route> = new Set(
 );
 
 /** Routes that need the store are relayed; one that were not would fail its first request. */
-const elsewhere: Store = new Proxy({} as Store, {
+const elsewhere = new Proxy({} as Store & NoteTaker, {
   get: (_store, name) => {
-    throw new Error(`\`store.${String(name)}\` is the main thread's`);
+    throw new Error(`\`${String(name)}\` is the main thread's`);
   },
 });
 
@@ -146,6 +147,7 @@ class HttpThread {
         bureau: this.#bureau(),
         keyring,
         store: elsewhere,
+        notes: elsewhere,
         clock: this.#clock,
         logger: this.#logger(),
         health: { isReady: () => ({ ready: true, reasons: [] }) },

@@ -146,22 +146,24 @@ test("a snapshot of another seed, another journal or the future is not ours", as
   expect(other.ledger.replay.snapshotLsn).toBeUndefined();
   await other.ledger.close();
 
-  // The same key, so the same seed, but a journal that went another way or not so far.
-  for (const [count, why] of [
-    [1999, /no commit like it/],
-    [100, /ahead of the journal/],
-  ] as const) {
+  // The same key, so the same seed, but a journal that went another way.
+  const withSnapshotsOf = async (count: number) => {
     const beside = temporaryDirectory();
     fs.cpSync(join(dataDir, "bureau.key"), join(beside, "bureau.key"));
     const writer = await openLedger(beside, quiet);
     await report(writer, 5000, count);
     await writer.ledger.close();
     fs.cpSync(join(dataDir, "snapshots"), join(beside, "snapshots"), { recursive: true });
-    const opened = await openLedger(beside, quiet);
-    await expect.poll(() => opened.notes).toHaveLength(2);
-    expect(opened.notes[0]?.[1]).toMatch(why);
-    expect(opened.ledger.replay).toMatchObject({ snapshotLsn: undefined, outcomes: count });
-  }
+    return openLedger(beside, quiet);
+  };
+  const opened = await withSnapshotsOf(1999);
+  await expect.poll(() => opened.notes).toHaveLength(2);
+  expect(opened.notes[0]?.[1]).toMatch(/no commit like it/);
+  expect(opened.ledger.replay).toMatchObject({ snapshotLsn: undefined, outcomes: 1999 });
+  // One that did not go so far has lost its end: a start refuses, it does not go on in silence.
+  await expect(withSnapshotsOf(100)).rejects.toThrow(
+    /positions 101 to 18\d\d are missing at its end, says the newest snapshot/,
+  );
 });
 
 /** Positions visited behind the point, or why none. */

@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 const spooled = (): string => {
-  const directory = join(dataDir, "store", "spool");
+  const directory = join(dataDir, "store-kept");
   const names = fs.existsSync(directory) ? fs.readdirSync(directory) : [];
   return names.map((name) => fs.readFileSync(join(directory, name), "latin1")).join("");
 };

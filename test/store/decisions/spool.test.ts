@@ -17,6 +17,8 @@ import {
   readRecords,
 } from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { decodeBlocks } from "../../../src/store/decisions/blocks.ts";
+import { listSegments, readSegment } from "../../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { StoreRecords } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
@@ -25,39 +27,59 @@ import { askCore, openStoreCore } from "../_fixtures.ts";
 
 const bytesOf = (...values: number[]) => new Uint8Array(Float64Array.from(values).buffer);
 
-/** Everything in the spool, oldest first; empties it. */
-function drain(spool: DecisionSpool): number[] {
+/** Everything that waits in the spool, oldest first; it is taken then. */
+function drain(directory: string, spool: DecisionSpool): number[] {
   const values: number[] = [];
-  for (let file = spool.oldest(); file !== undefined; file = spool.oldest()) {
-    values.push(...new Float64Array(Uint8Array.from(file.bytes).buffer));
-    spool.taken(NOW_MS);
+  for (let part = spool.next(); part !== undefined; part = spool.next()) {
+    const { records } = readSegment(directory, part.segment, part.from);
+    for (const each of records) values.push(...new Float64Array(Uint8Array.from(each).buffer));
+    spool.took(part.segment.name, part.size, NOW_MS);
   }
   return values;
 }
 
-test("what was put comes out in order, over lives, and is gone once taken", () => {
-  const directory = join(temporaryDirectory(), "spool");
+test("what was put comes out in order, over lives, and is kept compressed once taken", () => {
+  const directory = join(temporaryDirectory(), "kept");
   const first = new DecisionSpool(directory, 1000);
   first.put([bytesOf(1), bytesOf(2, 3)], NOW_MS);
   first.put([bytesOf(4)], NOW_MS + 1);
-  expect(first.fileCount).toBe(1);
-  expect(first.oldestMs).toBe(NOW_MS);
+  expect(fs.readdirSync(directory)).toHaveLength(1);
+  expect(first.waitingSinceMs).toBe(NOW_MS);
   // No farewell: the next life begins after a crash.
   const second = new DecisionSpool(directory, 2000);
   second.put([bytesOf(5)], NOW_MS + 2);
-  expect(second.fileCount).toBe(2);
-  expect(drain(second)).toEqual([1, 2, 3, 4, 5]);
-  expect(fs.readdirSync(directory)).toEqual([]);
-  expect(second.bytes).toBe(0);
+  expect(fs.readdirSync(directory)).toHaveLength(2);
+  expect(drain(directory, second)).toEqual([1, 2, 3, 4, 5]);
+  expect(second.waitingBytes).toBe(0);
+  // More goes on in the same segment, from where it was taken.
   second.put([bytesOf(6)], NOW_MS + 3);
-  expect(drain(second)).toEqual([6]);
+  expect(drain(directory, second)).toEqual([6]);
+  second.close();
+  expect(second.keepOne()).toBeGreaterThan(0);
+  expect(second.keepOne()).toBeGreaterThan(0);
+  expect(second.keepOne()).toBe(0);
+  const kept = listSegments(directory);
+  expect(kept.map(({ isKept }) => isKept)).toEqual([true, true]);
+  const again = kept.flatMap((segment) => readSegment(directory, segment, 0).records);
+  expect(Buffer.concat(again)).toEqual(Buffer.from(bytesOf(1, 2, 3, 4, 5, 6)));
 });
 
-test("a torn end is left out, at whatever byte it tore", () => {
-  const directory = join(temporaryDirectory(), "spool");
+test("a segment of a crash is taken from where its rows end", () => {
+  const directory = join(temporaryDirectory(), "kept");
+  const first = new DecisionSpool(directory, 1);
+  first.put([bytesOf(1)], NOW_MS);
+  const part = first.next()!;
+  first.put([bytesOf(2)], NOW_MS);
+  const second = new DecisionSpool(directory, 2);
+  second.resume(new Map([[part.segment.name, part.size]]));
+  expect(drain(directory, second)).toEqual([2]);
+});
+
+test("a torn end is left out, at whatever byte it tore; a block that rotted is passed over", () => {
+  const directory = join(temporaryDirectory(), "kept");
   const spool = new DecisionSpool(directory, 1);
   spool.put([bytesOf(1, 2)], NOW_MS);
-  const whole = spool.bytes;
+  const whole = spool.waitingBytes;
   spool.put([bytesOf(3, 4)], NOW_MS);
   spool.close();
   const [name] = fs.readdirSync(directory);
@@ -66,12 +88,16 @@ test("a torn end is left out, at whatever byte it tore", () => {
   for (let length = 0; length <= bytes.byteLength; length++) {
     fs.writeFileSync(path, bytes.subarray(0, length));
     const expected = length === bytes.byteLength ? [1, 2, 3, 4] : length < whole ? [] : [1, 2];
-    expect(drain(new DecisionSpool(directory, 2))).toEqual(expected);
+    expect(drain(directory, new DecisionSpool(directory, 2))).toEqual(expected);
   }
   const flipped = Buffer.from(bytes);
   flipped[whole + 20]! ^= 1;
-  fs.writeFileSync(path, flipped);
-  expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
+  expect(decodeBlocks(flipped)).toMatchObject({ end: whole, damagedCount: 0 });
+  const rotten = Buffer.from(bytes);
+  rotten[20]! ^= 1;
+  const { records, end, damagedCount } = decodeBlocks(rotten);
+  expect({ end, damagedCount }).toEqual({ end: bytes.byteLength, damagedCount: 1 });
+  expect(Buffer.concat(records)).toEqual(Buffer.from(bytesOf(3, 4)));
 });
 
 /** Bytes before the inputs of a record, and how many inputs earlier versions had. */
@@ -90,7 +116,7 @@ function recordBefore(record: Buffer): Buffer {
 
 /** Rows of three records that wait in a file of an earlier version, named by its magic. */
 function readBefore(magic: string, change: (record: Buffer) => void): DecisionColumns {
-  const directory = join(temporaryDirectory(), "spool");
+  const directory = join(temporaryDirectory(), "kept");
   const ring = createDecisionRing();
   const writer = new DecisionRing(ring, { waitMs: 0 });
   for (let n = 0; n < 3; n++) writer.record({ ...entryOf(n, true), policyVersion: "" });
@@ -110,7 +136,8 @@ function readBefore(magic: string, change: (record: Buffer) => void): DecisionCo
   file.write(magic, 0, "latin1");
   fs.writeFileSync(path, file);
   const columns = emptyColumns();
-  readRecords(columns, new DecisionSpool(directory, 2).oldest()!.bytes);
+  const [segment] = listSegments(directory);
+  for (const each of readSegment(directory, segment!, 0).records) readRecords(columns, each);
   expect(columns.count).toBe(3);
   expect(columns.texts[0]).toEqual(["request-0", "request-1", "request-2"]);
   expect(columns.texts[9]).toEqual(Array(3).fill("THIN_FILE,BASE_RATE"));
@@ -133,7 +160,7 @@ test("inputs of an earlier version stand at their places of today, and the new o
 });
 
 test("what the disk refuses is given again, and then there once", () => {
-  const directory = join(temporaryDirectory(), "spool");
+  const directory = join(temporaryDirectory(), "kept");
   let isBroken = false;
   const spool = new DecisionSpool(directory, 1, () => {
     if (isBroken) throw new Error("EIO");
@@ -143,7 +170,7 @@ test("what the disk refuses is given again, and then there once", () => {
   expect(() => spool.put([bytesOf(2)], NOW_MS)).toThrow("EIO");
   isBroken = false;
   spool.put([bytesOf(2)], NOW_MS);
-  expect(drain(new DecisionSpool(directory, 2))).toEqual([1, 2]);
+  expect(drain(directory, new DecisionSpool(directory, 2))).toEqual([1, 2]);
 });
 
 function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
@@ -151,7 +178,6 @@ function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) 
   const records = new StoreRecords({
     core,
     rings: [ring],
-    spoolDirectory: join(dataDir, "store", "spool"),
     startMs,
     decisionsKeptDays: 36_500,
   });
@@ -238,18 +264,21 @@ test("after a crash before or behind the commit every decision is there once", a
   await first.records.settle(NOW_MS);
   for (let n = 0; n < 10; n++) writer.record(entryOf(n, false));
   first.records.emptyRings(NOW_MS);
-  const spool = join(dataDir, "store", "spool");
-  const [name] = fs.readdirSync(spool);
-  const copy = fs.readFileSync(join(spool, name as string));
-  // Rows are committed, the file is not yet gone: as a crash between the two leaves it.
+  const kept = join(dataDir, "store-kept");
+  const copy = fs.mkdtempSync("/tmp/trustrank-spool-");
+  fs.cpSync(kept, copy, { recursive: true });
+  // Rows are committed, the segment is not yet compressed: as a crash between the two leaves it.
   await first.records.settle(NOW_MS);
   await first.core.close();
-  fs.writeFileSync(join(spool, name as string), copy);
+  fs.cpSync(copy, kept, { recursive: true });
+  fs.rmSync(copy, { recursive: true });
 
-  const second = openRecords(dataDir, createDecisionRing(), 2);
-  await second.records.settle(NOW_MS);
-  const { rows } = await askCore(second.core, "SELECT count(*) FROM decisions");
-  expect(rows).toEqual([[10]]);
-  expect(fs.readdirSync(spool)).toEqual([]);
-  await second.core.close();
+  for (const life of [2, 3]) {
+    const next = openRecords(dataDir, createDecisionRing(), life);
+    await next.records.settle(NOW_MS);
+    const { rows } = await askCore(next.core, "SELECT count(*) FROM decisions");
+    expect(rows).toEqual([[10]]);
+    expect(fs.readdirSync(kept)).toEqual([expect.stringMatching(/\.spool\.gz$/)]);
+    await next.core.close();
+  }
 });

@@ -80,15 +80,20 @@ test("a rebuild from the journal takes decisions and events along", async () => 
   });
   const writer = new DecisionRing(ring, { waitMs: 0 });
   for (let n = 0; n < 50; n++) writer.record(entryOf(n, n % 2 === 0));
-  const review = { tenant: "acme", request_id: "request-1", note: null, key_id: "key-acme" };
-  await first.note("reviews", { ...review, recorded_at: NOW_MS, resolution: "upheld" });
+  // Rows are made before the thread ends.
+  expect(await first.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
   await first.close();
-  // As an older schema left them: without the column.
+  fs.rmSync(`${dataDir}/store-kept`, { recursive: true });
+  // As an older schema left them: without the column, and with nothing kept beside them.
   const older = await DuckDBInstance.create(`${dataDir}/store/outcomes.duckdb`);
   const before = await older.connect();
   await before.run("DROP VIEW decisions_daily");
   await before.run("DROP VIEW decisions");
   await before.run("ALTER TABLE decision_rows DROP COLUMN policy_version");
+  await before.run("DROP TABLE spool_taken");
+  await before.run("CREATE TABLE spool_taken (file VARCHAR NOT NULL)");
+  await before.run("ALTER TABLE review_rows DROP COLUMN position");
+  await before.run("INSERT INTO review_rows BY NAME SELECT 'acme' AS tenant, 'x' AS note");
   before.closeSync();
   older.closeSync();
   // An outcome that no journal holds: rows and position disagree.
@@ -103,5 +108,12 @@ test("a rebuild from the journal takes decisions and events along", async () => 
   expect(await second.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
   const { rows } = await second.query("SELECT count(*) FROM review_rows", LIMITS);
   expect(rows).toEqual([[1]]);
+  expect(await second.unjournaled()).toMatchObject([{ table: "reviews", event: { note: "x" } }]);
+  await second.close();
+  // What was carried over once is kept from then on.
+  fs.rmSync(`${dataDir}/store`, { recursive: true });
+  opened.splice(0);
+  const third = await openWith([], dataDir);
+  expect(await third.decisions({ tenant: "acme", limit: 100 })).toHaveLength(50);
   expect(fs.readdirSync(`${dataDir}/store-export`)).toEqual([]);
 });

@@ -1,0 +1,51 @@
+// Accepts that the end of the journal is lost: what was derived from it goes aside, and the mark is
+// set to where the journal ends now. Nothing is deleted but snapshots, which are copies.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { claimDataDirectory, type DataPaths } from "../journal/data-directory.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { recoverJournal } from "../journal/recovery.ts";
+import { knownPosition, setHighWater } from "../ledger/high-water.ts";
+import { removeSnapshots } from "../ledger/snapshot/files.ts";
+import { DATABASE_FILE, setAside } from "../store/files.ts";
+
+export interface AcceptedLoss {
+  readonly firstLost: number;
+  readonly lastLost: number;
+}
+
+/**
+ * Accepts the loss of a stopped service's journal; undefined when nothing is lost.
+ * @throws DataDirectoryInUse when a process holds the directory, JournalDamaged when the rest does
+ *   not verify: that has to be repaired first.
+ */
+export async function acceptLoss(
+  dataDir: string,
+  nowMs: number,
+): Promise<AcceptedLoss | undefined> {
+  const claim = await claimDataDirectory(dataDir);
+  try {
+    return acceptEnd(claim.paths, nowMs);
+  } finally {
+    await claim.release();
+  }
+}
+
+/** The same in a directory that this process holds. */
+export function acceptEnd(paths: DataPaths, nowMs: number): AcceptedLoss | undefined {
+  const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
+  nodeFiles.makeDirectory(paths.journal);
+  const isReadOnly = true;
+  const { tail } = recoverJournal(nodeFiles, paths.journal, () => undefined, { isReadOnly });
+  if (tail.lsn >= known.lsn) return undefined;
+  removeSnapshots(nodeFiles, paths.snapshots);
+  // Rows of lost records would stand beside those that come to their positions.
+  if (existsSync(join(paths.store, DATABASE_FILE))) setAside(paths.store, nowMs);
+  setHighWater(nodeFiles, paths.root, tail.lsn);
+  return { firstLost: tail.lsn + 1, lastLost: known.lsn };
+}
+
+/** Says which positions were given up, and what follows from it. */
+export function lossText({ firstLost, lastLost }: AcceptedLoss): string {
+  return `positions ${firstLost} to ${lastLost} are lost; snapshots and store are made anew`;
+}

@@ -1,0 +1,147 @@
+// Projects decision segments and kept rows into the database: those that its own table of what is
+// taken does not have. It reads files and writes rows, nothing else, so that any process can build
+// the same rows for itself; a rebuilt database takes everything again.
+import type { StoreCore } from "../core.ts";
+import type { Connection } from "../duckdb.ts";
+import type { KeptFile } from "../kept.ts";
+import { inTransaction } from "../rows/outcomes.ts";
+import { type DecisionColumns, emptyColumns, readRecords } from "./ring-reader.ts";
+import { appendDecisions } from "./rows.ts";
+import { listSegments, readSegment, type Segment } from "./segments.ts";
+import { noteTaken, readTaken, type Taken } from "./taken.ts";
+
+type Restorable = { kept: KeptFile } | { segment: Segment };
+
+export interface Step {
+  /** Byte of the segment up to which its rows are committed. */
+  readonly to: number;
+  /** Time of the oldest decision among the new rows, epoch ms; Infinity without one. */
+  readonly oldestMs: number;
+}
+
+export class DecisionFollower {
+  /** Records and blocks that were met and could not be read. */
+  damagedCount = 0;
+  taken: Taken = { bytes: new Map(), done: new Set() };
+  readonly #core: StoreCore;
+  readonly #directory: string;
+  readonly #log: (event: string, detail: string) => void;
+  /** Of the database that `taken` was read from. */
+  #generation = -1;
+  #waiting: Restorable[] = [];
+  /** Decisions before this time (epoch ms) are in the daily counts. */
+  #countedMs = 0;
+
+  constructor(
+    core: StoreCore,
+    directory: string,
+    log: (event: string, detail: string) => void = () => undefined,
+  ) {
+    this.#core = core;
+    this.#directory = directory;
+    this.#log = log;
+  }
+
+  /** Whether another database has been opened since `load`. */
+  get isStale(): boolean {
+    return this.#generation !== this.#core.generation;
+  }
+
+  /** Files that are to be taken again: above 0 only while a database is being rebuilt. */
+  get restoringCount(): number {
+    return this.#waiting.length;
+  }
+
+  /** Reads what the database has, and finds what it lacks. Call it in the writer's turn. */
+  async load(writer: Connection): Promise<void> {
+    this.taken = await readTaken(writer);
+    this.#generation = this.#core.generation;
+    const kept = this.#core.kept.list();
+    this.#countedMs = kept.findLast(({ kind }) => kind === "days")?.number ?? 0;
+    const newestDays = kept.findLast(({ kind }) => kind === "days")?.name;
+    const files = kept.filter(({ kind, name }) => kind !== "days" || name === newestDays);
+    const segments = listSegments(this.#directory).filter(({ isKept }) => isKept);
+    const { done } = this.taken;
+    this.#waiting = [
+      ...files.filter(({ name }) => !done.has(name)).map((file) => ({ kept: file })),
+      ...segments.filter(({ name }) => !done.has(name)).map((segment) => ({ segment })),
+    ];
+  }
+
+  /** Takes one missing file. Call it in the writer's turn, after `load`. */
+  async restoreOne(writer: Connection): Promise<void> {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    if ("segment" in next) {
+      const { segment } = next;
+      const from = this.taken.bytes.get(segment.name) ?? 0;
+      await this.project(writer, segment, from, undefined);
+    } else {
+      const { kept } = next;
+      const condition = kept.kind === "rows" ? `evaluated_ms >= ${this.#countedMs}` : "true";
+      await inTransaction(writer, async () => {
+        await this.#core.kept.restore(writer, kept, condition);
+        await noteTaken(writer, kept.name, 0, true);
+      });
+      this.taken.done.add(kept.name);
+    }
+    this.#waiting.shift();
+  }
+
+  /**
+   * Commits the rows of a segment from byte `from` on. `size`: its bytes when nothing more will come,
+   * so that a torn end is passed over; undefined: as far as its blocks are whole.
+   */
+  async project(
+    writer: Connection,
+    segment: Segment,
+    from: number,
+    size: number | undefined,
+  ): Promise<Step> {
+    const columns = emptyColumns();
+    let damagedCount = 0;
+    let to = size ?? from;
+    try {
+      const blocks = readSegment(this.#directory, segment, from);
+      for (const records of blocks.records) damagedCount += readRecords(columns, records);
+      damagedCount += blocks.damagedCount;
+      to = size ?? from + blocks.end;
+    } catch (error) {
+      // A compressed segment that is damaged gives nothing; the others do.
+      if (!segment.isKept) throw error;
+      damagedCount += 1;
+      this.#log("decision_segment_damaged", `${segment.file}: ${String(error)}`);
+    }
+    if (from === 0 && segment.isKept) dropCounted(columns, this.#countedMs);
+    const isDone = segment.isKept;
+    await inTransaction(writer, async () => {
+      await appendDecisions(writer, columns);
+      await noteTaken(writer, segment.name, to, isDone);
+    });
+    this.taken.bytes.set(segment.name, to);
+    if (isDone) this.taken.done.add(segment.name);
+    this.#countDamaged(segment, damagedCount);
+    const times = columns.numbers[0] as number[];
+    return { to, oldestMs: times.reduce((oldest, each) => Math.min(oldest, each), Infinity) };
+  }
+
+  #countDamaged({ file }: Segment, damagedCount: number): void {
+    if (damagedCount === 0) return;
+    this.damagedCount += damagedCount;
+    const detail = `${damagedCount} records or blocks of ${file} could not be read`;
+    this.#log("decision_records_damaged", detail);
+  }
+}
+
+/** Leaves out decisions that the daily counts hold. */
+function dropCounted(columns: DecisionColumns, countedMs: number): void {
+  const times = columns.numbers[0] as number[];
+  if (times.every((timeMs) => timeMs >= countedMs)) return;
+  const isLeft = times.map((timeMs) => timeMs >= countedMs);
+  const filter = <T>(values: T[]) => values.filter((_, index) => isLeft[index]);
+  columns.indexes = columns.indexes.map(filter);
+  columns.numbers = columns.numbers.map(filter);
+  columns.texts = columns.texts.map(filter);
+  columns.sessions = filter(columns.sessions);
+  columns.count = isLeft.filter(Boolean).length;
+}

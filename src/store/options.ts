@@ -1,0 +1,84 @@
+// Options of the store thread with their defaults, and its port as the main thread sees it.
+import type { MessagePort } from "node:worker_threads";
+import type { MovedNote } from "../contract/notes.ts";
+import type { DataPaths } from "../journal/data-directory.ts";
+import type { StoreState, StoreThreadData } from "./messages.ts";
+import type { Store } from "./store.ts";
+
+export const STORE_MEMORY_MEGABYTES = 512;
+export const DECISIONS_KEPT_DAYS = 90;
+/** Thirteen months: a year can be compared with the one before. */
+export const OUTCOMES_KEPT_DAYS = 396;
+export const PROVENANCE_KEPT_DAYS = 396;
+
+export interface StoreOptions {
+  dataDir: string;
+  /** True when no ledger runs beside it: the store reads the journal's end by itself. */
+  isStandalone?: boolean;
+  /** Rings of the threads that decide (store/decisions/ring-layout.ts). */
+  rings?: readonly SharedArrayBuffer[];
+  /** Days that rows of the decision log are kept. */
+  decisionsKeptDays?: number;
+  /** Days that rows of outcomes are kept; daily counts stay. */
+  outcomesKeptDays?: number;
+  /** Days that rows of provenance told afterwards are kept; the journal stays. */
+  provenanceKeptDays?: number;
+  /** 512 by default; much less makes a database end itself often, and be opened again. */
+  memoryMegabytes?: number;
+  /** IANA name of the zone of local times; UTC by default. */
+  timeZone?: string | undefined;
+  /** Called for rebuilds and failures, one line each. */
+  log?: (event: string, detail: string) => void;
+  /** Called when the store has rows of positions that the journal lacks: its end is lost. */
+  onAhead?: (position: number, durableLsn: number) => void;
+  /** The thread's file; the default is the composition root's. */
+  entry?: URL;
+}
+
+export interface OpenStore extends Store {
+  /** Give this to startLedger as `storePort`. */
+  readonly ledgerPort: MessagePort;
+  /** The last state received. */
+  status(): StoreState;
+  /** `listener` is called each time that the database was set aside and made anew. */
+  whenRebuilt(listener: () => void): void;
+  /** True when `close` did not wait for the thread any longer: native code still runs there. */
+  readonly isLate: boolean;
+  /** Notes that only the rows of an older version hold, some of them: none is left at last. */
+  unjournaled(): Promise<MovedNote[]>;
+  /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
+  showScores(engineMemory: WebAssembly.Memory): void;
+}
+
+/** Start data of the thread. */
+export function threadData(options: StoreOptions, paths: DataPaths): StoreThreadData {
+  return {
+    journal: paths.journal,
+    store: paths.store,
+    memoryMegabytes: options.memoryMegabytes ?? STORE_MEMORY_MEGABYTES,
+    isStandalone: options.isStandalone ?? false,
+    rings: options.rings ?? [],
+    decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
+    outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
+    provenanceKeptDays: options.provenanceKeptDays ?? PROVENANCE_KEPT_DAYS,
+    timeZone: options.timeZone ?? "UTC",
+  };
+}
+
+/** Until the first state has come. */
+export const STATE_START: StoreState = {
+  appliedLsn: 0,
+  durableLsn: 0,
+  outcomeCount: 0,
+  rebuildCount: 0,
+  reopenCount: 0,
+  reopenedAtMs: 0,
+  isBuilding: false,
+  restoringCount: 0,
+  behindSinceMs: 0,
+  damagedRecords: 0,
+  segmentCount: 0,
+  segmentBytes: 0,
+  spoolBytes: 0,
+  failure: "",
+};

@@ -1,0 +1,88 @@
+// Rows of notes, which the journal holds (contract/notes.ts). Rows that an older version kept in the
+// database alone have no position: they are given out once, to be journaled, and the record that
+// comes back takes their place in the same transaction.
+import type { MovedNote, NoteEvents, NoteTable } from "../../contract/notes.ts";
+import type { Connection, RowAppender } from "../duckdb.ts";
+import { COLUMNS, TABLES, textOf } from "./events.ts";
+
+export const NOTE_TABLES = [
+  "provenance",
+  "reviews",
+  "audit_events",
+  "backtests",
+] as const satisfies readonly NoteTable[];
+
+/** A note as the journal has it. */
+export interface NoteRow {
+  readonly table: NoteTable;
+  readonly event: NoteEvents[NoteTable];
+  /** Id of the row of an older version whose place it takes. */
+  readonly moved?: string | undefined;
+}
+
+type Placed = NoteRow & { readonly position: number };
+
+/** Appends notes, inside the open transaction. */
+export async function appendNotes(connection: Connection, notes: readonly Placed[]): Promise<void> {
+  for (const table of NOTE_TABLES) {
+    const rows = notes.filter((note) => note.table === table);
+    if (rows.length === 0) continue;
+    await connection.append(TABLES[table], (appender) => {
+      for (const row of rows) appendNote(appender, row);
+    });
+    for (const { moved } of rows) if (moved !== undefined) await forget(connection, table, moved);
+  }
+}
+
+function appendNote(appender: RowAppender, { table, event, position }: Placed): void {
+  const row: Record<string, unknown> = { ...event, position };
+  for (const [name, type] of COLUMNS[table]) {
+    const value = row[name];
+    if (value === undefined || value === null) appender.appendNull();
+    else if (type === "TIMESTAMP") appender.appendInstant(value as number);
+    else if (type === "BIGINT") appender.appendBigInt(BigInt(value as number));
+    else if (type === "VARCHAR[]") appender.appendTexts(value as readonly string[]);
+    else appender.appendVarchar(textOf(value, type) ?? "");
+  }
+  appender.endRow();
+}
+
+/** Columns without the position, and their digest as SQL: equal rows have equal digests. */
+const valuesOf = (table: NoteTable) =>
+  COLUMNS[table].map(([name]) => name).filter((name) => name !== "position");
+const digestOf = (table: NoteTable) =>
+  `md5(to_json({${valuesOf(table)
+    .map((name) => `'${name}': ${name}`)
+    .join(", ")}})::VARCHAR)`;
+
+async function forget(connection: Connection, table: NoteTable, id: string): Promise<void> {
+  await connection.rows(
+    `DELETE FROM ${TABLES[table]} WHERE position IS NULL AND ${digestOf(table)} = $1::VARCHAR`,
+    [id],
+  );
+}
+
+/**
+ * Rows that the journal does not hold, at most `countMax` different ones. Equal rows come together,
+ * because their records replace all of them at once.
+ */
+export async function unjournaledNotes(
+  connection: Connection,
+  countMax: number,
+): Promise<MovedNote[]> {
+  const found: MovedNote[] = [];
+  for (const table of NOTE_TABLES) {
+    const members = COLUMNS[table]
+      .filter(([name]) => name !== "position")
+      .map(([name, type]) => `'${name}': ${type === "TIMESTAMP" ? `epoch_ms(${name})` : name}`);
+    const rows = await connection.rows(
+      `SELECT ${digestOf(table)} AS id, count(*), any_value(to_json({${members.join(", ")}})::VARCHAR)
+       FROM ${TABLES[table]} WHERE position IS NULL GROUP BY id LIMIT ${countMax}`,
+    );
+    for (const [id, count, text] of rows as [string, number, string][]) {
+      const event = JSON.parse(text) as NoteEvents[NoteTable];
+      for (let n = 0; n < count; n++) found.push({ table, event, id });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,145 @@
+// Daily upkeep of the store: rows past their time become counts or go, and with them the files that
+// they could be made from again.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { listSegments } from "./decisions/segments.ts";
+import { pruneDecisions } from "./decisions/rows.ts";
+import { compactTaken, noteTaken } from "./decisions/taken.ts";
+import { checkpoint, type StoreCore } from "./core.ts";
+import type { Connection } from "./duckdb.ts";
+import { inTransaction } from "./rows/outcomes.ts";
+
+const DAY_MS = 86_400_000;
+/** Compressed segments beyond this, the oldest, go before their time; their rows stay. */
+export const KEPT_BYTES_MAX = 64 * 1024 * 1024 * 1024;
+
+/** Rows about what is taken that are not worth a compaction. */
+const TAKEN_ROWS_SPARE = 1000;
+
+export interface KeptSize {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export class Upkeep {
+  /** Compressed segments as of the last look. */
+  kept: KeptSize = { count: 0, bytes: 0 };
+  readonly #core: StoreCore;
+  readonly #keptDays: number;
+  readonly #log: (event: string, detail: string) => void;
+  #doneDay = 0;
+
+  /** `keptDays`: of rows of the decision log. */
+  constructor(core: StoreCore, keptDays: number, log: (event: string, detail: string) => void) {
+    this.#core = core;
+    this.#keptDays = keptDays;
+    this.#log = log;
+  }
+
+  isDue(nowMs: number): boolean {
+    return dayOf(nowMs) !== this.#doneDay;
+  }
+
+  /** Another database is open: it is to be looked at again. */
+  renew(): void {
+    this.#doneDay = 0;
+  }
+
+  /** Rows that an earlier process left may have expired already. */
+  sawDecisions(oldestMs: number, nowMs: number): void {
+    if (oldestMs < this.#cutoffMs(nowMs)) this.#doneDay = 0;
+  }
+
+  sawKept(bytes: number): void {
+    this.kept = { count: this.kept.count + 1, bytes: this.kept.bytes + bytes };
+  }
+
+  /**
+   * Does the day's work unless it is done. Rows go at the old end only, whole days, and the database
+   * is checkpointed at once: a log that deletes is not left for a restart to replay.
+   */
+  async run(nowMs: number): Promise<void> {
+    if (!this.isDue(nowMs)) return;
+    await this.#core.expire();
+    const cutoffMs = this.#cutoffMs(nowMs);
+    await this.#core.write(async (writer) => {
+      await this.#prune(writer, cutoffMs);
+      this.#removeFiles(cutoffMs);
+      await this.#compact(writer);
+      this.#doneDay = dayOf(nowMs);
+    });
+  }
+
+  async #prune(writer: Connection, cutoffMs: number): Promise<void> {
+    const { kept } = this.#core;
+    const name = kept.nameOf("days", cutoffMs);
+    const [row] = await writer.rows(
+      `SELECT (SELECT coalesce(min(evaluated_ms), 1e300) FROM decision_rows),
+        (SELECT count(*) FROM decision_day_rows)`,
+    );
+    const isExpired = Number(row?.[0]) < cutoffMs;
+    const isSaved = kept.list().some((file) => file.name === name);
+    if (isExpired) {
+      await inTransaction(writer, async () => {
+        await pruneDecisions(writer, cutoffMs);
+        await noteTaken(writer, name, 0, true);
+      });
+      await checkpoint(writer);
+    } else if (isSaved || Number(row?.[1]) === 0) return;
+    else await inTransaction(writer, () => noteTaken(writer, name, 0, true));
+    await kept.save(writer, "days", cutoffMs);
+    for (const file of kept.list()) {
+      if (file.kind === "days" && file.name !== name) kept.remove(file.name);
+    }
+  }
+
+  /** Files of which every row has expired, and the oldest segments beyond the bound. */
+  #removeFiles(cutoffMs: number): void {
+    const { kept, keptDirectory } = this.#core;
+    for (const { kind, number, name } of kept.list()) {
+      if (kind === "rows" && number < cutoffMs) kept.remove(name);
+    }
+    const segments = listSegments(keptDirectory)
+      .filter(({ isKept }) => isKept)
+      .map((segment) => {
+        const path = join(keptDirectory, segment.file);
+        return { ...segment, path, bytes: fs.statSync(path).size };
+      });
+    let { length: count } = segments;
+    let bytes = segments.reduce((sum, each) => sum + each.bytes, 0);
+    for (const segment of segments) {
+      const isTooMuch = bytes > KEPT_BYTES_MAX;
+      if (segment.newestMs >= cutoffMs && !isTooMuch) continue;
+      fs.rmSync(segment.path);
+      count -= 1;
+      bytes -= segment.bytes;
+      if (segment.newestMs >= cutoffMs) this.#log("decision_segment_dropped", segment.file);
+    }
+    this.kept = { count, bytes };
+  }
+
+  async #compact(writer: Connection): Promise<void> {
+    const names = this.#names();
+    const [row] = await writer.rows("SELECT count(*) FROM spool_taken");
+    if (Number(row?.[0]) <= 2 * names.size + TAKEN_ROWS_SPARE) return;
+    await inTransaction(writer, () => compactTaken(writer, (name) => names.has(name)));
+    await checkpoint(writer);
+  }
+
+  /** Names of all that can be taken again. */
+  #names(): ReadonlySet<string> {
+    const { kept, keptDirectory } = this.#core;
+    return new Set([
+      ...kept.list().map(({ name }) => name),
+      ...listSegments(keptDirectory).map(({ name }) => name),
+    ]);
+  }
+
+  #cutoffMs(nowMs: number): number {
+    return (dayOf(nowMs) - this.#keptDays) * DAY_MS;
+  }
+}
+
+function dayOf(nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS);
+}
