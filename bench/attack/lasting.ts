@@ -14,17 +14,18 @@ const GONE_EVERY_MS = 20;
 
 export class Lasting {
   readonly dataDir = mkdtempSync(join(tmpdir(), "trustrank-attack-"));
-  readonly #env: Readonly<Record<string, string>>;
+  /** Settings of the next start. */
+  env: Readonly<Record<string, string>>;
   #service: ServerProcess | undefined;
 
   constructor(env: Readonly<Record<string, string>> = {}) {
-    this.#env = env;
+    this.env = env;
   }
 
   /** Starts the service; it must not be running. Rejects when it does not come up. */
   async start(...flags: string[]): Promise<ServerProcess> {
     const none = () => undefined;
-    this.#service = await startServiceWith(this.#env, this.dataDir, none, "--no-sample", ...flags);
+    this.#service = await startServiceWith(this.env, this.dataDir, none, "--no-sample", ...flags);
     return this.#service;
   }
 
@@ -50,7 +51,7 @@ export class Lasting {
   async command(...args: string[]): Promise<{ code: number; text: string }> {
     const script = join(ROOT, "src/cli/trustrank.ts");
     const child = spawn(process.execPath, [script, ...args, "--data-dir", this.dataDir], {
-      env: { ...process.env, ...this.#env },
+      env: { ...process.env, ...this.env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let text = "";

@@ -13,8 +13,8 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof InvalidSetting) return complain(error.message, EXIT_USAGE);
   if (error instanceof JournalDamaged) {
     const isEndLost = error.damage.lostUpto !== undefined;
-    const way = isEndLost ? "put the file back or add `--accept-loss`" : "add `--repair`";
-    const advice = `run \`trustrank doctor\`, then ${way} to go on without it`;
+    const flag = isEndLost ? "--accept-loss" : "--repair";
+    const advice = `run \`trustrank doctor\`, then \`trustrank doctor ${flag}\` to go on without it`;
     return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
   if (error instanceof JournalEndLost) return complain(error.message, error.exitCode);

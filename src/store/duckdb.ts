@@ -42,13 +42,10 @@ export interface Columns {
   type: string;
 }
 
-/** A statement's answer, pulled in parts so that a huge one is never held whole. */
+/** A statement's answer, pulled in parts: a huge one is never held whole. */
 export interface RowStream {
   columns: Columns[];
-  /**
-   * The next rows, or undefined at the end. Called once each, `rows` turns them into values: that is
-   * work of this thread, not of the database.
-   */
+  /** The next rows, or undefined at the end. `rows`, called once, turns them into values here. */
   next(): Promise<{ rows: () => Row[] } | undefined>;
   /** Must be called; the connection serves no other statement before. */
   close(): void;
@@ -86,7 +83,6 @@ export interface Database {
 
 /** The text is not one statement that only reads. */
 export class StatementRefused extends Error {}
-
 /**
  * Opens (or creates) a database file.
  * @param memoryMegabytes at least 512: less has left DuckDB unable to replay its own log.
@@ -165,6 +161,8 @@ class NodeConnection implements Connection {
     });
     try {
       fill(target);
+      // Closing flushes too, but tells of no error: rows would be missing.
+      appender.flushSync();
     } catch (error) {
       appender.clear();
       throw error;
@@ -190,6 +188,7 @@ class NodeConnection implements Connection {
         }
         appender.appendDataChunk(chunk);
       }
+      appender.flushSync();
     } finally {
       appender.closeSync();
     }

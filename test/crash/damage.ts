@@ -5,6 +5,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../cli/_process.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
+import { dataPaths } from "../../src/journal/data-directory.ts";
 import { JournalDamaged } from "../../src/journal/faults.ts";
 import {
   COMMIT_FRAME_BYTES,
@@ -14,6 +15,7 @@ import {
   segmentsOf,
 } from "../../src/journal/format.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
+import { knownPosition } from "../../src/ledger/high-water.ts";
 import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { Evidence } from "./evidence.ts";
 import { launchServer, startServer } from "./server.ts";
@@ -114,16 +116,19 @@ export async function cutTail(sound: Sound): Promise<Outcome> {
     if (left !== before) faults.push(`cut at ${size}: ${left} records, expected ${before}`);
   }
   fs.writeFileSync(path, bytes.subarray(0, bytes.byteLength - 60));
-  // Cut after a clean end: the mark knows of the positions, so it is no crash's doing.
-  faults.push(...(await refusesToStart(copy)));
-  await runCommand(["doctor", "--accept-loss", "--data-dir", copy]);
+  // The mark may know of the positions; after a kill it may lag by a second.
+  const { snapshots } = dataPaths(copy);
+  if (knownPosition(nodeFiles, copy, snapshots).lsn > before) {
+    faults.push(...(await refusesToStart(copy)));
+    await runCommand(["doctor", "--accept-loss", "--data-dir", copy]);
+  }
   const server = await startServer(copy);
   const evidence = new Evidence(copy);
   faults.push(...evidence.follow(), ...(await evidence.tableFaults(server)));
   if (evidence.lsn !== before) faults.push(`the server kept ${evidence.lsn}, not ${before}`);
   await server.kill("SIGTERM");
   const cuts = bytes.byteLength - lastFrame;
-  return { name: "journal tail cut", did: `${cuts} cuts; one refused, then accepted`, faults };
+  return { name: "journal tail cut", did: `${cuts} cuts; one through the server`, faults };
 }
 
 export async function zeroTail(sound: Sound): Promise<Outcome> {

@@ -33,6 +33,8 @@ describe("settings of serve", () => {
       },
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
+      provenanceKeptDays: 396,
+      storeMemoryMegabytes: 512,
       timeZone: "UTC",
       decisionsPerSecond: 250,
       httpThreads: 1,

@@ -65,10 +65,10 @@ test("a commit that ends the database (FATAL) is durable, and so is all that cam
   await followAll(core, 50);
   // Nothing but these rows knows of them: a rebuild would lose every one.
   const insert = `INSERT INTO review_rows BY NAME SELECT 'acme' AS tenant,
-    md5(random()::VARCHAR) || repeat(md5(random()::VARCHAR), 15) AS note FROM range(2000)`;
+    md5(random()::VARCHAR) || repeat(md5(random()::VARCHAR), 15) AS note FROM range(500)`;
   let written = 0;
   let failure = "";
-  while (failure === "" && written < TRIES_MAX) {
+  for (let tries = 0; !failure.includes("FATAL") && tries < TRIES_MAX; tries++) {
     await core
       .write((writer) => writer.run(insert))
       .then(
@@ -81,7 +81,7 @@ test("a commit that ends the database (FATAL) is durable, and so is all that cam
   expect(log).toMatchObject([{ event: "store_reopened" }]);
   expect(core).toMatchObject({ reopenCount: 1, rebuildCount: 0 });
   const { rows } = await askCore(core, "SELECT count(*) FROM review_rows");
-  expect(rows[0]![0]).toBeGreaterThanOrEqual(2000 * written);
+  expect(rows[0]![0]).toBeGreaterThanOrEqual(500 * written);
   await core.close();
 });
 

@@ -9,10 +9,10 @@ import { gauge, Lasting, sql, untilApplied } from "../lasting.ts";
 import { type AttackStage, delay } from "../stage.ts";
 
 /** Enough for the service at rest; the default needs minutes to run out. */
-const MEMORY_SHORT_MB = 40;
+const MEMORY_SHORT_MB = 36;
 const MEMORY_MB = 128;
 const BATCHES = 2000;
-const BATCHES_SHORT = 60;
+const BATCHES_SHORT = 110;
 const BATCH = 400;
 const ID_BYTES = 128;
 const REQUEST_ID_BYTES = 120;
@@ -50,6 +50,7 @@ export const storeLoss: Attack = {
       if (stopped.code !== 0) broken.push(`the stop ended with ${stopped.code}`);
 
       fs.rmSync(join(lasting.dataDir, "store"), { recursive: true });
+      lasting.env = {};
       const startedAt = performance.now();
       service = await lasting.start();
       await untilApplied(stage, service);
