@@ -50,6 +50,11 @@ export function moveDurably(from: string, to: string): void {
   syncDirectory(dirname(to));
 }
 
+/** Names in a directory; none when it is not there. */
+export function listIfThere(directory: string): string[] {
+  return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+}
+
 export function syncDirectory(path: string): void {
   const descriptor = fs.openSync(path, "r");
   try {

@@ -4,7 +4,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "./duckdb.ts";
-import { moveDurably } from "./files.ts";
+import { listIfThere, moveDurably } from "./files.ts";
 import { literal } from "./view.ts";
 
 /**
@@ -42,8 +42,7 @@ export class KeptRows {
 
   /** All files, oldest first within a kind. */
   list(): KeptFile[] {
-    return fs
-      .readdirSync(this.#directory)
+    return listIfThere(this.#directory)
       .flatMap((name) => {
         const [, kind, number] = NAME.exec(name) ?? [];
         return kind === undefined ? [] : [{ name, kind: kind as KeptKind, number: Number(number) }];
@@ -67,6 +66,8 @@ export class KeptRows {
   ): Promise<void> {
     const name = this.nameOf(kind, number);
     const path = join(this.#exchange, name);
+    // Somebody may have cleared them away: the rows are worth more than the directory.
+    for (const each of [this.#directory, this.#exchange]) fs.mkdirSync(each, { recursive: true });
     try {
       await connection.run(
         `COPY (FROM ${TABLES[kind]} WHERE ${condition}) TO ${literal(path)}

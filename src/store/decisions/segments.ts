@@ -5,6 +5,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { listIfThere } from "../files.ts";
 import { type Blocks, decodeBlocks } from "./blocks.ts";
 
 const WAITING = /^(\d{15}-\d{9})\.spool$/;
@@ -24,7 +25,7 @@ export interface Segment {
 /** Segments of a directory, oldest first. One that is there in both forms counts as kept. */
 export function listSegments(directory: string): Segment[] {
   const found = new Map<string, Segment>();
-  for (const file of fs.readdirSync(directory).toSorted()) {
+  for (const file of listIfThere(directory).toSorted()) {
     const [, kept, newestMs] = KEPT.exec(file) ?? [];
     const [, waiting] = WAITING.exec(file) ?? [];
     const name = kept ?? waiting;
