@@ -16,8 +16,8 @@ export {
   type ConnectDecision,
   type HandshakeVerdict,
   TrustRankClient,
-  type TrustRankClientOptions,
 } from "./client.ts";
+export type { TrustRankClientOptions } from "./options.ts";
 export { useTrustRank } from "./default-client.ts";
 export { TrustGateError, TrustRankError } from "./errors.ts";
 export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";
