@@ -22,6 +22,7 @@ import { followExport, runExport } from "./export-command.ts";
 import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
+import { runMcp } from "./mcp-command.ts";
 import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
@@ -252,6 +253,19 @@ function addDoctor(program: Command): void {
     });
 }
 
+function addMcp(program: Command): void {
+  program
+    .command("mcp")
+    .description("offer a running server's questions to MCP clients, over stdin and stdout or HTTP")
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.url))
+    .addOption(optionOf(SETTINGS.key))
+    .option("--http <port>", "serve streamable HTTP on this port; callers bring their key", countOf)
+    .option("--host <host>", "with --http, the address to listen on", "127.0.0.1")
+    .option("--allow-reports", "offer report_outcome too, which writes evidence")
+    .action((flags) => runMcp(accessOf(flags), flags));
+}
+
 const program = new Command("trustrank")
   .description("The bureau that autonomous agents are checked against.")
   .version(versionOf())
@@ -267,6 +281,7 @@ for (const add of [
   addExport,
   addKaizen,
   addDoctor,
+  addMcp,
 ])
   add(program);
 
