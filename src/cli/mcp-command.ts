@@ -2,6 +2,7 @@
 import type { ServerAccess } from "../service/config.ts";
 import { findServer } from "../journal/data-directory.ts";
 import { CommandFailure } from "../service/failure.ts";
+import { serveHttp, serveStdio } from "../mcp/server.ts";
 import { versionOf } from "../service/identity.ts";
 import type { DataAccess } from "./data-access.ts";
 import { note } from "./output.ts";
@@ -18,7 +19,6 @@ export interface McpFlags {
  * @throws CommandFailure when no server or no key is known.
  */
 export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
-  const { serveHttp, serveStdio } = await import("../mcp/server.ts");
   const allowsReports = flags.allowReports === true;
   const options = { baseUrl: urlOf(access), version: versionOf(), allowsReports };
   if (flags.http === undefined) {
