@@ -57,8 +57,8 @@ describe("CSV read", () => {
     fc.assert(
       fc.property(record, (fields) => {
         const [, line] = formatCsv(["h"], [fields], "\r\n").split("\r\n");
-        const written = fields.map((text) =>
-          text !== null && FORMULA.test(text) ? `'${text}` : text,
+        const written = fields.map((value) =>
+          value !== null && FORMULA.test(value) ? `'${value}` : value,
         );
         expect(parseCsvLine(line!)).toEqual(written);
       }),
