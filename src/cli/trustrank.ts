@@ -13,8 +13,8 @@ import { versionOf } from "../service/identity.ts";
 import { runCredibility } from "./credibility-command.ts";
 import { accessOf } from "./data-access.ts";
 import { runDoctor } from "./doctor-command.ts";
-import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
-import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
+import { labelTexts, listThresholds } from "./evidence/evidence-labels-command.ts";
+import { addEvidence, listEvidence, revokeEvidence } from "./evidence/evidence-command.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
 import { EXPORT_DAYS } from "../contract/views.ts";
@@ -22,6 +22,7 @@ import { followExport, runExport } from "./export-command.ts";
 import { runImport } from "./import-command.ts";
 import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
 import { createKey, listKeys, revokeKey } from "./keys-command.ts";
+import * as namespaces from "./namespaces-command.ts";
 import { setPolicy, showPolicy } from "./policy-command.ts";
 import { QUERY_FORMATS, runQuery } from "./query-command.ts";
 import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
@@ -87,6 +88,24 @@ function addKeys(program: Command): void {
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")
     .action((id: string, flags) => revokeKey(accessOf(flags), id, flags));
+}
+
+function addNamespaces(program: Command): void {
+  const group = program.command("namespaces").description("which tenant owns which namespace");
+  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  add("list", "every namespace that has an owner").action((flags) =>
+    namespaces.list(accessOf(flags), flags),
+  );
+  add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
+    .requiredOption("--tenant <tenant>", "the owner")
+    .action((name: string, flags) => namespaces.grant(accessOf(flags), name, flags));
+  add("transfer <namespace>", "give it to another tenant; the former owner's keys retire")
+    .requiredOption("--to <tenant>", "the new owner")
+    .option("--keep-keys", "the keys go on to sign, as the new owner's")
+    .action((name: string, flags) => namespaces.transfer(accessOf(flags), name, flags));
+  add("revoke <namespace>", "take it back; its owner's keys there retire").action(
+    (name: string, flags) => namespaces.revoke(accessOf(flags), name, flags),
+  );
 }
 
 function addImport(program: Command): void {
@@ -260,6 +279,7 @@ const program = new Command("trustrank")
 for (const add of [
   addServe,
   addKeys,
+  addNamespaces,
   addImport,
   addEvidenceCommands,
   addQuery,
