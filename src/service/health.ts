@@ -61,11 +61,12 @@ export function ledgerGauges(
 }
 
 /** One line while namespaces are owned by whoever came first, before ownership was granted; or none. */
-function inheritedWarning(owners: NamespaceOwners): string {
+export function inheritedWarning(owners: NamespaceOwners): string {
   const count = owners.list().filter(({ state }) => state === "inherited").length;
   if (count === 0) return "";
   const advice = "`trustrank namespaces list` shows them, `grant` or `transfer` settles each";
-  return `${count} namespaces belong to the tenant that came first: ${advice}`;
+  const belong = count === 1 ? "namespace belongs" : "namespaces belong";
+  return `${count} ${belong} to the tenant that came first: ${advice}`;
 }
 
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */

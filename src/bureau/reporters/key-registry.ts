@@ -64,6 +64,11 @@ export class KeyRegistry {
     return this.#byAgent.get(agent) ?? [];
   }
 
+  /** Number of an agent's keys, past ones included; a former owner's take no place. */
+  standingCount(agent: string): number {
+    return this.ofAgent(agent).filter(({ act }) => act !== undefined).length;
+  }
+
   #register(event: KeyRegistered): void {
     const { agent, tenant, kid, x } = event;
     const others = this.#byAgent.get(agent) ?? [];

@@ -104,7 +104,7 @@ export class Reporters {
         );
       }
       await this.#assertPossession(agent, request.proof, key, principal);
-      if (this.registry.ofAgent(agent).length >= REPORTER_KEYS_MAX) {
+      if (this.registry.standingCount(agent) >= REPORTER_KEYS_MAX) {
         throw new ServiceFault("key_conflict", `an agent has at most ${REPORTER_KEYS_MAX} keys`);
       }
       const nowMs = this.options.clock();

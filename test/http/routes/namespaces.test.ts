@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { REPORTER_KEYS_MAX } from "../../../src/contract/limits.ts";
 import type { KeyEvent } from "../../../src/contract/key-events.ts";
 import type { Scope } from "../../../src/contract/vocabulary.ts";
 import { startLedger } from "../../../src/ledger/client.ts";
@@ -133,8 +134,8 @@ describe("a namespace", () => {
 });
 
 describe("a namespace taken before there were grants", () => {
-  /** A data directory in which `squatter` took `shop` and revoked the key of its agent. */
-  async function takenBefore(dataDir: string, pair: Pair): Promise<void> {
+  /** A data directory in which `squatter` took `shop`, with these keys of its agent, the last revoked. */
+  async function takenBefore(dataDir: string, pairs: readonly Pair[]): Promise<void> {
     const ledger = await startLedger({
       dataDir,
       engineMemory: createEngineMemory(),
@@ -142,21 +143,27 @@ describe("a namespace taken before there were grants", () => {
       onFatal: () => undefined,
       clock: () => NOW_MS,
     });
-    const of = { at_ms: NOW_MS - 1000, tenant: "squatter", kid: pair.kid };
+    const of = { at_ms: NOW_MS - 1000, tenant: "squatter" };
     const times = { not_before_ms: NOW_MS - 1000, expires_ms: null, others_retire_ms: NOW_MS };
-    const key = { agent: AGENT, x: pair.jwk.x, proof: "p" };
+    const key = { agent: AGENT, proof: "p" };
+    const registered = pairs.map(({ kid, jwk: { x } }): KeyEvent => {
+      return { event: "registered", ...of, kid, ...times, ...key, x };
+    });
+    const { kid } = pairs.at(-1)!;
     const events: KeyEvent[] = [
-      { event: "registered", ...of, ...times, ...key },
-      { event: "revoked", ...of, compromised_since_ms: null },
+      ...registered,
+      { event: "revoked", ...of, kid, compromised_since_ms: null },
     ];
-    for (const event of events) await ledger.appendKeyEvent(Buffer.from(JSON.stringify(event)));
+    await Promise.all(
+      events.map((event) => ledger.appendKeyEvent(Buffer.from(JSON.stringify(event)))),
+    );
     await ledger.close();
   }
 
   it("goes on as inherited until an admin settles it; then the first-comer's acts are void", async () => {
     const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-inherited-"));
     try {
-      await takenBefore(dataDir, newPair());
+      await takenBefore(dataDir, Array.from({ length: REPORTER_KEYS_MAX }, newPair));
       const service = await openService({ dataDir });
       expect((await service.call("GET", "/v1/namespaces")).json.namespaces).toMatchObject([
         { namespace: "shop", tenant: "squatter", state: "inherited", granted_by: null },
@@ -173,6 +180,8 @@ describe("a namespace taken before there were grants", () => {
       expect(await decisionOn(next)).not.toBe("refuse");
       expect(next.digest()).toBe(digest);
       expect((await registerAs(next, squatter, newPair())).json.code).toBe("namespace_not_owned");
+      // Nor do the first-comer's keys take the owner's places.
+      expect((await registerAs(next, await keyOf(next, "acme"), newPair())).status).toBe(200);
     } finally {
       await closeServices();
       rmSync(dataDir, { recursive: true });
@@ -182,7 +191,7 @@ describe("a namespace taken before there were grants", () => {
   it("is confirmed by granting it to whom it belongs", async () => {
     const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-inherited-"));
     try {
-      await takenBefore(dataDir, newPair());
+      await takenBefore(dataDir, [newPair()]);
       const service = await openService({ dataDir });
       await service.call("PUT", SHOP, { tenant: "squatter" });
       expect((await service.call("GET", "/v1/namespaces")).json.namespaces).toMatchObject([
