@@ -237,6 +237,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
         ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
         store_position: store.status().appliedLsn,
+        decision_log_waiting_bytes: store.status().spoolBytes,
+        decisions_counted: store.status().decisionsCounted,
         ...decisions.gauges(),
       },
     }),

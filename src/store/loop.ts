@@ -21,6 +21,8 @@ export const STREAM_WORK_MS = 60_000;
  * thread. It bounds the loss of denials and of flagged decisions in a crash.
  */
 const LOOK_INTERVAL_MS = 50;
+/** Interval at which the figures of the decision log are told while they change. */
+const TELL_INTERVAL_MS = 1000;
 
 export interface StoreLoopOptions {
   port: MessagePort;
@@ -51,6 +53,8 @@ class StoreLoop {
   #isClosing = false;
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
+  #told = "0 0";
+  #toldAtMs = 0;
   readonly #scores: ScoreKeeper;
   readonly #exports: StoreExports;
 
@@ -86,7 +90,17 @@ class StoreLoop {
       this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
+    this.#tell(nowMs);
     if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
+  }
+
+  #tell(nowMs: number): void {
+    const { spoolBytes, decisionsCounted } = this.#options.records.gauges();
+    const figures = `${spoolBytes} ${decisionsCounted}`;
+    if (figures === this.#told || nowMs - this.#toldAtMs < TELL_INTERVAL_MS) return;
+    this.#told = figures;
+    this.#toldAtMs = nowMs;
+    this.#sendState();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
@@ -191,6 +205,10 @@ class StoreLoop {
     if (call.name === "nextPart") return core.readQueue.streams.next(call.stream);
     if (call.name === "closeStream") return core.readQueue.streams.close(call.stream);
     if (call.name === "describe") return core.readQueue.read(describeViews);
+    if (call.name === "decisions") return records.decisions(call.filter, this.#options.clock());
+    if (call.name === "reviews") {
+      return records.reviews(call.filter, call.isOpen, this.#options.clock());
+    }
     // A read sees all decisions made before it, and scores that are not old.
     await this.#settle();
     if (readsScores(call)) await this.#scores.refresh();
@@ -198,8 +216,6 @@ class StoreLoop {
     if (call.name === "openStream") {
       return core.readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
     }
-    if (call.name === "decisions") return records.decisions(call.filter);
-    if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
     if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
     return this.#exports.file(call.view, call.day, call.options);
   }
@@ -232,6 +248,7 @@ class StoreLoop {
         outcomeCount: applied.outcomeCount,
         rebuildCount,
         failure: this.#failure,
+        ...this.#options.records.gauges(),
       },
     });
   }
