@@ -81,7 +81,17 @@ export function startService(...flags: string[]): Promise<ServerProcess> {
 }
 
 /** Starts the real service on a directory; `cleanUp` runs once it has stopped. */
-export async function startServiceOver(
+export function startServiceOver(
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startServiceWith({}, dataDir, cleanUp, ...flags);
+}
+
+/** The same, with settings given as environment variables. */
+export async function startServiceWith(
+  env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
   ...flags: string[]
@@ -89,7 +99,7 @@ export async function startServiceOver(
   const script = path.join(ROOT, "src/cli/trustrank.ts");
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
   const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
-    env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY },
+    env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const url = await announcedUrl(child, dataDir);

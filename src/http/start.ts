@@ -5,14 +5,12 @@ import { Application } from "./application.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
 import type { Route } from "./route.ts";
-import type { HttpServer, ListenOptions, Reply, RequestHead } from "./server/port.ts";
+import type { Adapter, HttpServer, ListenOptions, Reply, RequestHead } from "./server/port.ts";
 import type { HttpDependencies } from "./services.ts";
 import { countsOf, type ThreadCounts } from "./thread-counts.ts";
 import { listenUws } from "./server/uws.ts";
 import { loadUws } from "./server/uws-binary.ts";
 import { SERVER_LIMITS } from "./server/port.ts";
-
-export type Adapter = "auto" | "uws" | "node";
 
 export interface HttpServerOptions extends HttpDependencies, ListenOptions {
   adapter: Adapter;

@@ -2,6 +2,7 @@
 // defaults (src/service/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
+import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../threads/scoring/pool.ts";
@@ -51,6 +52,7 @@ export interface ServeConfig {
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
+  readonly httpAdapter: Adapter;
   /** Per key; a class that is left out is unlimited. */
   readonly rateLimits: RateLimits;
 }
@@ -96,6 +98,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
     timeZone: timeZoneOf(environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
+    httpAdapter: readSetting("httpAdapter", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
       outcomes: readSetting("rateOutcomes", undefined, environment),

@@ -78,10 +78,10 @@ export async function openListeners(
 }
 
 async function openSingleFront(
-  { host, port }: ServeConfig,
+  { host, port, httpAdapter: adapter }: ServeConfig,
   parts: ListenersParts,
 ): Promise<Listeners> {
-  const server = await startHttpServer({ adapter: "auto", host, port, ...parts.dependencies });
+  const server = await startHttpServer({ adapter, host, port, ...parts.dependencies });
   return {
     port: server.port,
     adapter: server.adapter,
@@ -111,7 +111,7 @@ async function openSharedListeners(
     const { dependencies } = parts;
     const { keyring } = dependencies;
     const running = await startHttpServer({
-      adapter: "auto",
+      adapter: config.httpAdapter,
       host,
       port,
       isPortShared: true,
@@ -152,11 +152,13 @@ function startThreads(
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
-  const { host, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } = config;
+  const { host, httpAdapter, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } =
+    config;
   return openHttpThreads({
     shared: {
       host,
       port,
+      adapter: httpAdapter,
       version: dependencies.version,
       engineMemory: evidence.engineMemory,
       vaultMemory: evidence.sources.vault.memory,

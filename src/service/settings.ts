@@ -6,6 +6,7 @@ import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
+import { HTTP_ADAPTERS } from "../http/server/port.ts";
 import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
 import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
@@ -79,6 +80,13 @@ export const SETTINGS = {
     kind: wholeNumber(1, HTTP_THREADS_MAX),
     default: 1,
     sentence: "threads that serve HTTP on the one port",
+  },
+  httpAdapter: {
+    variables: ["TRUSTRANK_HTTP_ADAPTER"],
+    kind: choice(HTTP_ADAPTERS),
+    default: "auto" as const,
+    sentence:
+      "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
   },
   scoring: {
     flag: "--scoring <mode>",

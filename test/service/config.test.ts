@@ -36,6 +36,7 @@ describe("settings of serve", () => {
       timeZone: "UTC",
       decisionsPerSecond: 250,
       httpThreads: 1,
+      httpAdapter: "auto",
       rateLimits: {},
     });
   });

@@ -19,6 +19,7 @@ const PAGE = new URL("../../docs/reference/configuration.md", import.meta.url);
 const REFUSED: readonly [SettingName, string, string][] = [
   ["port", "TRUSTRANK_PORT", "65536"],
   ["port", "PORT", "http"],
+  ["httpAdapter", "TRUSTRANK_HTTP_ADAPTER", "apache"],
   ["httpThreads", "TRUSTRANK_HTTP_THREADS", "0"],
   ["scoring", "SCORING", "outside"],
   ["adminKey", "TRUSTRANK_ADMIN_KEY", "s3cret"],

@@ -166,6 +166,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     shared: {
       host,
       port,
+      adapter: "auto",
       version: "spec",
       engineMemory: ledger.engineMemory,
       vaultMemory: sources.vault.memory,

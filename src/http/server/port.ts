@@ -116,6 +116,10 @@ export interface ListenOptions {
   limits?: Partial<ServerLimits>;
 }
 
+/** As the operator chooses; `auto` takes the native server where it loads. */
+export const HTTP_ADAPTERS = ["auto", "uws", "node"] as const;
+export type Adapter = (typeof HTTP_ADAPTERS)[number];
+
 /** Limits an adapter enforces by itself, whatever the route. */
 export interface ServerLimits {
   /** Requests whose body has begun but not ended, and the bytes reserved for them. */

@@ -6,7 +6,7 @@ import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
-import type { Reply, RequestHead } from "../../http/server/port.ts";
+import type { Adapter, Reply, RequestHead } from "../../http/server/port.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import type { LedgerInvitation } from "../../ledger/join.ts";
@@ -30,6 +30,7 @@ export interface HttpThreadData {
   readonly adminKey: string | undefined;
   /** Journal payloads of the policies so far, in order. */
   readonly policies: readonly Uint8Array[];
+  readonly adapter: Adapter;
   readonly rateLimits: RateLimits;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;

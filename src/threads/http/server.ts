@@ -133,12 +133,12 @@ class HttpThread {
   }
 
   async #listen(): Promise<void> {
-    const { host, port, version, rateLimits, bucketMemory } = this.#data;
+    const { host, port, adapter, version, rateLimits, bucketMemory } = this.#data;
     const keyring = this.#keyring;
     const scorer = this.#scorer();
     try {
       this.#server = await startHttpServer({
-        adapter: "auto",
+        adapter,
         host,
         port,
         isPortShared: true,

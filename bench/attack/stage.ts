@@ -1,0 +1,222 @@
+// Stage of the attacks: the real service as a child process, keys as an operator makes them, a
+// watch on its memory, and another tenant who asks for verdicts all the while.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ADMIN_KEY, type ServerProcess, startServiceWith } from "../server-process.ts";
+
+const BYSTANDERS_AGENT = "agent://acme/ledger-sync";
+const MIB_KIB = 1024;
+const MEMORY_EVERY_MS = 50;
+const ASK_EVERY_MS = 10;
+const NORMAL_MS = 3000;
+const NORMAL_SHORT_MS = 600;
+/** Time within which the service is to be as before, for `untilNormal`. */
+const NORMAL_WITHIN_MS = 60_000;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+export interface Asking {
+  readonly method?: string;
+  readonly key?: string;
+  readonly body?: string | Uint8Array | object;
+  readonly headers?: Record<string, string>;
+}
+
+/** What the other tenant saw. Milliseconds. */
+export interface Waits {
+  readonly asked: number;
+  readonly failed: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export class AttackStage {
+  /** A run for the tests: seconds instead of minutes, the same steps. */
+  readonly isShort: boolean;
+  /** How long an attack without an end of its own lasts. */
+  readonly durationMs: number;
+  readonly seed: number;
+  readonly #services: ServerProcess[] = [];
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor({ isShort, minutes, seed }: { isShort: boolean; minutes: number; seed: number }) {
+    this.isShort = isShort;
+    this.durationMs = minutes * 60_000;
+    this.seed = seed;
+  }
+
+  /** Starts the service on a fresh directory with its defaults, but for `flags` of `serve`. */
+  start(...flags: string[]): Promise<ServerProcess> {
+    return this.startWith({}, ...flags);
+  }
+
+  /** The same with settings as environment variables. */
+  async startWith(env: Record<string, string>, ...flags: string[]): Promise<ServerProcess> {
+    const dataDir = mkdtempSync(join(tmpdir(), "trustrank-attack-"));
+    const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
+    const service = await startServiceWith(env, dataDir, cleanUp, ...flags);
+    this.#services.push(service);
+    return service;
+  }
+
+  /** Stops what was started and is still there. */
+  async close(): Promise<void> {
+    this.#agent.destroy();
+    for (const service of this.#services.splice(0)) await service.stop();
+  }
+
+  /** One request; an object as body is sent as JSON. Rejects when the connection fails. */
+  async ask(service: ServerProcess, path: string, asking: Asking = {}): Promise<Reply> {
+    const { body } = asking;
+    const isBytes = typeof body === "string" || body instanceof Uint8Array;
+    const bytes = body === undefined || isBytes ? body : JSON.stringify(body);
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${asking.key ?? ADMIN_KEY}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...asking.headers,
+    };
+    const method = asking.method ?? (body === undefined ? "GET" : "POST");
+    return send(`${service.url}${path}`, { agent: this.#agent, method, headers }, bytes);
+  }
+
+  /** A key of `tenant` with these scopes. */
+  async makeKey(service: ServerProcess, tenant: string, scopes: readonly string[], more = {}) {
+    const made = await this.ask(service, "/v1/keys", { body: { tenant, scopes, ...more } });
+    if (made.status !== 201) throw new Error(`POST /v1/keys: ${made.status} ${made.text}`);
+    return (JSON.parse(made.text) as { key: string }).key;
+  }
+
+  /** Plays `attack` while the memory is watched and another tenant asks, before and meanwhile. */
+  async watch(service: ServerProcess, attack: () => Promise<void>): Promise<Watched> {
+    const key = await this.makeKey(service, "bystander", ["score:read"]);
+    const normalMs = this.isShort ? NORMAL_SHORT_MS : NORMAL_MS;
+    const before = await this.#others(service, key, delay(normalMs));
+    const memoryBeforeMib = memoryMib(service.pid);
+    const memory = watchMemory(service.pid);
+    const during = await this.#others(service, key, attack()).finally(memory.stop);
+    const startedAt = performance.now();
+    const isNormal = await this.#untilNormal(service, key, before);
+    return {
+      before,
+      during,
+      memoryBeforeMib,
+      memoryPeakMib: memory.peakMib(),
+      untilNormalMs: isNormal ? performance.now() - startedAt : Number.POSITIVE_INFINITY,
+    };
+  }
+
+  /** Asks for a verdict a hundred times a second, one after the other, until `until` has settled. */
+  async #others(service: ServerProcess, key: string, until: Promise<void>): Promise<Waits> {
+    let isOver = false;
+    const over = until.finally(() => (isOver = true));
+    // Rejections reach the caller below; without this they would be unhandled meanwhile.
+    over.catch(() => undefined);
+    const waits: number[] = [];
+    let failed = 0;
+    while (!isOver) {
+      const startedAt = performance.now();
+      const body = {
+        agent_id: BYSTANDERS_AGENT,
+        action: "order.place",
+        tool_level: "L2",
+        context: {},
+      };
+      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(
+        () => undefined,
+      );
+      if (reply?.status !== 200) failed++;
+      const tookMs = performance.now() - startedAt;
+      waits.push(tookMs);
+      await delay(Math.max(0, ASK_EVERY_MS - tookMs));
+    }
+    await over;
+    return { asked: waits.length, failed, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99) };
+  }
+
+  async #untilNormal(service: ServerProcess, key: string, before: Waits): Promise<boolean> {
+    const deadline = performance.now() + NORMAL_WITHIN_MS;
+    while (performance.now() < deadline) {
+      const now = await this.#others(service, key, delay(NORMAL_SHORT_MS));
+      if (now.failed === 0 && now.p50 < 2 * before.p50 + 1) return true;
+    }
+    return false;
+  }
+}
+
+export interface Watched {
+  /** Another tenant's waits before the attack and during it. */
+  readonly before: Waits;
+  readonly during: Waits;
+  readonly memoryBeforeMib: number;
+  readonly memoryPeakMib: number;
+  /** From the attack's end until the other tenant is answered as before; Infinity after a minute. */
+  readonly untilNormalMs: number;
+}
+
+/** The figures every attack shows. */
+export function figuresOf(watched: Watched): Record<string, number> {
+  return {
+    memory_before_mib: Math.round(watched.memoryBeforeMib),
+    memory_peak_mib: Math.round(watched.memoryPeakMib),
+    others_p99_before_ms: rounded(watched.before.p99),
+    others_p99_ms: rounded(watched.during.p99),
+    others_failed: watched.during.failed,
+    until_normal_ms: Math.round(watched.untilNormalMs),
+  };
+}
+
+/** Resident memory of a process; 0 once it is gone. */
+export function memoryMib(pid: number): number {
+  try {
+    const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return Number(kib ?? 0) / MIB_KIB;
+  } catch {
+    return 0;
+  }
+}
+
+function watchMemory(pid: number) {
+  let peak = memoryMib(pid);
+  const timer = setInterval(() => (peak = Math.max(peak, memoryMib(pid))), MEMORY_EVERY_MS);
+  return { stop: () => clearInterval(timer), peakMib: () => peak };
+}
+
+/** Resolves after `ms`: an attack is real time against a real process. */
+export function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+interface Sending {
+  agent: Agent;
+  method: string;
+  headers: Record<string, string>;
+}
+
+function send(url: string, options: Sending, body?: string | Uint8Array): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, options, (reply) => {
+      let text = "";
+      reply.setEncoding("utf8");
+      reply.on("data", (piece: string) => (text += piece));
+      reply.on("error", reject);
+      reply.on("end", () => resolve({ status: reply.statusCode!, headers: reply.headers, text }));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
