@@ -31,6 +31,8 @@ export interface HttpThreadData {
   /** Journal payloads of the policies so far, in order. */
   readonly policies: readonly Uint8Array[];
   readonly adapter: Adapter;
+  /** Open connections of this thread. */
+  readonly connectionsMax: number;
   readonly rateLimits: RateLimits;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
