@@ -90,7 +90,18 @@ export function startServiceOver(
 }
 
 /** The same, with settings given as environment variables. */
-export async function startServiceWith(
+export function startServiceWith(
+  env: Readonly<Record<string, string>>,
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startServiceUnder([], env, dataDir, cleanUp, ...flags);
+}
+
+/** The same by another program: `runner` and its parameters are put before the command. */
+export async function startServiceUnder(
+  runner: readonly string[],
   env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
@@ -98,7 +109,8 @@ export async function startServiceWith(
 ): Promise<ServerProcess> {
   const script = path.join(ROOT, "src/cli/trustrank.ts");
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
+  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, script, ...serve];
+  const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
