@@ -74,6 +74,8 @@ export interface ReadyMessage {
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  lastRecordMs?: number | undefined;
 }
 
 export interface ReceiptsMessage {

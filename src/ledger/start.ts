@@ -50,6 +50,8 @@ export interface Replay {
   truncatedBytes: number;
   /** The snapshot that the table came from, if any. */
   snapshotLsn: number | undefined;
+  /** Time of the last record, epoch ms; undefined in a new journal. */
+  lastRecordMs: number | undefined;
 }
 
 export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog {

@@ -27,6 +27,8 @@ import { loadSample } from "./sample.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { openClock } from "./clock.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
 import { startStore } from "../store/client.ts";
@@ -85,14 +87,21 @@ async function openService(
   closers: Closer[],
 ): Promise<Service> {
   const subscribers = new Subscribers();
-  const ground = await openGround(config, log, onFatal, closers, subscribers);
+  const clock = openClock(log, closers);
+  const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
+  const reporting = openReporters({
+    ...config,
+    paths,
+    ledger,
+    store: ground.store,
+    clock: clock.now,
+  });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
@@ -130,6 +139,7 @@ async function openGround(
   onFatal: OnFatal,
   closers: Closer[],
   subscribers: Subscribers,
+  clock: ClockKeeper,
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
@@ -138,7 +148,7 @@ async function openGround(
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
-    now: Date.now,
+    now: clock.now,
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
@@ -147,6 +157,7 @@ async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const evidence = await openCore({
+    clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
     onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
@@ -159,15 +170,16 @@ async function openGround(
       store.showScores(memory);
     },
   });
+  clock.begin(evidence.ledger.replay.lastRecordMs);
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   const policies = new Policies({
     log: evidence.ledger,
     book: evidence.policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
-    clock: Date.now,
+    clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies };
+  return { paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -222,13 +234,13 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporters,
     kaizen: kaizen.kaizen,
-    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
     scorer,
-    clock: Date.now,
+    clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, log, keyring, ledger, store),
+    health: healthOf(config, log, keyring, ledger, store, parts.clock),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
@@ -240,6 +252,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
         decision_log_waiting_bytes: store.status().spoolBytes,
         decisions_counted: store.status().decisionsCounted,
         ...decisions.gauges(),
+        clock_lead_seconds: Math.round(parts.clock.leadMs / 1000),
+        clock_confirmed: parts.clock.isConfirmed ? 1 : 0,
       },
     }),
   };

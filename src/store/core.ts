@@ -37,6 +37,8 @@ export interface StoreCoreOptions {
   outcomesKeptDays: number;
   /** Epoch ms. */
   clock: () => number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   memoryMegabytes: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string;
@@ -155,9 +157,10 @@ export class StoreCore {
     });
   }
 
-  /** Whole days: a midnight, UTC. */
+  /** Whole days: a midnight, UTC. Nothing is too old while the clock is in doubt. */
   #cutoffMs(): number {
-    const { clock, outcomesKeptDays } = this.#options;
+    const { clock, outcomesKeptDays, mayExpire } = this.#options;
+    if (mayExpire?.() === false) return 0;
     return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
   }
 

@@ -34,6 +34,8 @@ export interface StoreLoopOptions {
   openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
   /** Days that daily scores are kept. */
   scoresKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
@@ -68,6 +70,7 @@ class StoreLoop {
       position: () => this.#durableLsn ?? 0,
       clock: options.clock,
       keptDays: options.scoresKeptDays,
+      mayExpire: options.mayExpire,
       log: (event, detail) => this.#send({ kind: "log", event, detail }),
     });
   }

@@ -44,6 +44,8 @@ export interface StoreRecordsOptions {
   startMs: number;
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
 }
 
 export class StoreRecords {
@@ -117,7 +119,7 @@ export class StoreRecords {
   /** Quiet: every second. Busy: only old files, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
-    if (this.#spool.fileCount === 0) return this.#dayOf(nowMs) !== this.#prunedDay;
+    if (this.#spool.fileCount === 0) return this.#isPruneDue(nowMs);
     const ageMs = nowMs - this.#spool.oldestMs;
     return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
@@ -258,8 +260,8 @@ export class StoreRecords {
    * checkpointed at once: a log that deletes is not left for a restart to replay.
    */
   async #prune(nowMs: number): Promise<void> {
+    if (!this.#isPruneDue(nowMs)) return;
     const day = this.#dayOf(nowMs);
-    if (day === this.#prunedDay) return;
     await this.#core.expire();
     const cutoffMs = this.#cutoffMs(nowMs);
     await this.#core.write(async (writer) => {
@@ -273,6 +275,10 @@ export class StoreRecords {
       if (this.#spool.isGone()) await writer.run("DELETE FROM spool_taken");
       this.#prunedDay = day;
     });
+  }
+
+  #isPruneDue(nowMs: number): boolean {
+    return this.#dayOf(nowMs) !== this.#prunedDay && this.#options.mayExpire?.() !== false;
   }
 
   #cutoffMs(nowMs: number): number {

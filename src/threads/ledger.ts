@@ -117,6 +117,7 @@ function open(data: ThreadData, send: Send) {
     policies: [...core.policies],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
+    lastRecordMs: core.lastRecordMs,
     snapshotLsn: start?.lsn,
   };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
