@@ -93,14 +93,26 @@ export function startServiceOver(
 }
 
 /** The same, with settings given as environment variables. */
-export async function startServiceWith(
+export function startServiceWith(
+  env: Readonly<Record<string, string>>,
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startServiceUnder([], env, dataDir, cleanUp, ...flags);
+}
+
+/** The same by another program: `runner` and its parameters are put before the command. */
+export async function startServiceUnder(
+  runner: readonly string[],
   env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
   ...flags: string[]
 ): Promise<ServerProcess> {
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const child = spawn(process.execPath, [...NODE_FLAGS, COMMAND, ...serve], {
+  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, COMMAND, ...serve];
+  const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ADMIN_KEY, type ServerProcess, startServiceWith } from "../server-process.ts";
+import { ADMIN_KEY, type ServerProcess, startServiceUnder } from "../server-process.ts";
 
 const BYSTANDERS_AGENT = "agent://acme/ledger-sync";
 const MIB_KIB = 1024;
@@ -57,10 +57,23 @@ export class AttackStage {
   }
 
   /** The same with settings as environment variables. */
-  async startWith(env: Record<string, string>, ...flags: string[]): Promise<ServerProcess> {
+  startWith(env: Record<string, string>, ...flags: string[]): Promise<ServerProcess> {
+    return this.#startUnder([], env, flags);
+  }
+
+  /** The same under a limit of open descriptors. */
+  startLimited(descriptors: number, env: Record<string, string>): Promise<ServerProcess> {
+    return this.#startUnder(["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`], env, []);
+  }
+
+  async #startUnder(
+    runner: readonly string[],
+    env: Record<string, string>,
+    flags: readonly string[],
+  ): Promise<ServerProcess> {
     const dataDir = mkdtempSync(join(tmpdir(), "trustrank-attack-"));
     const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
-    const service = await startServiceWith(env, dataDir, cleanUp, ...flags);
+    const service = await startServiceUnder(runner, env, dataDir, cleanUp, ...flags);
     this.#services.push(service);
     return service;
   }

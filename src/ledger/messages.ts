@@ -2,7 +2,7 @@
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
 import type { DiskStatus } from "./disk-watch.ts";
-import type { JournalDamage } from "../journal/faults.ts";
+import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
@@ -74,6 +74,8 @@ export interface ReadyMessage {
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  lastRecordMs?: number | undefined;
 }
 
 export interface ReceiptsMessage {
@@ -132,6 +134,8 @@ export interface FailedMessage {
   exitCode: number;
   detail: string;
   damage: JournalDamage | undefined;
+  /** Set when a file of the data directory cannot be used. */
+  file?: UnusableFile | undefined;
 }
 
 export const NUMBERS_PER_RECEIPT = 3;

@@ -45,6 +45,8 @@ export interface Core {
 
 export interface CoreOptions {
   readonly dataDir: string;
+  /** Epoch ms; the system's when left out. */
+  readonly clock?: () => number;
   readonly isReservedEnabled: boolean;
   /** Called when the journal's disk can no longer be trusted: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
@@ -75,12 +77,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     engine?.rebind(memory);
     options.onTable?.(memory);
   };
+  const clock = options.clock ?? Date.now;
   const ledger = await startLedger({
     dataDir: options.dataDir,
     engineMemory: createEngineMemory(),
     onTable: (memory) => onTable(memory),
     onFatal: options.onFatal,
-    clock: Date.now,
+    clock,
     reserveBytes: options.reserveBytes ?? 0,
     scrubEveryMs: options.scrubEveryMs,
     storePort: options.storePort,
@@ -102,7 +105,8 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
-  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
+  const clock = options.clock ?? Date.now;
+  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal, clock);
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
   const owners = ownersAfter(ledger.keyEvents);
@@ -115,7 +119,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     policies,
     assessments,
     owners,
-    clock: Date.now,
+    clock,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       outcomeIds: new UuidV7Generator(randomFillSync),

@@ -9,6 +9,7 @@ import { vouchingWarning } from "../http/access/vouching.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
 import type { Log } from "../platform/log.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { isTrustNamed, type ServeConfig } from "./config.ts";
 
 interface Health {
@@ -69,6 +70,16 @@ export function inheritedWarning(owners: NamespaceOwners): string {
   return `${count} ${belong} to the tenant that came first: ${advice}`;
 }
 
+/** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
+export function clockWarnings(clock: Pick<ClockKeeper, "leadMs" | "isConfirmed">): string[] {
+  const leadSec = Math.round(clock.leadMs / 1000);
+  if (leadSec !== 0) {
+    const way = leadSec > 0 ? "forward" : "back";
+    return [`the system's clock jumped ${way} by ${Math.abs(leadSec)} s: not followed for an hour`];
+  }
+  return clock.isConfirmed ? [] : ["the clock is in doubt: nothing is deleted by age for an hour"];
+}
+
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
 export function healthOf(
   config: ServeConfig,
@@ -76,12 +87,13 @@ export function healthOf(
   keyring: Keyring,
   { ledger, owners }: { ledger: OpenLedger; owners: NamespaceOwners },
   store: OpenStore,
+  clock: ClockKeeper,
 ): { isReady(): Health } {
   const inherited = () => inheritedWarning(owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
-  const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
+  const unvouched = () => vouchingWarning(keyring.storedKeys(), clock.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  const warnings = () => [unvouched(), inherited()];
+  const warnings = () => [unvouched(), inherited(), ...clockWarnings(clock)];
   return { isReady: () => readiness(ledger, store.status().failure, warnings()) };
 }
