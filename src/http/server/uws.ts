@@ -16,7 +16,7 @@ import {
 } from "./port.ts";
 import { ReplyPace } from "./reply-pace.ts";
 import { statusLine } from "./status-lines.ts";
-import { FAILURE, streamReply, writeLines } from "./uws-reply.ts";
+import { endHead, FAILURE, streamReply, writeLines } from "./uws-reply.ts";
 import {
   type HttpRequest,
   type HttpResponse,
@@ -281,7 +281,7 @@ class UwsCall implements Peer {
       if (status !== 200) response.writeStatus(statusLine(status));
       writeLines(response, reply.headers);
     }
-    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
+    if (this.#isHead) endHead(response, Buffer.byteLength(body), isLast);
     else if (!isPaced) response.end(body, isLast);
     else {
       this.#heldBytes = pace.send(response, body, () => this.#leave());

@@ -189,6 +189,14 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     expect(statusesOf(text)).toEqual([404, 200]);
   });
 
+  it("keeps the connection after HEAD, whose reply has no body", async () => {
+    const head = "HEAD /v1/check HTTP/1.1\r\nHost: x\r\n\r\n";
+    const pieces = [head, head, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"];
+    const { text } = await sendRaw(service.server.port, pieces, { until: /"status":"ok"/ });
+    expect(statusesOf(text)).toEqual([405, 405, 200]);
+    expect(text).not.toContain("method_not_allowed");
+  });
+
   it("answers pipelined requests in order", async () => {
     const count = 25;
     const requests = Array.from({ length: count }, (_, index) =>
