@@ -90,7 +90,18 @@ export function startServiceOver(
 }
 
 /** The same, with settings given as environment variables. */
-export async function startServiceWith(
+export function startServiceWith(
+  env: Readonly<Record<string, string>>,
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startServiceLogged("inherit", env, dataDir, cleanUp, ...flags);
+}
+
+/** The same, with its log in an open file. */
+export async function startServiceLogged(
+  log: number | "inherit",
   env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
@@ -100,7 +111,7 @@ export async function startServiceWith(
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
   const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "ignore", log],
   });
   const url = await announcedUrl(child, dataDir);
   return wrap(child, url, dataDir, cleanUp);

@@ -1,10 +1,17 @@
 // Stage of the attacks: the real service as a child process, keys as an operator makes them, a
 // watch on its memory, and another tenant who asks for verdicts all the while.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { ADMIN_KEY, type ServerProcess, startServiceWith } from "../server-process.ts";
+import { ADMIN_KEY, type ServerProcess } from "../server-process.ts";
+import type { Outcome } from "./attack.ts";
+import {
+  type AdapterName,
+  ADAPTERS,
+  isAlive,
+  type LoggedService,
+  type SharedServices,
+  startLogged,
+} from "./shared.ts";
 
 const BYSTANDERS_AGENT = "agent://acme/ledger-sync";
 const MIB_KIB = 1024;
@@ -14,6 +21,13 @@ const NORMAL_MS = 3000;
 const NORMAL_SHORT_MS = 600;
 /** Time within which the service is to be as before, for `untilNormal`. */
 const NORMAL_WITHIN_MS = 60_000;
+
+export interface StageOptions {
+  readonly isShort: boolean;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly shared: SharedServices;
+}
 
 export interface Reply {
   readonly status: number;
@@ -44,23 +58,43 @@ export class AttackStage {
   readonly seed: number;
   readonly #services: ServerProcess[] = [];
   readonly #agent = new Agent({ keepAlive: true });
+  readonly #shared: SharedServices;
 
-  constructor({ isShort, minutes, seed }: { isShort: boolean; minutes: number; seed: number }) {
+  constructor({ isShort, minutes, seed, shared }: StageOptions) {
     this.isShort = isShort;
     this.durationMs = minutes * 60_000;
     this.seed = seed;
+    this.#shared = shared;
+  }
+
+  /**
+   * Plays on both HTTP servers, each on the service that attacks share: figures get the server's name
+   * in front, and a service that has ended is broken.
+   */
+  async onBoth(play: (service: ServerProcess, adapter: AdapterName) => Promise<Outcome>) {
+    const broken: string[] = [];
+    const figures: Record<string, number> = {};
+    for (const adapter of ADAPTERS) {
+      const service = await this.#shared.get(adapter);
+      const outcome = await play(service, adapter);
+      broken.push(...outcome.broken.map((why) => `${adapter}: ${why}`));
+      for (const [name, value] of Object.entries(outcome.figures)) {
+        figures[`${adapter}_${name}`] = value;
+      }
+      if (!(await isAlive(service))) broken.push(`${adapter}: the service has ended`);
+      broken.push(...service.failures().map((line) => `${adapter}: logged ${line}`));
+    }
+    return { broken, figures };
   }
 
   /** Starts the service on a fresh directory with its defaults, but for `flags` of `serve`. */
-  start(...flags: string[]): Promise<ServerProcess> {
+  start(...flags: string[]): Promise<LoggedService> {
     return this.startWith({}, ...flags);
   }
 
   /** The same with settings as environment variables. */
-  async startWith(env: Record<string, string>, ...flags: string[]): Promise<ServerProcess> {
-    const dataDir = mkdtempSync(join(tmpdir(), "trustrank-attack-"));
-    const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
-    const service = await startServiceWith(env, dataDir, cleanUp, ...flags);
+  async startWith(env: Record<string, string>, ...flags: string[]): Promise<LoggedService> {
+    const service = await startLogged(env, ...flags);
     this.#services.push(service);
     return service;
   }
