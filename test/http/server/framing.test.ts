@@ -227,7 +227,10 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     const first = [slow(), slow()];
     await expect.poll(() => tight.server.inflight).toBe(2);
     const third = await sendRaw(tight.server.port, [part]);
+    // One that comes whole waits for nothing and takes no place.
+    const whole = await sendRaw(tight.server.port, [request], { until: /"allowed"/ });
     goOn();
+    expect(statusesOf(whole.text)).toEqual([200]);
     expect(statusesOf(third.text)).toEqual([503]);
     expect(third.text).toContain('"code":"overloaded"');
     for (const { text } of await Promise.all(first)) expect(statusesOf(text)).toEqual([200]);
