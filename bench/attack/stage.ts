@@ -46,6 +46,8 @@ export interface Asking {
 export interface Waits {
   readonly asked: number;
   readonly failed: number;
+  /** The first failure, for the reader. */
+  readonly failure: string;
   readonly p50: number;
   readonly p99: number;
 }
@@ -153,6 +155,7 @@ export class AttackStage {
     over.catch(() => undefined);
     const waits: number[] = [];
     let failed = 0;
+    let failure = "";
     while (!isOver) {
       const startedAt = performance.now();
       const body = {
@@ -161,16 +164,17 @@ export class AttackStage {
         tool_level: "L2",
         context: {},
       };
-      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(
-        () => undefined,
-      );
-      if (reply?.status !== 200) failed++;
+      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(String);
+      const wrong = typeof reply === "string" ? reply : reply.status === 200 ? "" : reply.text;
+      if (wrong !== "") failed++;
+      failure ||= wrong;
       const tookMs = performance.now() - startedAt;
       waits.push(tookMs);
       await delay(Math.max(0, ASK_EVERY_MS - tookMs));
     }
     await over;
-    return { asked: waits.length, failed, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99) };
+    const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
+    return { asked: waits.length, failed, failure, p50, p99 };
   }
 
   async #untilNormal(service: ServerProcess, key: string, before: Waits): Promise<boolean> {
@@ -191,6 +195,12 @@ export interface Watched {
   readonly memoryPeakMib: number;
   /** From the attack's end until the other tenant is answered as before; Infinity after a minute. */
   readonly untilNormalMs: number;
+}
+
+/** What the other tenant did not get, as a sentence; empty when it got everything. */
+export function othersFailed({ during }: Watched): string[] {
+  const { failed, asked, failure } = during;
+  return failed === 0 ? [] : [`${failed} of others' ${asked} failed: ${failure.slice(0, 200)}`];
 }
 
 /** The figures every attack shows. */

@@ -212,7 +212,7 @@ function requestsTo(operation: Operation, schemas: Schemas): fc.Arbitrary<DrawnR
         fc.webPath({ size: "small" }),
       ),
       query: fc.array(fc.tuple(fc.nat(), fc.constantFrom(...QUERY_VALUES)), { maxLength: 3 }),
-      media: fc.option(fc.constantFrom(...MEDIA), { freq: 8 }),
+      media: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.constantFrom(...MEDIA)),
       headers: fc.option(headers, { freq: 2 }),
     })
     .map(({ payload, parameter, query, media, headers: drawn }) => {
