@@ -18,7 +18,7 @@ const MIB_KIB = 1024;
 const MEMORY_EVERY_MS = 50;
 const ASK_EVERY_MS = 10;
 const NORMAL_MS = 3000;
-const NORMAL_SHORT_MS = 600;
+const NORMAL_SHORT_MS = 300;
 /** Time within which the service is to be as before, for `untilNormal`. */
 const NORMAL_WITHIN_MS = 60_000;
 
@@ -70,23 +70,32 @@ export class AttackStage {
   }
 
   /**
-   * Plays on both HTTP servers, each on the service that attacks share: figures get the server's name
-   * in front, and a service that has ended is broken.
+   * Plays on both HTTP servers, each on the service that attacks share, in the short form at once:
+   * figures get the server's name in front, and a service that has ended is broken.
    */
   async onBoth(play: (service: ServerProcess, adapter: AdapterName) => Promise<Outcome>) {
-    const broken: string[] = [];
-    const figures: Record<string, number> = {};
-    for (const adapter of ADAPTERS) {
+    const playOn = async (adapter: AdapterName): Promise<Outcome> => {
       const service = await this.#shared.get(adapter);
-      const outcome = await play(service, adapter);
-      broken.push(...outcome.broken.map((why) => `${adapter}: ${why}`));
-      for (const [name, value] of Object.entries(outcome.figures)) {
-        figures[`${adapter}_${name}`] = value;
-      }
-      if (!(await isAlive(service))) broken.push(`${adapter}: the service has ended`);
-      broken.push(...service.failures().map((line) => `${adapter}: logged ${line}`));
-    }
-    return { broken, figures };
+      const { broken, figures } = await play(service, adapter);
+      const ended = (await isAlive(service)) ? [] : ["the service has ended"];
+      const logged = service.failures().map((line) => `logged ${line}`);
+      return {
+        broken: [...broken, ...ended, ...logged].map((why) => `${adapter}: ${why}`),
+        figures: Object.fromEntries(
+          Object.entries(figures).map(([name, value]) => [`${adapter}_${name}`, value]),
+        ),
+      };
+    };
+    const outcomes: Outcome[] = [];
+    if (this.isShort) outcomes.push(...(await Promise.all(ADAPTERS.map(playOn))));
+    else for (const adapter of ADAPTERS) outcomes.push(await playOn(adapter));
+    return {
+      broken: outcomes.flatMap(({ broken }) => broken),
+      figures: Object.assign({}, ...outcomes.map(({ figures }) => figures)) as Record<
+        string,
+        number
+      >,
+    };
   }
 
   /** Starts the service on a fresh directory with its defaults, but for `flags` of `serve`. */

@@ -17,7 +17,7 @@ import { memoryMib } from "../stage.ts";
 /** Requests drawn at a time, and connections that play them. */
 const DRAWN = 400;
 const CONNECTIONS = 4;
-const SHORT_MS = 1500;
+const SHORT_MS = 1200;
 /** Growth after the first third, when caches and tables have been filled. */
 const MORE_MIB_MAX = 250;
 

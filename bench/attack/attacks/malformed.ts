@@ -8,7 +8,7 @@ import { figuresOfTally, Fuzzer, newTally, sentencesOf } from "../material/fuzzi
 import type { BodyFormat } from "../material/documents.ts";
 import { type DrawnRequest, readApi } from "../material/requests.ts";
 
-const SHORT_EVERY = 12;
+const SHORT_EVERY = 16;
 const AGENT = "agent://acme/ledger-sync";
 const NDJSON = "application/x-ndjson";
 

@@ -4,7 +4,7 @@ import type { Attack } from "../attack.ts";
 import type { ServerProcess } from "../../server-process.ts";
 import { type Smuggle, smuggles } from "../material/smuggling.ts";
 import type { AttackStage } from "../stage.ts";
-import { openSocket } from "../wire.ts";
+import { openSocket, requestBytes, Wire } from "../wire.ts";
 
 /** Sockets open at once. */
 const BATCH = 120;
@@ -26,18 +26,18 @@ export const smuggling: Attack = {
       for (let at = 0; at < variants.length; at += BATCH) {
         const batch = variants.slice(at, at + BATCH);
         const before = await handshakes(stage, service);
-        answered += await sendAll(stage, service, batch);
+        answered += await sendAll(service, batch);
         if ((await handshakes(stage, service)) === before) continue;
         // Once more, one by one, to name them.
         for (const variant of batch) {
           const counted = await handshakes(stage, service);
-          await sendAll(stage, service, [variant]);
+          await sendAll(service, [variant]);
           if ((await handshakes(stage, service)) > counted) broken.push(`ran: ${variant.name}`);
         }
       }
       // The request that hides is one that runs when it is sent by itself.
       const counted = await handshakes(stage, service);
-      await sendAll(stage, service, [{ name: "", pieces: [partsOf(key).hidden] }]);
+      await sendAll(service, [{ name: "", pieces: [partsOf(key).hidden] }]);
       const isRun = (await handshakes(stage, service)) === counted + 1;
       if (!isRun) broken.push("the hidden request does not run by itself: nothing was tried");
       return { broken, figures: { sends: variants.length, answered } };
@@ -76,16 +76,17 @@ async function handshakes(stage: AttackStage, service: ServerProcess): Promise<n
 }
 
 /** Sends each on a connection of its own, piece by piece; how many of them were answered. */
-async function sendAll(
-  stage: AttackStage,
-  service: ServerProcess,
-  variants: readonly Smuggle[],
-): Promise<number> {
+async function sendAll(service: ServerProcess, variants: readonly Smuggle[]): Promise<number> {
   let answered = 0;
   const sockets = await Promise.all(variants.map(() => openSocket(service.url)));
   for (const socket of sockets) socket.once("data", () => answered++);
+  // On connections of their own: connections are accepted in order, some a turn of a loop.
   const turn = async () => {
-    for (let each = 0; each < TURNS; each++) await stage.ask(service, "/healthz");
+    for (let each = 0; each < TURNS; each++) {
+      const wire = new Wire(service.url);
+      await wire.send(requestBytes({ method: "GET", path: "/healthz" }), { method: "GET" });
+      wire.close();
+    }
   };
   const longest = Math.max(...variants.map(({ pieces }) => pieces.length));
   for (let piece = 0; piece < longest; piece++) {
