@@ -67,6 +67,7 @@ function* bodies(): Generator<DrawnRequest> {
     const make = (format: BodyFormat, type: string, body: Uint8Array, more = {}): DrawnRequest => ({
       operation: path,
       format,
+      damage: [],
       request: { method, path, headers: { "content-type": type, ...more }, body },
     });
     const json = Buffer.from(JSON.stringify(sample));
@@ -208,7 +209,12 @@ function* oddPaths(paths: readonly string[]): Generator<DrawnRequest> {
   const make = (method: string, path: string): DrawnRequest => {
     // Not even an empty document: a run of kaizen takes none.
     const body = /^(?:GET|HEAD|TRACE|get)$/.test(method) ? undefined : Buffer.from("[");
-    return { operation: path, format: "none", request: { method, path, headers: {}, body } };
+    return {
+      operation: path,
+      format: "none",
+      damage: [],
+      request: { method, path, headers: {}, body },
+    };
   };
   for (const path of paths) {
     for (const method of METHODS) yield make(method, path.replace(/\{\w+\}/, "x"));

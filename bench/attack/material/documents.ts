@@ -197,13 +197,13 @@ function changedText(text: string, { at, kind, raw }: TextChange): string {
   return text.slice(0, index) + text.slice(comma);
 }
 
-interface ByteChange {
+export interface ByteChange {
   readonly at: number;
   readonly kind: "flip" | "insert" | "delete" | "copy" | "cut" | "set";
   readonly byte: number;
 }
 
-const byteChange: fc.Arbitrary<ByteChange> = fc.record({
+export const byteChange: fc.Arbitrary<ByteChange> = fc.record({
   at: fc.nat(),
   kind: fc.constantFrom("flip", "insert", "delete", "copy", "cut", "set"),
   byte: fc.oneof(

@@ -6,10 +6,14 @@ import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { faultIn } from "../judge.ts";
 import { requestBytes, Wire, type WireReply } from "../wire.ts";
+import { type ByteChange, changedBytes } from "./documents.ts";
 import type { DrawnRequest } from "./requests.ts";
 
 /** Requests that were answered wrongly once: in the tree, so that they are played for ever. */
 const SEEDS = fileURLToPath(new URL("../seeds/", import.meta.url));
+/** Wait for a reply in ms, and for one to a damaged request, which the service may take for unfinished. */
+const REPLY_MS_MAX = 15_000;
+const DAMAGED_MS = 150;
 /** Files written by one run at most: a defect met a thousand times is one defect. */
 const WRITTEN_MAX = 20;
 
@@ -46,21 +50,32 @@ export class Fuzzer {
   }
 
   async play(drawn: DrawnRequest): Promise<void> {
-    const { request } = drawn;
-    const bytes = requestBytes({ ...request, key: this.#key });
-    const reply = await this.#wire.send(bytes, { method: request.method });
+    const { request, damage } = drawn;
+    const { method } = request;
+    const whole = new Uint8Array(requestBytes({ ...request, key: this.#key }));
+    const isDamaged = damage.length > 0;
+    const waitMs = isDamaged ? DAMAGED_MS : REPLY_MS_MAX;
+    const reply = await this.#wire.send(damage.reduce(changedBytes, whole), { method, waitMs });
+    // What stands behind the end that a damaged head gives is no reply to the next.
+    if (isDamaged) this.#wire.close();
     const { tally } = this;
     tally.requests++;
     const kind = typeof reply === "string" ? reply : String(reply.status);
     tally.kinds.set(kind, (tally.kinds.get(kind) ?? 0) + 1);
     if (typeof reply !== "string") tally.slowestMs = Math.max(tally.slowestMs, reply.ms);
-    const why = isRefusedHead(request, reply) ? undefined : faultIn(reply, request, this.#codes);
+    const isExcused = isDamaged ? isAnyRefusal(reply) : isRefusedHead(request, reply);
+    const why = isExcused ? undefined : faultIn(reply, request, this.#codes);
     if (why !== undefined) tally.wrong.push({ drawn, why });
   }
 
   close(): void {
     this.#wire.close();
   }
+}
+
+/** A damaged head may mean anything but a failure: another method, another length, or more to come. */
+function isAnyRefusal(reply: WireReply | string): boolean {
+  return typeof reply === "string" || reply.status < 500 || reply.status === 505;
 }
 
 /** The parser of the server itself refuses such a head, without a body or a word. */
@@ -85,6 +100,7 @@ interface SeedFile {
   path: string;
   headers: Record<string, string>;
   body?: string;
+  damage?: ByteChange[];
 }
 
 /** Requests of earlier failures. */
@@ -92,9 +108,9 @@ export function keptSeeds(): DrawnRequest[] {
   const files = readdirSync(SEEDS).filter((name) => name.endsWith(".json"));
   return files.toSorted().map((name) => {
     const kept = JSON.parse(readFileSync(path.join(SEEDS, name), "utf8")) as SeedFile;
-    const { operation, format, method, path: target, headers, body } = kept;
+    const { operation, format, method, path: target, headers, body, damage = [] } = kept;
     const bytes = body === undefined ? undefined : new Uint8Array(Buffer.from(body, "base64"));
-    return { operation, format, request: { method, path: target, headers, body: bytes } };
+    return { operation, format, damage, request: { method, path: target, headers, body: bytes } };
   });
 }
 
@@ -111,6 +127,7 @@ export function keepSeeds(wrong: readonly Wrong[]): void {
       path: target,
       headers: { ...headers },
       ...(body === undefined ? {} : { body: Buffer.from(body).toString("base64") }),
+      ...(drawn.damage.length === 0 ? {} : { damage: [...drawn.damage] }),
     };
     const text = `${JSON.stringify(kept, undefined, 2)}\n`;
     const name = createHash("sha256").update(text).digest("hex").slice(0, 12);

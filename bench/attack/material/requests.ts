@@ -2,7 +2,14 @@
 // parameters, query, headers and body, drawn by fast-check from one seed.
 import fc from "fast-check";
 import type { WireRequest } from "../wire.ts";
-import { bodiesOf, type BodyFormat, type Schema, type Schemas } from "./documents.ts";
+import {
+  bodiesOf,
+  type BodyFormat,
+  byteChange,
+  type ByteChange,
+  type Schema,
+  type Schemas,
+} from "./documents.ts";
 
 /** One operation of the OpenAPI document. */
 export interface Operation {
@@ -187,6 +194,8 @@ export interface DrawnRequest {
   readonly operation: string;
   readonly format: BodyFormat | "none";
   readonly request: Omit<WireRequest, "key">;
+  /** Changes of the whole request's bytes, its head among them. */
+  readonly damage: readonly ByteChange[];
 }
 
 /** Requests to one operation. */
@@ -214,8 +223,12 @@ function requestsTo(operation: Operation, schemas: Schemas): fc.Arbitrary<DrawnR
       query: fc.array(fc.tuple(fc.nat(), fc.constantFrom(...QUERY_VALUES)), { maxLength: 3 }),
       media: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, fc.constantFrom(...MEDIA)),
       headers: fc.option(headers, { freq: 2 }),
+      damage: fc.oneof(
+        { weight: 30, arbitrary: fc.constant<ByteChange[]>([]) },
+        fc.array(byteChange, { minLength: 1, maxLength: 3 }),
+      ),
     })
-    .map(({ payload, parameter, query, media, headers: drawn }) => {
+    .map(({ payload, parameter, query, media, headers: drawn, damage }) => {
       const path = operation.path.replace(/\{\w+\}/, () => parameter.replace(/^\//, "") || "x");
       const names = operation.queryNames;
       const pairs = query.map(
@@ -229,6 +242,7 @@ function requestsTo(operation: Operation, schemas: Schemas): fc.Arbitrary<DrawnR
       return {
         operation: operation.name,
         format: payload.format,
+        damage,
         request: {
           method: operation.method,
           path: pairs.length === 0 ? path : `${path}?${pairs.join("&")}`,
