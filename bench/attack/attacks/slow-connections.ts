@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Attack } from "../attack.ts";
 import type { ServerProcess } from "../../server-process.ts";
 import { type AttackStage, delay, figuresOf, othersFailed } from "../stage.ts";
-import { openSocket } from "../wire.ts";
+import { openSocket, requestBytes } from "../wire.ts";
 
 const HEADS = 700;
 const BODIES = 1200;
@@ -16,6 +16,8 @@ const DRIP_MS = 400;
 /** Beyond the longest of the service's own times: 10 s idle, 30 s for one request. */
 const LASTS_MS = 36_000;
 const LASTS_SHORT_MS = 1200;
+/** Between two pieces of another tenant's body. */
+const PIECES_MS = 20;
 const MORE_MIB_MAX = 200;
 /** The other tenant's 99th percentile while it lasts, in ms. */
 const OTHERS_P99_MAX_MS = 1000;
@@ -26,11 +28,16 @@ export const slowConnections: Attack = {
   play: (stage) =>
     stage.onBoth(async (service) => {
       const key = await stage.makeKey(service, "slow", ["score:read"]);
+      const others = await stage.makeKey(service, "others", ["score:read"]);
       let open = 0;
+      let refused = 0;
       const watched = await stage.watch(service, async () => {
-        open = await drip(stage, service, key);
+        const dripping = drip(stage, service, key);
+        refused = await askInPieces(service, others, dripping);
+        open = await dripping;
       });
       const broken: string[] = [];
+      if (refused > 0) broken.push(`${refused} bodies of others in two pieces were refused`);
       broken.push(...othersFailed(watched));
       if (!stage.isShort && watched.during.p99 > OTHERS_P99_MAX_MS) {
         broken.push(`others' p99 was ${Math.round(watched.during.p99)} ms`);
@@ -60,6 +67,34 @@ async function drip(stage: AttackStage, service: ServerProcess, key: string): Pr
   const open = all.filter(({ destroyed }) => !destroyed).length;
   for (const socket of all) socket.destroy();
   return open;
+}
+
+/** Another tenant's requests whose bodies come in two pieces; how many were not answered. */
+async function askInPieces(
+  service: ServerProcess,
+  key: string,
+  until: Promise<unknown>,
+): Promise<number> {
+  let isOver = false;
+  void until.finally(() => (isOver = true));
+  const body = JSON.stringify({ subject: "agent://acme/ledger-sync", stakes: 5 });
+  const headers = { "content-type": "application/json" };
+  const bytes = requestBytes({ method: "POST", path: "/v1/check", key, headers, body });
+  const cut = bytes.byteLength - 10;
+  let refused = 0;
+  while (!isOver) {
+    const socket = await openSocket(service.url);
+    const reply = new Promise<string>((resolve) => {
+      socket.once("data", (piece: Buffer) => resolve(piece.toString("latin1")));
+      socket.once("close", () => resolve(""));
+    });
+    socket.write(bytes.subarray(0, cut));
+    await delay(PIECES_MS);
+    socket.write(bytes.subarray(cut));
+    if (!(await reply).startsWith("HTTP/1.1 200")) refused++;
+    socket.destroy();
+  }
+  return refused;
 }
 
 async function openAll(

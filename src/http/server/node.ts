@@ -180,7 +180,7 @@ class NodeServer implements HttpServer {
         whole = piece;
         return;
       }
-      body ??= this.#openBody(response, length);
+      body ??= this.#openBody(response, length, admission.sender);
       if (body === undefined) {
         const detail = "too many bodies are being received";
         this.#reject(response, admission.refuse("overloaded", detail));
@@ -192,8 +192,8 @@ class NodeServer implements HttpServer {
     });
   }
 
-  #openBody(response: http.ServerResponse, length: number): BodyBuffer | undefined {
-    const body = this.#budget.open(length);
+  #openBody(response: http.ServerResponse, length: number, sender: string): BodyBuffer | undefined {
+    const body = this.#budget.open(length, sender);
     if (body !== undefined) response.once("close", () => this.#budget.release(body));
     return body;
   }

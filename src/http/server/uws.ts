@@ -216,7 +216,7 @@ class UwsCall implements Peer {
   }
 
   #collect(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
-    this.#body ??= this.#server.budget.open(this.#contentLength);
+    this.#body ??= this.#server.budget.open(this.#contentLength, admission.sender);
     if (this.#body === undefined) {
       return this.#reject(admission.refuse("overloaded", "too many bodies are being received"));
     }
