@@ -96,12 +96,16 @@ export function startServiceWith(
   cleanUp: () => void,
   ...flags: string[]
 ): Promise<ServerProcess> {
-  return startServiceLogged("inherit", env, dataDir, cleanUp, ...flags);
+  return startServiceLogged("inherit", [], env, dataDir, cleanUp, ...flags);
 }
 
-/** The same, with its log in an open file. */
+/**
+ * The same, with its log in an open file, and by another program: `runner` and its parameters are
+ * put before the command.
+ */
 export async function startServiceLogged(
   log: number | "inherit",
+  runner: readonly string[],
   env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
@@ -109,7 +113,8 @@ export async function startServiceLogged(
 ): Promise<ServerProcess> {
   const script = path.join(ROOT, "src/cli/trustrank.ts");
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const child = spawn(process.execPath, [...NODE_FLAGS, script, ...serve], {
+  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, script, ...serve];
+  const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", log],
   });

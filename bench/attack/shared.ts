@@ -10,6 +10,8 @@ export type AdapterName = (typeof ADAPTERS)[number];
 
 /** Failures of the service's own, as its log tells them. */
 const FAILURES = /"message":"(?:request failed|adapter failure|uncaught[^"]*)".*/g;
+/** Far beyond what SIGTERM is promised to take. */
+const END_MS_MAX = 60_000;
 const SHOWN_MAX = 5;
 const SHOWN_LENGTH = 600;
 
@@ -21,7 +23,7 @@ export interface LoggedService extends ServerProcess {
 
 /** Starts the real service with its defaults, but for settings and flags of `serve`. */
 export async function startLogged(
-  env: Readonly<Record<string, string>>,
+  { env, runner = [] }: { env: Readonly<Record<string, string>>; runner?: readonly string[] },
   ...flags: string[]
 ): Promise<LoggedService> {
   const folder = mkdtempSync(path.join(tmpdir(), "trustrank-attack-"));
@@ -30,16 +32,26 @@ export async function startLogged(
   const cleanUp = () => rmSync(folder, { recursive: true, force: true });
   try {
     const dataDir = path.join(folder, "data");
-    const service = await startServiceLogged(log, env, dataDir, cleanUp, ...flags);
+    const service = await startServiceLogged(log, runner, env, dataDir, cleanUp, ...flags);
     const failures = () => {
       const found = readFileSync(logFile, "utf8").match(FAILURES) ?? [];
       return found.slice(0, SHOWN_MAX).map((line) => line.slice(0, SHOWN_LENGTH));
     };
-    return { ...service, failures };
+    return { ...service, stop: () => stopOrKill(service), failures };
   } catch (error) {
     throw new Error(readFileSync(logFile, "utf8").slice(-SHOWN_LENGTH), { cause: error });
   } finally {
     closeSync(log);
+  }
+}
+
+/** A service that does not end by itself must not hold up the suite. */
+async function stopOrKill(service: ServerProcess): Promise<number | null> {
+  const timer = setTimeout(() => process.kill(service.pid, "SIGKILL"), END_MS_MAX);
+  try {
+    return await service.stop();
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -51,7 +63,7 @@ export class SharedServices {
     const known = this.#running.get(adapter);
     if (known !== undefined && (await isAlive(known))) return known;
     await known?.stop();
-    const service = await startLogged({ TRUSTRANK_HTTP_ADAPTER: adapter });
+    const service = await startLogged({ env: { TRUSTRANK_HTTP_ADAPTER: adapter } });
     this.#running.set(adapter, service);
     return service;
   }

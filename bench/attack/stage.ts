@@ -104,8 +104,21 @@ export class AttackStage {
   }
 
   /** The same with settings as environment variables. */
-  async startWith(env: Record<string, string>, ...flags: string[]): Promise<LoggedService> {
-    const service = await startLogged(env, ...flags);
+  startWith(env: Record<string, string>, ...flags: string[]): Promise<LoggedService> {
+    return this.#startUnder([], env, flags);
+  }
+
+  /** The same under a limit of open descriptors. */
+  startLimited(descriptors: number, env: Record<string, string>): Promise<LoggedService> {
+    return this.#startUnder(["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`], env, []);
+  }
+
+  async #startUnder(
+    runner: readonly string[],
+    env: Record<string, string>,
+    flags: readonly string[],
+  ): Promise<LoggedService> {
+    const service = await startLogged({ env, runner }, ...flags);
     this.#services.push(service);
     return service;
   }
