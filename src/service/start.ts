@@ -23,7 +23,6 @@ import { claimDataDirectory, publishServer, withdrawServer } from "../journal/da
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
 import type { Learning } from "./learning.ts";
-import { loadSample } from "./sample.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
@@ -92,7 +91,10 @@ async function openService(
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  // Loaded when due: the import reads files of three formats, and most starts import nothing.
+  const sampleCount = isSampleDue
+    ? await (await import("./sample.ts")).loadSample(bureau, Date.now())
+    : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
