@@ -99,11 +99,15 @@ export function startServiceWith(
   cleanUp: () => void,
   ...flags: string[]
 ): Promise<ServerProcess> {
-  return startServiceUnder([], env, dataDir, cleanUp, ...flags);
+  return startServiceLogged("inherit", [], env, dataDir, cleanUp, ...flags);
 }
 
-/** The same by another program: `runner` and its parameters are put before the command. */
-export async function startServiceUnder(
+/**
+ * The same, with its log in an open file, and by another program: `runner` and its parameters are
+ * put before the command.
+ */
+export async function startServiceLogged(
+  log: number | "inherit",
   runner: readonly string[],
   env: Readonly<Record<string, string>>,
   dataDir: string,
@@ -114,7 +118,7 @@ export async function startServiceUnder(
   const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, COMMAND, ...serve];
   const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "ignore", log],
   });
   const url = await announcedUrl(child, dataDir);
   return wrap(child, url, dataDir, cleanUp);

@@ -202,17 +202,31 @@ class NodeServer implements HttpServer {
       request.once("end", () => this.#answer(response, admission, EMPTY));
       return;
     }
-    const body: BodyBuffer | undefined = this.#budget.open(length);
-    if (body === undefined) {
-      const detail = "too many bodies are being received";
-      this.#reject(response, admission.refuse("overloaded", detail));
-      return;
-    }
-    response.once("close", () => this.#budget.release(body));
-    request.on("data", (piece: Buffer) => body.append(piece));
-    request.once("end", () => {
-      if (body.isComplete) this.#answer(response, admission, body.bytes);
+    let body: BodyBuffer | undefined;
+    let whole: Buffer | undefined;
+    request.on("data", (piece: Buffer) => {
+      if (this.#condemned.has(request.socket)) return;
+      if (body === undefined && piece.length === length) {
+        // It takes no place among those that wait for their rest, however many those are.
+        whole = piece;
+        return;
+      }
+      body ??= this.#openBody(response, length, admission.sender);
+      if (body === undefined) {
+        const detail = "too many bodies are being received";
+        this.#reject(response, admission.refuse("overloaded", detail));
+      } else body.append(piece);
     });
+    request.once("end", () => {
+      if (whole !== undefined) this.#answer(response, admission, whole);
+      else if (body?.isComplete === true) this.#answer(response, admission, body.bytes);
+    });
+  }
+
+  #openBody(response: http.ServerResponse, length: number, sender: string): BodyBuffer | undefined {
+    const body = this.#budget.open(length, sender);
+    if (body !== undefined) response.once("close", () => this.#budget.release(body));
+    return body;
   }
 
   #answer(response: http.ServerResponse, admission: Admission, body: Buffer): void {

@@ -85,6 +85,8 @@ export interface Admission {
    * buffer.
    */
   readonly keepsBody: boolean;
+  /** On whose account a body is kept that comes in pieces: the tenant of a proved key. */
+  readonly sender: string;
   /** Never throws and never rejects. */
   answer(body: Buffer): Reply | Promise<Reply>;
   /** The reply when the adapter cannot take the body. */
@@ -126,7 +128,7 @@ export type Adapter = (typeof HTTP_ADAPTERS)[number];
 
 /** Limits an adapter enforces by itself, whatever the route. */
 export interface ServerLimits {
-  /** Requests whose body has begun but not ended, and the bytes reserved for them. */
+  /** Requests whose body has begun but not ended, and their bytes; a quarter of each for a tenant. */
   pendingBodiesMax: number;
   pendingBodyBytesMax: number;
   headerBytesMax: number;

@@ -6,7 +6,7 @@ import { HeadReader } from "./framing.ts";
 import type { Admission, HttpApplication, Peer, Reply } from "./port.ts";
 import type { ReplyPace } from "./reply-pace.ts";
 import { statusLine } from "./status-lines.ts";
-import { FAILURE, streamReply, writeLines } from "./uws-reply.ts";
+import { endHead, FAILURE, streamReply, writeLines } from "./uws-reply.ts";
 import type { HttpRequest, HttpResponse } from "./uws-binary.ts";
 
 const EMPTY = Buffer.alloc(0);
@@ -111,7 +111,7 @@ export class UwsCall implements Peer {
   }
 
   #collect(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
-    this.#body ??= this.#server.budget.open(this.#contentLength);
+    this.#body ??= this.#server.budget.open(this.#contentLength, admission.sender);
     if (this.#body === undefined) {
       return this.#reject(admission.refuse("overloaded", "too many bodies are being received"));
     }
@@ -176,7 +176,7 @@ export class UwsCall implements Peer {
       if (status !== 200) response.writeStatus(statusLine(status));
       writeLines(response, reply.headers);
     }
-    if (this.#isHead) response.endWithoutBody(Buffer.byteLength(body), isLast);
+    if (this.#isHead) endHead(response, Buffer.byteLength(body), isLast);
     else if (!isPaced) response.end(body, isLast);
     else {
       this.#heldBytes = pace.send(response, body, () => this.#leave());

@@ -28,6 +28,7 @@ async function open(listen: typeof listenNode) {
       admit: ({ path }) => ({
         refusal: undefined,
         bodyBytesMax: 0,
+        sender: "",
         keepsBody: true,
         answer: () => (path === "/held" ? held : REPLY),
         refuse: () => REPLY,

@@ -108,6 +108,7 @@ describe.each([
       refusal: undefined,
       bodyBytesMax: 0,
       keepsBody: true,
+      sender: "",
       answer: () => reply,
       refuse: () => reply,
     };
