@@ -12,6 +12,7 @@ import { readFrames } from "../journal/places.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { DeferringAssessor, type LaterAssessment } from "../vault/assessment/deferring-assessor.ts";
 import { isVaultEvent } from "../vault/sources/events.ts";
+import type { SourceLimits } from "../vault/sources/entry-use.ts";
 import type { RootSigner } from "../vault/sources/signed-root.ts";
 import { createVaultMemory } from "../vault/memory.ts";
 import { Vault } from "../vault/vault.ts";
@@ -29,13 +30,18 @@ export interface OpenVault {
  * Opens the vault of this process.
  * @throws JournalDamaged when a durable record does not verify.
  */
-export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
+export function openEvidenceVault(
+  ledger: OpenLedger,
+  journal: string,
+  limits: SourceLimits = {},
+): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
     clock: Date.now,
+    sourcesPerTenant: limits.sourcesPerTenant,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,
     indexLater: pool.index,
