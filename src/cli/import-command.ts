@@ -4,6 +4,7 @@ import { describeBadLine, importOutcomeFile, requireReadable } from "../service/
 import type { ImportOptions, ImportSink, ImportSummary } from "../service/import/pipeline.ts";
 import { serverSink } from "./server-sink.ts";
 import { bureauSink } from "../service/import/bureau-sink.ts";
+import { tableBytesMaxOf } from "../service/config.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -43,6 +44,7 @@ async function importIntoFiles(dataDir: string, options: ImportOptions): Promise
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: (exitCode) => {
       fatalCode = exitCode;
     },

@@ -1,5 +1,7 @@
 // Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
+import type { TableUse } from "../engine/table-use.ts";
+import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission.ts";
 import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
@@ -21,9 +23,15 @@ interface Health {
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
  * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, and
- * `voices` the line of `vouchingWarning`; either may be empty.
+ * `voices` the line of `vouchingWarning`; either may be empty. A table that fills up is a warning too:
+ * outcomes of known agents are still taken.
  */
-export function readiness(ledger: OpenLedger, storeFailure: string, voices = ""): Health {
+export function readiness(
+  ledger: OpenLedger,
+  storeFailure: string,
+  voices = "",
+  table?: TableUse,
+): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -33,7 +41,28 @@ export function readiness(ledger: OpenLedger, storeFailure: string, voices = "")
   );
   if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
   if (voices !== "") warnings.push(voices);
+  if (table !== undefined) warnings.push(...tableWarnings(table));
   return { ready: reasons.length === 0, reasons, warnings };
+}
+
+function tableWarnings({ share, overflow }: TableUse): string[] {
+  const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
+  if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
+  return warnings;
+}
+
+/** Gauges of the agent table's room, and of what was refused for the want of it. */
+export function tableGauges(use: TableUse, admission: AdmissionStatus): Record<string, number> {
+  return {
+    table_bytes: use.bytes,
+    table_bytes_max: use.bytesMax,
+    table_share: use.share,
+    table_pairs: use.pairs,
+    table_overflow: use.overflow,
+    outcomes_refused_table_full: admission.refusedFull,
+    outcomes_refused_newcomers: admission.refusedLimited,
+    keys_newcomers_limited: admission.keysLimited,
+  };
 }
 
 /** Gauges of journal, its queues and disk; free space once the ledger has checked it. */
@@ -62,9 +91,10 @@ export function healthOf(
   keyring: Keyring,
   ledger: OpenLedger,
   store: OpenStore,
+  tableUse: () => TableUse,
 ): { isReady(): Health } {
   const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  return { isReady: () => readiness(ledger, store.status().failure, unvouched()) };
+  return { isReady: () => readiness(ledger, store.status().failure, unvouched(), tableUse()) };
 }
