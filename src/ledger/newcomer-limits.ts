@@ -25,6 +25,9 @@ export class NewcomerLimits {
   readonly #limits: NewcomersPerHour;
   /** By number of the key, least recently charged first. */
   readonly #spent = new Map<number, Spent>();
+  /** The key charged last: a commit has many outcomes of few keys. */
+  #lastSender = 0;
+  #last: Spent = { agents: 0, pairs: 0, atMs: 0 };
   /** Keys that were over a limit when last looked at. */
   readonly #over = new Set<number>();
 
@@ -39,13 +42,22 @@ export class NewcomerLimits {
 
   /** Books what a record of this key has added. */
   charge(sender: number, agents: number, pairs: number, nowMs: number): void {
-    const spent = this.#settled(sender, nowMs);
+    const isLast = sender === this.#lastSender && nowMs === this.#last.atMs;
+    const spent = isLast ? this.#last : this.#moved(sender, nowMs);
     spent.agents += agents;
     spent.pairs += pairs;
+    if (this.#isOver(spent)) this.#over.add(sender);
+  }
+
+  /** What a key has spent, which is the newest to be charged from now on. */
+  #moved(sender: number, nowMs: number): Spent {
+    const spent = this.#settled(sender, nowMs);
     this.#spent.delete(sender);
     this.#spent.set(sender, spent);
-    if (this.#isOver(spent)) this.#over.add(sender);
     if (this.#spent.size > KEYS_MAX) this.#forgetOldest();
+    this.#lastSender = sender;
+    this.#last = spent;
+    return spent;
   }
 
   /** Whether this key may bring nothing new at present. */
@@ -64,10 +76,12 @@ export class NewcomerLimits {
   #settled(sender: number, nowMs: number): Spent {
     const spent = this.#spent.get(sender);
     if (spent === undefined) return { agents: 0, pairs: 0, atMs: nowMs };
-    const share = Math.max(0, nowMs - spent.atMs) / HOUR_MS;
+    const share = (nowMs - spent.atMs) / HOUR_MS;
+    spent.atMs = nowMs;
+    // A clock that was put back gives nothing back.
+    if (share <= 0) return spent;
     spent.agents = leftOf(spent.agents, share * this.#limits.agents);
     spent.pairs = leftOf(spent.pairs, share * this.#limits.pairs);
-    spent.atMs = nowMs;
     return spent;
   }
 

@@ -119,8 +119,16 @@ export function splitRun(run: FrameRun): Pending[] {
     const identities = identitiesOf(run.bytes, at);
     const isOutcome = frameKind(run.bytes, at) === FRAME_KINDS.outcome;
     const sender = isOutcome ? outcomeSender(run.bytes, at) : 0;
-    const none = { first: undefined, batch: undefined };
-    const record: Pending = { run, at, end, sender, identities, result, ...none };
+    const record: Pending = {
+      run,
+      at,
+      end,
+      sender,
+      identities,
+      result,
+      first: undefined,
+      batch: undefined,
+    };
     if (frameKind(run.bytes, at) === FRAME_KINDS.evidence) {
       batch = record;
       batchId = recordIdBytes(run.bytes, at);
