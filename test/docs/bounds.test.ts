@@ -39,6 +39,8 @@ const OTHERS = new Set([
   "src/http/codec/verify-writer.ts SCORE_MAX",
   "src/http/access/key-format.ts ENVIRONMENT_LENGTH_MAX",
   "src/http/routes/score.ts AGE_SEC_MAX",
+  "src/ledger/admission/admission.ts ID_BYTES_MAX",
+  "src/vault/sources/slots.ts LOOKS_MAX",
   "src/store/duckdb.ts DECIMAL_DIGITS_MAX",
   "src/vault/grounding/flatten.ts JOINED_LENGTH_MAX",
   "src/vault/grounding/citation-markers.ts GAP_MAX",

@@ -3,7 +3,7 @@
 import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
-import { type BodySink, pumpBody } from "./body-pump.ts";
+import { pumpBody } from "./body-pump.ts";
 import { HeadReader } from "./framing.ts";
 import type { Connections } from "./connections.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -17,6 +17,7 @@ import {
   SERVER_LIMITS,
   type ServerLimits,
 } from "./port.ts";
+import { sinkOf, splitTarget } from "./node-streams.ts";
 import { statusLine } from "./status-lines.ts";
 
 /** As the native server: ten seconds of idling. */
@@ -288,24 +289,7 @@ class NodeServer implements HttpServer {
   }
 }
 
-function sinkOf(response: http.ServerResponse): BodySink {
-  let wake = (): void => undefined;
-  for (const event of ["drain", "close"]) response.on(event, () => wake());
-  return {
-    isOpen: () => !response.destroyed,
-    write: (part) => response.write(part),
-    onDrained: (call) => void (wake = call),
-    end: () => void response.end(),
-    cut: () => void response.destroy(),
-  };
-}
-
 const PARSER_STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
-
-function splitTarget(target: string): [string, string] {
-  const mark = target.indexOf("?");
-  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
-}
