@@ -81,7 +81,7 @@ export const soak: Attack = {
   name: "soak",
   what: "verdicts, outcomes, sources, queries and refusals in turn, for as long as --minutes says",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const scopes = ["score:read", "outcomes:write", "evidence:write", "analytics:read"];
       const key = await stage.makeKey(service, "everyday", scopes);
       const lastsMs = stage.isShort ? SOAK_SHORT_MS : stage.durationMs / 2;

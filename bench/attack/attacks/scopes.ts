@@ -15,7 +15,7 @@ export const scopes: Attack = {
   name: "scopes",
   what: "every route is asked with every set of scopes, and with keys that are not valid",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const { operations } = readApi((await stage.ask(service, "/openapi.json")).text);
       const held = new Map<string, { key: string | undefined; scopes: readonly string[] }>();
       for (const scope of SCOPES) {
