@@ -14,12 +14,15 @@ import {
   backtestPolicy,
   createKey,
   followExport,
+  grantNamespace,
   labelTexts,
   listEvidence,
   listKeys,
+  listNamespaces,
   listThresholds,
   revokeEvidence,
   revokeKey,
+  revokeNamespace,
   rollBack,
   runCredibility,
   runDoctor,
@@ -33,6 +36,7 @@ import {
   showPolicy,
   showRun,
   showStatus,
+  transferNamespace,
   unvouch,
   vouch,
 } from "./commands.ts";
@@ -99,6 +103,24 @@ function addKeys(program: Command): void {
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")
     .action((id: string, flags) => revokeKey(accessOf(flags), id, flags));
+}
+
+function addNamespaces(program: Command): void {
+  const group = program.command("namespaces").description("which tenant owns which namespace");
+  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  add("list", "every namespace that has an owner").action((flags) =>
+    listNamespaces(accessOf(flags), flags),
+  );
+  add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
+    .requiredOption("--tenant <tenant>", "the owner")
+    .action((name: string, flags) => grantNamespace(accessOf(flags), name, flags));
+  add("transfer <namespace>", "give it to another tenant; the former owner's keys retire")
+    .requiredOption("--to <tenant>", "the new owner")
+    .option("--keep-keys", "the keys go on to sign, as the new owner's")
+    .action((name: string, flags) => transferNamespace(accessOf(flags), name, flags));
+  add("revoke <namespace>", "take it back; its owner's keys there retire").action(
+    (name: string, flags) => revokeNamespace(accessOf(flags), name, flags),
+  );
 }
 
 function addImport(program: Command): void {
@@ -285,6 +307,7 @@ const program = new Command("trustrank")
 for (const add of [
   addServe,
   addKeys,
+  addNamespaces,
   addImport,
   addEvidenceCommands,
   addQuery,

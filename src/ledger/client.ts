@@ -91,8 +91,8 @@ export class LedgerClient implements OpenLedger {
     const { appendAudit: append } = this;
     const log = this.#log;
     this.journal = new DamageWatch({ log, append, clock: options.clock });
-    const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
-    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
+    const { outcomes, durationMs, truncatedBytes, snapshotLsn, lastRecordMs } = ready;
+    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn, lastRecordMs };
     const post = (message: ToLedger & { kind: "append" }) =>
       this.#thread.postMessage(message, [message.frames]);
     this.#queue = new AppendQueue(post, () => this.#whyEnded(), options.clock);
@@ -133,6 +133,8 @@ export class LedgerClient implements OpenLedger {
   }
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.key, bytes);
+  readonly appendNamespaceEvent = (bytes: Uint8Array) =>
+    this.#appendEvent(FRAME_KINDS.namespace, bytes);
   readonly appendPolicy = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.policy, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendAudit = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.audit, bytes);

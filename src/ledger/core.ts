@@ -10,6 +10,7 @@ import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
+import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
 import { FrameBatch } from "./frame-batch.ts";
@@ -87,6 +88,8 @@ export interface LedgerCore {
   readonly syncCount: number;
   readonly replayedOutcomes: number;
   readonly truncatedBytes: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  readonly lastRecordMs: number | undefined;
   close(): void;
 }
 
@@ -101,6 +104,7 @@ export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
 
 class Core implements LedgerCore {
   readonly truncatedBytes: number;
+  readonly lastRecordMs: number | undefined;
   readonly #options: LedgerCoreOptions;
   readonly #journal: JournalWriter;
   readonly #state: LedgerState;
@@ -112,8 +116,11 @@ class Core implements LedgerCore {
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
     this.#options = options;
-    this.#state = new LedgerState(options, options.nowMs, options.replayEntriesMax);
     files.makeDirectory(directory);
+    // A clock that was set forward must not make this start forget.
+    const { nowMs } = options;
+    const guardMs = Math.min(nowMs, newestSegmentMs(files, directory) ?? nowMs);
+    this.#state = new LedgerState(options, guardMs, options.replayEntriesMax);
     if (start !== undefined) this.#state.resume(start);
     const recovery = recoverJournal(
       files,
@@ -133,6 +140,8 @@ class Core implements LedgerCore {
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
+    this.lastRecordMs = lastRecordMs(files, directory, this.#journal.lsn);
+    this.#state.guard.beginAt(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
     // Records before their key's revocation were folded by now; no reader has seen them yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);

@@ -2,7 +2,7 @@
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
 import type { DiskStatus } from "./disk-watch.ts";
-import type { JournalDamage } from "../journal/faults.ts";
+import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
@@ -67,13 +67,15 @@ export interface ReadyMessage {
   snapshotLsn?: number | undefined;
   /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
-  /** Payloads of the events of the reporters' registry, in order. */
+  /** Payloads of the events of the reporters' registry (keys and namespaces), in order. */
   keyEvents: Uint8Array[];
   /** Payloads of tenants' policies, in order; left out by threads that have none. */
   policies?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  lastRecordMs?: number | undefined;
 }
 
 export interface ReceiptsMessage {
@@ -132,6 +134,8 @@ export interface FailedMessage {
   exitCode: number;
   detail: string;
   damage: JournalDamage | undefined;
+  /** Set when a file of the data directory cannot be used. */
+  file?: UnusableFile | undefined;
 }
 
 export const NUMBERS_PER_RECEIPT = 3;

@@ -2,7 +2,7 @@
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type { EventLog, FrameLog, KaizenLog, Ledger, PolicyLog, SourceLog } from "./ledger.ts";
@@ -50,6 +50,8 @@ export interface Replay {
   truncatedBytes: number;
   /** The snapshot that the table came from, if any. */
   snapshotLsn: number | undefined;
+  /** Time of the last record, epoch ms; undefined in a new journal. */
+  lastRecordMs: number | undefined;
 }
 
 export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog {
@@ -131,6 +133,7 @@ export function awaitReady(worker: Worker): Promise<ReadyMessage> {
 }
 
 function errorOf(message: FailedMessage): Error {
+  if (message.file !== undefined) return new FileUnusable(message.file);
   if (message.damage !== undefined) return new JournalDamaged(message.damage);
   return new JournalBroken(message.detail);
 }

@@ -53,6 +53,8 @@ export interface ServeConfig {
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
   readonly httpAdapter: Adapter;
+  /** Open connections over all threads; undefined: as many as descriptors allow. */
+  readonly connectionsMax: number | undefined;
   /** Per key; a class that is left out is unlimited. */
   readonly rateLimits: RateLimits;
 }
@@ -99,6 +101,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     timeZone: timeZoneOf(environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
+    connectionsMax: readSetting("connectionsMax", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
       outcomes: readSetting("rateOutcomes", undefined, environment),

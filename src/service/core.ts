@@ -6,6 +6,7 @@ import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
+import { type NamespaceOwners, ownersAfter } from "../contract/namespaces.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { TableReader } from "../engine/reader.ts";
@@ -35,6 +36,8 @@ export interface Core {
   readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
+  /** Owners of namespaces, by which this thread's reports are judged. */
+  readonly owners: NamespaceOwners;
   readonly sources: OpenVault;
   /** Closes the vault and the ledger, once what waits for it is durable. */
   close(): Promise<void>;
@@ -42,6 +45,8 @@ export interface Core {
 
 export interface CoreOptions {
   readonly dataDir: string;
+  /** Epoch ms; the system's when left out. */
+  readonly clock?: () => number;
   readonly isReservedEnabled: boolean;
   /** Called when the journal's disk can no longer be trusted: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
@@ -72,12 +77,13 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     engine?.rebind(memory);
     options.onTable?.(memory);
   };
+  const clock = options.clock ?? Date.now;
   const ledger = await startLedger({
     dataDir: options.dataDir,
     engineMemory: createEngineMemory(),
     onTable: (memory) => onTable(memory),
     onFatal: options.onFatal,
-    clock: Date.now,
+    clock,
     reserveBytes: options.reserveBytes ?? 0,
     scrubEveryMs: options.scrubEveryMs,
     storePort: options.storePort,
@@ -99,9 +105,11 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
-  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
+  const clock = options.clock ?? Date.now;
+  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal, clock);
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
+  const owners = ownersAfter(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const bureau = openBureau({
     engine,
@@ -110,7 +118,8 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     provenance: sources.assessor,
     policies,
     assessments,
-    clock: Date.now,
+    owners,
+    clock,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       outcomeIds: new UuidV7Generator(randomFillSync),
@@ -126,5 +135,5 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
       await ledger.close();
     }
   };
-  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, close };
+  return { engineMemory, ledger, engine, bureau, assessments, policies, owners, sources, close };
 }

@@ -88,6 +88,13 @@ export const SETTINGS = {
     sentence:
       "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
   },
+  connectionsMax: {
+    variables: ["TRUSTRANK_CONNECTIONS_MAX"],
+    kind: wholeNumber(16, 1_000_000),
+    default: undefined,
+    defaultText: "what the descriptor limit leaves, at most 20000",
+    sentence: "open connections; beyond it the longest idle ones are closed, or new ones",
+  },
   scoring: {
     flag: "--scoring <mode>",
     variables: ["SCORING"],

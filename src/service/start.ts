@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
@@ -26,6 +27,8 @@ import type { Learning } from "./learning.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { openClock } from "./clock.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
 import { startStore } from "../store/client.ts";
@@ -84,21 +87,33 @@ async function openService(
   closers: Closer[],
 ): Promise<Service> {
   const subscribers = new Subscribers();
-  const ground = await openGround(config, log, onFatal, closers, subscribers);
+  const clock = openClock(log, closers);
+  const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
+  const reporting = openReporters({
+    ...config,
+    paths,
+    ledger,
+    store: ground.store,
+    onNamespaceEvent: (event) => {
+      evidence.owners.apply(event);
+      subscribers.sendNamespace(event);
+    },
+    clock: clock.now,
+  });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   // Loaded when due: the import reads files of three formats, and most starts import nothing.
   const sampleCount = isSampleDue
-    ? await (await import("./sample.ts")).loadSample(bureau, Date.now())
+    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
     : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporters: reporting.reporterKeys };
+  const { reporterKeys: reporters, namespaces } = reporting;
+  const parts = { ...ground, ...learning, scorer, reporters, namespaces };
   const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
@@ -132,6 +147,7 @@ async function openGround(
   onFatal: OnFatal,
   closers: Closer[],
   subscribers: Subscribers,
+  clock: ClockKeeper,
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
@@ -140,7 +156,7 @@ async function openGround(
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
-    now: Date.now,
+    now: clock.now,
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
@@ -149,6 +165,7 @@ async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const evidence = await openCore({
+    clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
     onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
@@ -161,15 +178,16 @@ async function openGround(
       store.showScores(memory);
     },
   });
+  clock.begin(evidence.ledger.replay.lastRecordMs);
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   const policies = new Policies({
     log: evidence.ledger,
     book: evidence.policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
-    clock: Date.now,
+    clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies };
+  return { paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -210,6 +228,7 @@ function asFailure(error: unknown): never {
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporters: ReporterKeys;
+  namespaces: Namespaces;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -223,14 +242,15 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     policies: parts.policies,
     backtests: parts.backtests,
     reporters: parts.reporters,
+    namespaces: parts.namespaces,
     kaizen: kaizen.kaizen,
-    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
     scorer,
-    clock: Date.now,
+    clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, log, keyring, ledger, store),
+    health: healthOf(config, log, keyring, evidence, store, parts.clock),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
@@ -239,7 +259,11 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
         ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
         store_position: store.status().appliedLsn,
+        decision_log_waiting_bytes: store.status().spoolBytes,
+        decisions_counted: store.status().decisionsCounted,
         ...decisions.gauges(),
+        clock_lead_seconds: Math.round(parts.clock.leadMs / 1000),
+        clock_confirmed: parts.clock.isConfirmed ? 1 : 0,
       },
     }),
   };

@@ -29,13 +29,17 @@ export interface OpenVault {
  * Opens the vault of this process.
  * @throws JournalDamaged when a durable record does not verify.
  */
-export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
+export function openEvidenceVault(
+  ledger: OpenLedger,
+  journal: string,
+  clock: () => number = Date.now,
+): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
-    clock: Date.now,
+    clock,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,
     indexLater: pool.index,
@@ -46,7 +50,7 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
   });
   // A large text may come first, and its thread would start too late for it.
   if (vault.backlogCount > 0) pool.warm();
-  const inline = openAssessor(memory, Date.now);
+  const inline = openAssessor(memory, clock);
   return {
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),

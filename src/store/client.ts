@@ -9,6 +9,7 @@ import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-dir
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
+  DecisionPage,
   ExportOptions,
   QueryLimits,
   QueryResult,
@@ -19,12 +20,15 @@ import type {
   StreamedRows,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
+import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
 export const QUERIES_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const FINDS_MAX = 1000;
+/** Reads of the decision log waiting or running; queries do not count. */
+const LOG_READS_MAX = 16;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
@@ -107,6 +111,8 @@ const STATE_START: StoreState = {
   outcomeCount: 0,
   rebuildCount: 0,
   failure: "",
+  spoolBytes: 0,
+  decisionsCounted: 0,
 };
 
 class StoreClient implements OpenStore {
@@ -119,9 +125,10 @@ class StoreClient implements OpenStore {
   readonly #waiting = new Waiting();
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
-  #readCount = 0;
-  #findCount = 0;
-  #noteCount = 0;
+  readonly #reads = new Line(QUERIES_MAX, "too many queries are waiting");
+  readonly #logReads = new Line(LOG_READS_MAX, "too many reads of the log are waiting");
+  readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
+  readonly #notes = new Line(NOTES_MAX, "too many events are waiting");
   #isOver = false;
   #whenExited: Promise<void>;
 
@@ -182,22 +189,20 @@ class StoreClient implements OpenStore {
     if (!this.#isOver) this.#send({ kind: "table", engineMemory });
   }
 
-  async findSigned(id: SignedId): Promise<SignedRecords> {
-    if (this.#findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
-    this.#findCount++;
-    try {
-      return await this.#call({ name: "findSigned", id });
-    } finally {
-      this.#findCount--;
-    }
+  findSigned(id: SignedId): Promise<SignedRecords> {
+    return this.#finds.run(() => this.#call({ name: "findSigned", id }));
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#read({ name: "decisions", filter });
+  async decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return (await this.decisionPage(filter)).legs;
+  }
+
+  decisionPage(filter: DecisionFilter): Promise<DecisionPage> {
+    return this.#logReads.run(() => this.#call({ name: "decisions", filter }));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#read({ name: "reviews", filter, isOpen });
+    return this.#logReads.run(() => this.#call({ name: "reviews", filter, isOpen }));
   }
 
   exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
@@ -212,24 +217,12 @@ class StoreClient implements OpenStore {
     table: Table,
     event: StoreEvents[Table],
   ): Promise<void> {
-    if (this.#noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
-    this.#noteCount++;
-    try {
-      await this.#call({ name: "note", table, event });
-    } finally {
-      this.#noteCount--;
-    }
+    await this.#notes.run(() => this.#call({ name: "note", table, event }));
   }
 
   /** All reads wait in one line: more would only time out. */
-  async #read<T>(call: StoreCall): Promise<T> {
-    if (this.#readCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.#readCount++;
-    try {
-      return await this.#call<T>(call);
-    } finally {
-      this.#readCount--;
-    }
+  #read<T>(call: StoreCall): Promise<T> {
+    return this.#reads.run(() => this.#call<T>(call));
   }
 
   #call<T>(call: StoreCall): Promise<T> {
@@ -289,10 +282,6 @@ class StoreClient implements OpenStore {
     this.#waiting.end(unavailable());
     this.#calls.clear();
   }
-}
-
-function overloaded(detail: string): ServiceFault {
-  return new ServiceFault("overloaded", detail);
 }
 
 function unavailable(): ServiceFault {

@@ -21,6 +21,8 @@ export const STREAM_WORK_MS = 60_000;
  * thread. It bounds the loss of denials and of flagged decisions in a crash.
  */
 const LOOK_INTERVAL_MS = 50;
+/** Interval at which the figures of the decision log are told while they change. */
+const TELL_INTERVAL_MS = 1000;
 
 export interface StoreLoopOptions {
   port: MessagePort;
@@ -32,6 +34,8 @@ export interface StoreLoopOptions {
   openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
   /** Days that daily scores are kept. */
   scoresKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
@@ -51,6 +55,8 @@ class StoreLoop {
   #isClosing = false;
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
+  #told = "0 0";
+  #toldAtMs = 0;
   readonly #scores: ScoreKeeper;
   readonly #exports: StoreExports;
 
@@ -64,6 +70,7 @@ class StoreLoop {
       position: () => this.#durableLsn ?? 0,
       clock: options.clock,
       keptDays: options.scoresKeptDays,
+      mayExpire: options.mayExpire,
       log: (event, detail) => this.#send({ kind: "log", event, detail }),
     });
   }
@@ -86,7 +93,17 @@ class StoreLoop {
       this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
+    this.#tell(nowMs);
     if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
+  }
+
+  #tell(nowMs: number): void {
+    const { spoolBytes, decisionsCounted } = this.#options.records.gauges();
+    const figures = `${spoolBytes} ${decisionsCounted}`;
+    if (figures === this.#told || nowMs - this.#toldAtMs < TELL_INTERVAL_MS) return;
+    this.#told = figures;
+    this.#toldAtMs = nowMs;
+    this.#sendState();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
@@ -191,6 +208,10 @@ class StoreLoop {
     if (call.name === "nextPart") return core.readQueue.streams.next(call.stream);
     if (call.name === "closeStream") return core.readQueue.streams.close(call.stream);
     if (call.name === "describe") return core.readQueue.read(describeViews);
+    if (call.name === "decisions") return records.decisions(call.filter, this.#options.clock());
+    if (call.name === "reviews") {
+      return records.reviews(call.filter, call.isOpen, this.#options.clock());
+    }
     // A read sees all decisions made before it, and scores that are not old.
     await this.#settle();
     if (readsScores(call)) await this.#scores.refresh();
@@ -198,8 +219,6 @@ class StoreLoop {
     if (call.name === "openStream") {
       return core.readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
     }
-    if (call.name === "decisions") return records.decisions(call.filter);
-    if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
     if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
     return this.#exports.file(call.view, call.day, call.options);
   }
@@ -232,6 +251,7 @@ class StoreLoop {
         outcomeCount: applied.outcomeCount,
         rebuildCount,
         failure: this.#failure,
+        ...this.#options.records.gauges(),
       },
     });
   }

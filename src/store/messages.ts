@@ -48,6 +48,10 @@ export interface StoreState {
   rebuildCount: number;
   /** Reason why the store does not follow the journal now, or empty. */
   failure: string;
+  /** Bytes of decisions that are not rows yet. */
+  spoolBytes: number;
+  /** Repeated denials counted in another's row, since the start. */
+  decisionsCounted: number;
 }
 
 export type FromStore =

@@ -8,7 +8,7 @@ import { startScrubbing } from "./scrub-schedule.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { segmentsOf } from "../journal/format.ts";
 import { openLedgerCore } from "../ledger/core.ts";
 import { serveLedger } from "../ledger/loop.ts";
@@ -39,7 +39,8 @@ function main(port: MessagePort, data: ThreadData): void {
     const exitCode =
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
-    send({ kind: "failed", exitCode, detail: String(error), damage });
+    const file = error instanceof FileUnusable ? error.file : undefined;
+    send({ kind: "failed", exitCode, detail: String(error), damage, file });
     end();
   };
   let snapshots: SnapshotTaker | undefined;
@@ -117,6 +118,7 @@ function open(data: ThreadData, send: Send) {
     policies: [...core.policies],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
+    lastRecordMs: core.lastRecordMs,
     snapshotLsn: start?.lsn,
   };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);

@@ -6,6 +6,7 @@ import { nodeFiles } from "../journal/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
+import { clockOfThread } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
 import { describeRecord } from "./store-payloads.ts";
 import { StoreCore } from "../store/core.ts";
@@ -21,12 +22,15 @@ function main(port: MessagePort, data: ThreadData): void {
   // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
   lowerThreadPriority();
   const send = (message: FromStore) => port.postMessage(message);
+  const clock = clockOfThread();
+  const mayExpire = () => clock.isConfirmed;
   const core = new StoreCore({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
     describe: describeRecord,
     outcomesKeptDays: data.outcomesKeptDays,
-    clock: Date.now,
+    clock: clock.now,
+    mayExpire,
     memoryMegabytes: data.memoryMegabytes,
     timeZone: data.timeZone,
     log: (event, detail) => send({ kind: "log", event, detail }),
@@ -39,6 +43,7 @@ function main(port: MessagePort, data: ThreadData): void {
     spoolDirectory: join(data.store, "spool"),
     startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,
+    mayExpire,
   });
   serveStore({
     port,
@@ -47,7 +52,8 @@ function main(port: MessagePort, data: ThreadData): void {
     records,
     openScores: openScoreSource,
     scoresKeptDays: data.outcomesKeptDays,
-    clock: Date.now,
+    clock: clock.now,
+    mayExpire,
     durableLsn,
   });
 }
