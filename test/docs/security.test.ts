@@ -7,16 +7,9 @@ import { rowsUnder } from "./_tables.ts";
 
 /** Attacks on the page whose files come with what they attack. */
 const AWAITED = new Set([
-  "clock-jump",
-  "denial-flood",
-  "forged-reporter",
   "full-table",
-  "idle-connections",
-  "long-batches",
   "lost-tail",
-  "namespace-taken",
   "provenance-flood",
-  "request-id",
   "store-loss",
   "unstoppable-sql",
   "vault-slots",

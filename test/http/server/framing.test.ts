@@ -203,9 +203,9 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
       post([withLength, `X-Request-Id: r${index}`]),
     );
     const { text } = await sendRaw(service.server.port, [requests.join("")], {
-      until: new RegExp(`"request_id":"r${count - 1}".*\\}`, "s"),
+      until: new RegExp(`x-request-id: r${count - 1}\r\n.*\\}`, "is"),
     });
-    const ids = [...text.matchAll(/"request_id":"(r\d+)"/g)].map((found) => found[1]);
+    const ids = [...text.matchAll(/x-request-id: (r\d+)/gi)].map((found) => found[1]);
     expect(ids).toEqual(Array.from({ length: count }, (_, index) => `r${index}`));
   });
 
