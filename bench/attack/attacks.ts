@@ -17,7 +17,9 @@ import { requestId } from "./attacks/request-id.ts";
 import { scopes } from "./attacks/scopes.ts";
 import { slowConnections } from "./attacks/slow-connections.ts";
 import { smuggling } from "./attacks/smuggling.ts";
+import { fullTable } from "./attacks/full-table.ts";
 import { unreadReplies } from "./attacks/unread-replies.ts";
+import { vaultSlots } from "./attacks/vault-slots.ts";
 
 export const ATTACKS: readonly Attack[] = [
   smuggling,
@@ -38,6 +40,8 @@ export const ATTACKS: readonly Attack[] = [
   idleConnections,
   clockJump,
   longBatches,
+  fullTable,
+  vaultSlots,
   kills,
   damagedFiles,
   fullDisk,

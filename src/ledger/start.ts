@@ -1,6 +1,8 @@
 // Starts the ledger thread and waits for its first message: ready, or why it failed.
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
+import type { AdmissionStatus } from "./admission.ts";
+import type { NewcomersPerHour } from "./newcomer-limits.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
@@ -33,6 +35,10 @@ export interface LedgerOptions {
    * when left out.
    */
   reserveBytes?: number;
+  /** Bound of the agent table's heap, in bytes; the address space's when left out. */
+  tableBytesMax?: number | undefined;
+  /** New agents and pairs by key and hour; NEWCOMERS_PER_HOUR when left out. */
+  newcomersPerHour?: NewcomersPerHour | undefined;
   /**
    * Interval in ms between two scrubs of all sealed segments; none after the start when left out.
    */
@@ -79,6 +85,8 @@ export interface OpenLedger extends Ledger, EventLog, FrameLog, SourceLog, Polic
   position(): number;
   /** False while the disk is full or nearly so, or after the thread died. */
   isHealthy(): boolean;
+  /** What the table's room and the limits of keys have refused, half a second ago at most. */
+  readonly admission: AdmissionStatus;
   /** Space on the journal's disk at the last check, half a second ago at most. */
   readonly disk: DiskSpace;
   /** Known damage in the journal's sealed segments. */
@@ -94,6 +102,8 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
+    tableBytesMax: options.tableBytesMax,
+    newcomersPerHour: options.newcomersPerHour,
     scrubEveryMs: options.scrubEveryMs,
     snapshotPace: options.snapshotPace,
   };

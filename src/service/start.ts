@@ -19,7 +19,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges } from "./health.ts";
+import { healthOf, ledgerGauges, tableGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
@@ -172,6 +172,7 @@ async function openGround(
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
+    sourcesPerTenant: config.sourcesPerTenant,
     log,
     onTable: (memory) => {
       subscribers.rebind(memory);
@@ -257,7 +258,10 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       agents: engine.agentCount,
       gauges: {
         ...ledgerGauges(ledger, assessments),
+        ...tableGauges(engine.tableUse(), ledger.admission),
         evidence_unindexed: sources.vault.backlogCount,
+        ...sources.vault.gauges(),
+        ...parts.reporters.gauges(),
         store_position: store.status().appliedLsn,
         decision_log_waiting_bytes: store.status().spoolBytes,
         decisions_counted: store.status().decisionsCounted,

@@ -12,6 +12,7 @@ import { readFrames } from "../journal/places.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { DeferringAssessor, type LaterAssessment } from "../vault/assessment/deferring-assessor.ts";
 import { isVaultEvent } from "../vault/sources/events.ts";
+import type { SourceLimits } from "../vault/sources/entry-use.ts";
 import type { RootSigner } from "../vault/sources/signed-root.ts";
 import { createVaultMemory } from "../vault/memory.ts";
 import { Vault } from "../vault/vault.ts";
@@ -32,7 +33,7 @@ export interface OpenVault {
 export function openEvidenceVault(
   ledger: OpenLedger,
   journal: string,
-  clock: () => number = Date.now,
+  { clock = Date.now, ...limits }: SourceLimits & { readonly clock?: () => number } = {},
 ): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
@@ -40,6 +41,7 @@ export function openEvidenceVault(
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
     clock,
+    sourcesPerTenant: limits.sourcesPerTenant,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,
     indexLater: pool.index,
