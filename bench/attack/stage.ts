@@ -1,9 +1,10 @@
 // Stage of the attacks: the real service as a child process, keys as an operator makes them, a
 // watch on its memory, and another tenant who asks for verdicts all the while.
 import { readFileSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { Agent } from "node:http";
 import { ADMIN_KEY, type ServerProcess } from "../server-process.ts";
 import type { Outcome } from "./attack.ts";
+import { type Reply, send } from "./send.ts";
 import {
   type AdapterName,
   ADAPTERS,
@@ -27,12 +28,6 @@ export interface StageOptions {
   readonly minutes: number;
   readonly seed: number;
   readonly shared: SharedServices;
-}
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
 }
 
 export interface Asking {
@@ -96,6 +91,21 @@ export class AttackStage {
         number
       >,
     };
+  }
+
+  /** The same with another tenant beside it, who has to be answered; not in the short form. */
+  watchedOnBoth(play: (service: ServerProcess, adapter: AdapterName) => Promise<Outcome>) {
+    if (this.isShort) return this.onBoth(play);
+    return this.onBoth(async (service, adapter) => {
+      let outcome: Outcome = { broken: ["it was not played"], figures: {} };
+      const watched = await this.watch(service, async () => {
+        outcome = await play(service, adapter);
+      });
+      return {
+        broken: [...outcome.broken, ...othersFailed(watched)],
+        figures: { ...outcome.figures, ...figuresOf(watched) },
+      };
+    });
   }
 
   /** Starts the service on a fresh directory with its defaults, but for `flags` of `serve`. */
@@ -265,24 +275,4 @@ function quantile(values: readonly number[], share: number): number {
 
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
-}
-
-interface Sending {
-  agent: Agent;
-  method: string;
-  headers: Record<string, string>;
-}
-
-function send(url: string, options: Sending, body?: string | Uint8Array): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, options, (reply) => {
-      let text = "";
-      reply.setEncoding("utf8");
-      reply.on("data", (piece: string) => (text += piece));
-      reply.on("error", reject);
-      reply.on("end", () => resolve({ status: reply.statusCode!, headers: reply.headers, text }));
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
 }

@@ -39,9 +39,8 @@ const OTHERS = new Set([
   "src/http/codec/verify-writer.ts SCORE_MAX",
   "src/http/access/key-format.ts ENVIRONMENT_LENGTH_MAX",
   "src/http/routes/score.ts AGE_SEC_MAX",
-  "src/ledger/admission/admission.ts ID_BYTES_MAX",
-  "src/vault/sources/slots.ts LOOKS_MAX",
   "src/store/duckdb.ts DECIMAL_DIGITS_MAX",
+  "src/ledger/admission/admission.ts ID_BYTES_MAX",
   "src/vault/grounding/flatten.ts JOINED_LENGTH_MAX",
   "src/vault/grounding/citation-markers.ts GAP_MAX",
   "src/bureau/decisions/leg.ts OPEN_MAX",
@@ -72,6 +71,8 @@ function valueOf(name: string, text: string): number {
     text.replaceAll(/^.*: number;$/gm, ""),
   );
   if (found === null) return Number.NaN;
+  const shift = /^1 << (\d+)$/.exec(found[1]!);
+  if (shift !== null) return 2 ** Number(shift[1]);
   const parts = found[1]!.split(/\s*([*+-])\s*/);
   const numbers = parts.map((part) =>
     /^[A-Z_]+$/.test(part) ? valueOf(part, text) : Number(part.replaceAll("_", "")),

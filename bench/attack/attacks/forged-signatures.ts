@@ -20,7 +20,7 @@ export const forgedSignatures: Attack = {
   name: "forged-signatures",
   what: "outcomes under signatures that their reporter never made, and keys of small order",
   play: (stage) =>
-    stage.onBoth(async (service, adapter) => {
+    stage.watchedOnBoth(async (service, adapter) => {
       const broken: string[] = [];
       const { text } = await stage.ask(service, "/healthz");
       const { service_id: audience } = JSON.parse(text) as { service_id: string };

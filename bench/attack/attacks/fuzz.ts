@@ -25,7 +25,7 @@ export const fuzz: Attack = {
   name: "fuzz",
   what: "drawn requests to every route: well-formed, with odd values, with damaged bytes",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const key = await stage.makeKey(service, "fuzzer", ["admin"]);
       const api = readApi((await stage.ask(service, "/openapi.json")).text);
       const tally = newTally();

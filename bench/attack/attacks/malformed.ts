@@ -48,7 +48,7 @@ export const malformed: Attack = {
   name: "malformed",
   what: "bodies cut, doubled, nested and compressed, every MessagePack token, every odd path",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const key = await stage.makeKey(service, "malformed", ["admin"]);
       const api = readApi((await stage.ask(service, "/openapi.json")).text);
       const paths = [...new Set(api.operations.map((operation) => operation.path))];

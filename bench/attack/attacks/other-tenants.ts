@@ -27,7 +27,7 @@ export const otherTenants: Attack = {
   name: "other-tenants",
   what: "a tenant asks for another's objects by their ids, and for its rows and files by SQL",
   play: (stage) =>
-    stage.onBoth(async (service, adapter) => {
+    stage.watchedOnBoth(async (service, adapter) => {
       const victim = await stage.makeKey(service, MARK, ATTACKERS_SCOPES);
       const attacker = await stage.makeKey(service, "attacker", ATTACKERS_SCOPES);
       const requestId = await fill(stage, service, victim, adapter);

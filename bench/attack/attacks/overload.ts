@@ -19,6 +19,8 @@ const SOAK_PAUSE_MS = 20;
 /** Windows over which the least memory is taken: what a collection leaves, not what awaits one. */
 const WINDOWS = 12;
 const SLOPE_MAX_MIB_PER_MIN = 25;
+/** Below this the growth of a heap that has not settled says nothing. */
+const SLOPE_JUDGED_MS = 120_000;
 const AGENTS = 500;
 
 export const overload: Attack = {
@@ -81,7 +83,7 @@ export const soak: Attack = {
   name: "soak",
   what: "verdicts, outcomes, sources, queries and refusals in turn, for as long as --minutes says",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const scopes = ["score:read", "outcomes:write", "evidence:write", "analytics:read"];
       const key = await stage.makeKey(service, "everyday", scopes);
       const lastsMs = stage.isShort ? SOAK_SHORT_MS : stage.durationMs / 2;
@@ -105,7 +107,7 @@ export const soak: Attack = {
       await Promise.all(Array.from({ length: SOAK_LANES }, lane));
       const slope = slopeOf(samples, lastsMs);
       const told = [...broken].map(([what, times]) => `${times} requests: ${what}`);
-      if (!stage.isShort && slope > SLOPE_MAX_MIB_PER_MIN) {
+      if (lastsMs >= SLOPE_JUDGED_MS && slope > SLOPE_MAX_MIB_PER_MIN) {
         told.push(`memory grows by ${slope.toFixed(1)} MiB a minute`);
       }
       const last = samples.at(-1)?.[1] ?? 0;

@@ -8,6 +8,8 @@ import { requestBytes, Wire } from "../wire.ts";
 
 /** Keys that are none, or no longer, or not quite. */
 const BAD_KEYS = ["none", "garbage", "changed", "revoked", "expired"] as const;
+/** No object of this name is there, not even a public one that another attack has made. */
+const UNKNOWN = "no-such-object";
 /** The first millisecond after which such a key has expired: at once. */
 const EXPIRES_MS = 1;
 
@@ -15,7 +17,7 @@ export const scopes: Attack = {
   name: "scopes",
   what: "every route is asked with every set of scopes, and with keys that are not valid",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const { operations } = readApi((await stage.ask(service, "/openapi.json")).text);
       const held = new Map<string, { key: string | undefined; scopes: readonly string[] }>();
       for (const scope of SCOPES) {
@@ -63,7 +65,7 @@ function bytesOf({ method, path, bodies }: Operation, key: string | undefined): 
   const hasBody = Object.keys(bodies).length > 0;
   return requestBytes({
     method,
-    path: path.replace(/\{\w+\}/, "x"),
+    path: path.replace(/\{\w+\}/, UNKNOWN),
     key,
     headers: hasBody ? { "content-type": "application/json" } : {},
     body: hasBody ? "not a document" : undefined,

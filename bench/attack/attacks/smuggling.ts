@@ -17,7 +17,7 @@ export const smuggling: Attack = {
   name: "smuggling",
   what: "a request hides behind one whose length, coding or lines can be read in two ways",
   play: (stage) =>
-    stage.onBoth(async (service) => {
+    stage.watchedOnBoth(async (service) => {
       const key = await stage.makeKey(service, "smuggler", ["score:read"]);
       const all = [...smuggles(partsOf(key))];
       const variants = stage.isShort ? all.filter((_, at) => at % SHORT_EVERY === 0) : all;

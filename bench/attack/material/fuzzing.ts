@@ -5,14 +5,13 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { faultIn } from "../judge.ts";
-import { requestBytes, Wire, type WireReply } from "../wire.ts";
+import { REPLY_MS_MAX, requestBytes, Wire, type WireReply } from "../wire.ts";
 import { type ByteChange, changedBytes } from "./documents.ts";
 import type { DrawnRequest } from "./requests.ts";
 
 /** Requests that were answered wrongly once: in the tree, so that they are played for ever. */
 const SEEDS = fileURLToPath(new URL("../seeds/", import.meta.url));
-/** Wait for a reply in ms, and for one to a damaged request, which the service may take for unfinished. */
-const REPLY_MS_MAX = 15_000;
+/** Wait in ms for a reply to a damaged request, which the service may take for unfinished. */
 const DAMAGED_MS = 150;
 /** Files written by one run at most: a defect met a thousand times is one defect. */
 const WRITTEN_MAX = 20;
