@@ -7,6 +7,7 @@ import type { OpenLedger } from "../ledger/client.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
+import type { StoreState } from "../store/messages.ts";
 import type { Log } from "../platform/log.ts";
 import { isTrustNamed, type ServeConfig } from "./config.ts";
 
@@ -52,6 +53,17 @@ export function ledgerGauges(
     journal_damages: damages.length,
     ...(verifiedMs === undefined ? {} : { journal_verified_seconds: verifiedMs / 1000 }),
     ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
+  };
+}
+
+/** Gauges of the store, and of the process that runs callers' SQL. */
+export function storeGauges({ appliedLsn, queries }: StoreState): Record<string, number> {
+  return {
+    store_position: appliedLsn,
+    queries_waiting: queries.waiting,
+    query_process_running: queries.running,
+    query_process_restarts: queries.restarts,
+    query_process_memory_bytes: queries.memoryBytes,
   };
 }
 

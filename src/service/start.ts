@@ -18,7 +18,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges } from "./health.ts";
+import { healthOf, ledgerGauges, storeGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
@@ -102,6 +102,7 @@ async function openService(
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
+  closers.push(() => ground.store.endQueries());
   subscribers.attach(listeners);
   closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -196,6 +197,7 @@ function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): P
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
     timeZone: config.timeZone,
+    queryMemoryMegabytes: config.queryMemoryMegabytes,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }
@@ -236,7 +238,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       gauges: {
         ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
-        store_position: store.status().appliedLsn,
+        ...storeGauges(store.status()),
         ...decisions.gauges(),
       },
     }),

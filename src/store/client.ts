@@ -5,8 +5,10 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
+import { Bounded } from "./bounded.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
+import { STATE_START } from "./messages.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
   ExportOptions,
@@ -28,6 +30,7 @@ const FINDS_MAX = 1000;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
+export const QUERY_MEMORY_MEGABYTES = 1024;
 export const DECISIONS_KEPT_DAYS = 90;
 /** Thirteen months: a year can be compared with the one before. */
 export const OUTCOMES_KEPT_DAYS = 396;
@@ -44,6 +47,8 @@ export interface StoreOptions {
   outcomesKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
+  /** Limit on the memory of the process that runs callers' SQL; at least 1024. */
+  queryMemoryMegabytes?: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string | undefined;
   /** Called for rebuilds and failures, one line each. */
@@ -57,6 +62,8 @@ export interface OpenStore extends Store {
   readonly ledgerPort: MessagePort;
   /** The last state received. */
   status(): StoreState;
+  /** Gives callers' SQL two more seconds: an end of the service waits for none. */
+  endQueries(): void;
   /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
   showScores(engineMemory: WebAssembly.Memory): void;
 }
@@ -78,13 +85,15 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
     timeZone: options.timeZone ?? "UTC",
+    queryMemoryMegabytes: options.queryMemoryMegabytes ?? QUERY_MEMORY_MEGABYTES,
   };
   const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
     name: "store",
     workerData: { ...data, ledgerPort: channel.port2 },
     transferList: [channel.port2],
   });
-  const client = new StoreClient(worker, claim, channel.port1, options.log ?? (() => undefined));
+  const log = options.log ?? (() => undefined);
+  const client = new StoreClient(worker, claim, channel.port1, log, data.isStandalone);
   if (!data.isStandalone) return client;
   try {
     await client.firstState();
@@ -101,17 +110,10 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-const STATE_START: StoreState = {
-  appliedLsn: 0,
-  durableLsn: 0,
-  outcomeCount: 0,
-  rebuildCount: 0,
-  failure: "",
-};
-
 class StoreClient implements OpenStore {
   readonly ledgerPort: MessagePort;
   readonly #worker: Worker;
+  readonly #isStandalone: boolean;
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
@@ -119,9 +121,9 @@ class StoreClient implements OpenStore {
   readonly #waiting = new Waiting();
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
-  #readCount = 0;
-  #findCount = 0;
-  #noteCount = 0;
+  readonly #reads = new Bounded(QUERIES_MAX, "too many queries are waiting");
+  readonly #finds = new Bounded(FINDS_MAX, "too many repeats are being looked up");
+  readonly #notes = new Bounded(NOTES_MAX, "too many events are waiting");
   #isOver = false;
   #whenExited: Promise<void>;
 
@@ -130,8 +132,10 @@ class StoreClient implements OpenStore {
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
     log: (event: string, detail: string) => void,
+    isStandalone: boolean,
   ) {
     this.#worker = worker;
+    this.#isStandalone = isStandalone;
     this.#claim = claim;
     this.ledgerPort = ledgerPort;
     this.#log = log;
@@ -161,7 +165,7 @@ class StoreClient implements OpenStore {
     tenant?: string,
     withheld: readonly string[] = [],
   ): Promise<QueryResult> {
-    return this.#read({ name: "query", sql, limits, asker: { tenant, withheld } });
+    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld } });
   }
 
   async stream(
@@ -170,26 +174,28 @@ class StoreClient implements OpenStore {
     withheld: readonly string[] = [],
   ): Promise<StreamedRows> {
     const asker = { tenant, withheld };
-    const opened = await this.#read<OpenedStream>({ name: "openStream", sql, asker });
+    const opened = await this.#ofCaller<OpenedStream>({ name: "openStream", sql, asker });
     return streamedRows(opened, (call) => this.#call(call));
+  }
+
+  ask(sql: string): Promise<unknown[][]> {
+    return this.#read({ name: "ask", sql });
   }
 
   describe(): Promise<StoreDescription> {
     return this.#read({ name: "describe" });
   }
 
+  endQueries(): void {
+    if (!this.#isOver) this.#send({ kind: "endQueries" });
+  }
+
   showScores(engineMemory: WebAssembly.Memory): void {
     if (!this.#isOver) this.#send({ kind: "table", engineMemory });
   }
 
-  async findSigned(id: SignedId): Promise<SignedRecords> {
-    if (this.#findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
-    this.#findCount++;
-    try {
-      return await this.#call({ name: "findSigned", id });
-    } finally {
-      this.#findCount--;
-    }
+  findSigned(id: SignedId): Promise<SignedRecords> {
+    return this.#finds.run(() => this.#call({ name: "findSigned", id }));
   }
 
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
@@ -208,28 +214,18 @@ class StoreClient implements OpenStore {
     return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
-  async note<Table extends keyof StoreEvents>(
-    table: Table,
-    event: StoreEvents[Table],
-  ): Promise<void> {
-    if (this.#noteCount >= NOTES_MAX) throw overloaded("too many events are waiting");
-    this.#noteCount++;
-    try {
-      await this.#call({ name: "note", table, event });
-    } finally {
-      this.#noteCount--;
-    }
+  note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void> {
+    return this.#notes.run(() => this.#call({ name: "note", table, event }));
+  }
+
+  /** Beside a ledger they have a process and a bounded line of their own. */
+  #ofCaller<T>(call: StoreCall): Promise<T> {
+    return this.#isStandalone ? this.#read(call) : this.#call(call);
   }
 
   /** All reads wait in one line: more would only time out. */
-  async #read<T>(call: StoreCall): Promise<T> {
-    if (this.#readCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.#readCount++;
-    try {
-      return await this.#call<T>(call);
-    } finally {
-      this.#readCount--;
-    }
+  #read<T>(call: StoreCall): Promise<T> {
+    return this.#reads.run(() => this.#call<T>(call));
   }
 
   #call<T>(call: StoreCall): Promise<T> {
@@ -272,7 +268,7 @@ class StoreClient implements OpenStore {
       const call = this.#calls.get(message.id);
       this.#calls.delete(message.id);
       if (message.kind === "answer") call?.resolve(message.result as never);
-      else call?.reject(new ServiceFault(message.code, message.detail));
+      else call?.reject(faultOf(message));
     }
   }
 
@@ -291,8 +287,8 @@ class StoreClient implements OpenStore {
   }
 }
 
-function overloaded(detail: string): ServiceFault {
-  return new ServiceFault("overloaded", detail);
+function faultOf(refusal: Extract<FromStore, { kind: "refusal" }>): ServiceFault {
+  return new ServiceFault(refusal.code, refusal.detail, refusal.errors, refusal.retryAfterSec);
 }
 
 function unavailable(): ServiceFault {

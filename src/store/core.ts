@@ -51,6 +51,8 @@ export class StoreCore {
   readonly readQueue: ReadQueue;
   /** How many times the database was set aside. */
   rebuildCount = 0;
+  /** Raised after every write: while it is the same, so are the rows. */
+  writeCount = 0;
   readonly #options: StoreCoreOptions;
   #connections: Connections | undefined;
   #opening: Promise<void> | undefined;
@@ -141,6 +143,14 @@ export class StoreCore {
     });
   }
 
+  /** Runs `run` while nobody writes to the files in `directory`; it has to leave them as they are. */
+  atRest(run: (writer: Connection, directory: string) => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.open();
+      await run(this.#writer, this.#options.directory);
+    });
+  }
+
   /** Turns expired outcomes into daily counts. */
   expire(): Promise<void> {
     return this.write(async (writer) => {
@@ -159,7 +169,7 @@ export class StoreCore {
 
   /** Runs writes one after another: the database has one writer. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = this.#writing.then(run);
+    const done = this.#writing.then(run).finally(() => (this.writeCount += 1));
     this.#writing = done.catch(() => undefined);
     return done;
   }

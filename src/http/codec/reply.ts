@@ -48,7 +48,8 @@ export function faultReply(fault: ServiceFault, path: string, requestId: string)
     "X-Request-Id",
     requestId,
   ];
-  if (kind.retryAfterSec !== undefined) headers.push("Retry-After", String(kind.retryAfterSec));
+  const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
+  if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
   if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
   const problem = problemOf(fault.code, fault.detail, path, requestId, fault.errors);
   return { status: kind.status, headers, body: JSON.stringify(problem) };
