@@ -44,6 +44,8 @@ export function startLimitedProcess(options: LimitedProcessOptions): LimitedProc
   const child = spawn("/bin/sh", ["-c", LIMITED, "sh", kibibytes, ...command], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     serialization: "advanced",
+    // A signal from the terminal is the service's own: it ends this one in its time.
+    detached: true,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", UV_THREADPOOL_SIZE: String(threads) },
   });
   child.on("message", options.onMessage);

@@ -39,7 +39,7 @@ export interface StoreLoopOptions {
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
   /** Process for callers' SQL; undefined: it runs in the store itself, for an operator's command. */
-  sandbox: Omit<SandboxOptions, "core" | "prepare" | "onChange" | "log"> | undefined;
+  sandbox: Omit<SandboxOptions, "core" | "readScores" | "settle" | "onChange" | "log"> | undefined;
 }
 
 /** Serves until the `close` message. Returns at once. */
@@ -80,9 +80,10 @@ class StoreLoop {
     return new Sandbox({
       ...sandbox,
       core: this.#options.core,
-      prepare: async (call) => {
+      readScores: (call) => this.#readScores(call),
+      settle: async () => {
         const asOfMs = this.#options.clock();
-        await this.#freshen(call);
+        await this.#settle();
         return asOfMs;
       },
       onChange: () => this.#sendState(),
@@ -243,6 +244,10 @@ class StoreLoop {
   /** A read sees all decisions made before it, and scores that are not old. */
   async #freshen(call: StoreCall): Promise<void> {
     await this.#settle();
+    await this.#readScores(call);
+  }
+
+  async #readScores(call: StoreCall): Promise<void> {
     if (readsScores(call)) await this.#scores.refresh();
   }
 

@@ -18,7 +18,10 @@ interface Waiter {
 export class QueryLine {
   /** Those that wait, by tenant; the first tenant is next. */
   readonly #waiting = new Map<string, Waiter[]>();
-  #running: string | undefined;
+  #isRunning = false;
+  #over: Error | undefined;
+  /** Queries of each tenant that run or wait, and of all. */
+  readonly #counts = new Map<string, number>();
   #count = 0;
   readonly #waitMsMax: number;
 
@@ -33,41 +36,55 @@ export class QueryLine {
 
   /**
    * Runs `work` when it is its turn.
+   * @param before runs first and holds up no other query; it counts as waiting.
    * @throws ServiceFault `rate_limited` when the tenant has too many in line, `overloaded` when all
-   *   together have or the turn does not come in time; the error of `end`, and those of `work`.
+   *   together have or the turn does not come in time; the error of `end`, and those of the work.
    */
-  async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    await this.#turn(tenant);
+  async run<T>(tenant: string, work: () => Promise<T>, before?: () => Promise<void>): Promise<T> {
+    this.#enter(tenant);
     try {
-      return await work();
+      if (before !== undefined) await before();
+      await this.#turn(tenant);
+      try {
+        return await work();
+      } finally {
+        this.#isRunning = false;
+        this.#next();
+      }
     } finally {
+      const left = (this.#counts.get(tenant) ?? 0) - 1;
+      if (left > 0) this.#counts.set(tenant, left);
+      else this.#counts.delete(tenant);
       this.#count--;
-      this.#running = undefined;
-      this.#next();
     }
   }
 
-  /** Sends away all that wait. */
+  /** Sends away all that wait, and those that come later. */
   end(error: Error): void {
+    this.#over = error;
     const waiters = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     for (const { timer, refuse } of waiters) {
       clearTimeout(timer);
-      this.#count--;
       refuse(error);
     }
   }
 
-  #turn(tenant: string): Promise<void> {
-    const own = this.#waiting.get(tenant) ?? [];
-    if (own.length + (this.#running === tenant ? 1 : 0) >= QUERIES_PER_TENANT_MAX) {
+  #enter(tenant: string): void {
+    const own = this.#counts.get(tenant) ?? 0;
+    if (own >= QUERIES_PER_TENANT_MAX) {
       const detail = `at most ${QUERIES_PER_TENANT_MAX} queries of a tenant may run or wait`;
       throw new ServiceFault("rate_limited", detail);
     }
     if (this.#count >= QUERIES_MAX) throw overloaded("too many queries are waiting");
+    this.#counts.set(tenant, own + 1);
     this.#count++;
-    if (this.#running === undefined) {
-      this.#running = tenant;
+  }
+
+  #turn(tenant: string): Promise<void> {
+    if (this.#over !== undefined) throw this.#over;
+    if (!this.#isRunning) {
+      this.#isRunning = true;
       return Promise.resolve();
     }
     return new Promise((resolve, reject) => {
@@ -77,7 +94,7 @@ export class QueryLine {
       };
       const timer = setTimeout(late, this.#waitMsMax);
       const waiter: Waiter = { start: resolve, refuse: reject, timer };
-      this.#waiting.set(tenant, [...own, waiter]);
+      this.#waiting.set(tenant, [...(this.#waiting.get(tenant) ?? []), waiter]);
     });
   }
 
@@ -85,7 +102,6 @@ export class QueryLine {
     const left = (this.#waiting.get(tenant) ?? []).filter((each) => each !== waiter);
     if (left.length === 0) this.#waiting.delete(tenant);
     else this.#waiting.set(tenant, left);
-    this.#count--;
   }
 
   #next(): void {
@@ -95,7 +111,7 @@ export class QueryLine {
     // Its other queries come after those of everybody else.
     this.#waiting.delete(tenant);
     if (rest.length > 0) this.#waiting.set(tenant, rest);
-    this.#running = tenant;
+    this.#isRunning = true;
     clearTimeout(waiter?.timer);
     waiter?.start();
   }

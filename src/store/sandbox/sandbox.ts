@@ -35,8 +35,10 @@ export interface SandboxOptions {
   /** Limit on the memory of the process. */
   memoryBytes: number;
   timeZone: string;
-  /** Makes rows of what the call has to see; returns the epoch ms up to which all is in them. */
-  prepare: (call: QueryCall | StreamCall) => Promise<number>;
+  /** Reads the scores anew where the call may look at them. */
+  readScores: (call: QueryCall | StreamCall) => Promise<void>;
+  /** Makes rows of all decisions so far; returns the epoch ms up to which they are among them. */
+  settle: () => Promise<number>;
   /** Called when the figures have changed. */
   onChange: () => void;
   log: (event: string, detail: string) => void;
@@ -82,12 +84,13 @@ export class Sandbox {
     const tenant = nameOf(call);
     const assertFree = () => this.#strikes.assertFree(tenant, performance.now());
     assertFree();
-    return this.#line.run(tenant, async () => {
+    const work = async () => {
       assertFree();
       const liable = { tenant, limitMs: call.limits.timeoutMs };
       const { result, asOfMs } = await this.#ask<QueryResult>(call, liable);
       return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
-    });
+    };
+    return this.#line.run(tenant, work, () => this.#options.readScores(call));
   }
 
   /** @throws ServiceFault as Store.stream does, and `rate_limited`. */
@@ -96,6 +99,7 @@ export class Sandbox {
     this.#strikes.assertFree(tenant, performance.now());
     this.#streams.admit(tenant);
     try {
+      await this.#options.readScores(call);
       const liable = { tenant, limitMs: STREAM_WORK_MS };
       const asked = await this.#ask<OpenedStream>(call, liable);
       const { result, process, asOfMs, tookMs } = asked;
@@ -129,7 +133,7 @@ export class Sandbox {
   async #ask<T>(call: QueryCall | StreamCall, liable: Liable) {
     for (let attempt = 1; ; attempt++) {
       try {
-        const ready = await this.#prepared(call);
+        const ready = await this.#prepared();
         const startedAt = performance.now();
         const deadlineMs = liable.limitMs + GRACE_MS;
         const result = await ready.process
@@ -145,15 +149,15 @@ export class Sandbox {
     }
   }
 
-  /** The process with all rows that the call has to see. One call at a time. */
-  #prepared(call: QueryCall | StreamCall): Promise<Ready> {
-    const done = this.#preparing.then(() => this.#prepare(call));
+  /** The process with all rows of now. One call at a time. */
+  #prepared(): Promise<Ready> {
+    const done = this.#preparing.then(() => this.#prepare());
     this.#preparing = done.catch(() => undefined);
     return done;
   }
 
-  async #prepare(call: QueryCall | StreamCall): Promise<Ready> {
-    const asOfMs = await this.#options.prepare(call);
+  async #prepare(): Promise<Ready> {
+    const asOfMs = await this.#options.settle();
     const process = await this.#running();
     const supply = await this.#supply.lacking(this.#streams.openCount === 0);
     if (supply === undefined) {

@@ -13,8 +13,8 @@ import { inTransaction } from "../rows/outcomes.ts";
 import { literal } from "../view.ts";
 import type { FromSandbox, SandboxCall, TablePart, ToSandbox } from "./messages.ts";
 
-/** Bytes that stay free on the disk: the journal's own reserve and as much again. */
-const FREE_BYTES_MIN = 512 * 1024 * 1024;
+/** Bytes that stay free on the disk: twice what the journal keeps for itself. */
+const FREE_BYTES_MIN = 128 * 1024 * 1024;
 const MEBIBYTE = 1024 * 1024;
 /** DuckDB's own share of the limit. Less than this has left it unable to replay its own log. */
 const DATABASE_MEGABYTES_MIN = 512;

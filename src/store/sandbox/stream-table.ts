@@ -13,6 +13,9 @@ import type { SandboxProcess } from "./process.ts";
 /** The process closes an idle stream itself; then its place is given away here. */
 const FORGOTTEN_MS = IDLE_MS_MAX + 5000;
 
+/** Longest time that a stream takes to stop. */
+const CLOSE_MS_MAX = 5000;
+
 interface OpenStream {
   readonly process: SandboxProcess;
   /** Its number in the process. */
@@ -102,8 +105,10 @@ export class StreamTable {
     const open = this.#open.get(id);
     if (open === undefined) return;
     this.#forget(id);
-    const call = { name: "closeStream", stream: open.stream } as const;
-    open.process.call(call, this.#graceMs + open.leftMs).catch(() => undefined);
+    const { process, stream, tenant } = open;
+    // It ends once its running step has stopped.
+    const liable = { tenant, limitMs: STREAM_WORK_MS };
+    process.call({ name: "closeStream", stream }, CLOSE_MS_MAX, liable).catch(() => undefined);
   }
 
   closeAll(): void {

@@ -22,7 +22,8 @@ export function openSandbox(core: StoreCore, dataDir: string, idleMs?: number): 
     directory: join(dataDir, "store-queries"),
     memoryBytes: MEMORY_BYTES,
     timeZone: "UTC",
-    prepare: () => Promise.resolve(PREPARED_MS),
+    readScores: () => Promise.resolve(),
+    settle: () => Promise.resolve(PREPARED_MS),
     onChange: () => undefined,
     log: (event, detail) => log.push({ event, detail }),
     start: (onMessage) =>

@@ -48,6 +48,22 @@ test("a tenant's part and the whole line are bounded, and a place that is free i
   await expect(ask("later")).rejects.toMatchObject({ code: "overloaded" });
 });
 
+test("who still prepares holds up nobody, and counts as waiting", async () => {
+  const { line, begun, ask } = openLine();
+  let isReady = () => undefined as void;
+  const before = () => new Promise<void>((resolve) => (isReady = resolve));
+  const slow = line.run("slow", async () => void begun.push("slow"), before);
+  void ask("quick");
+  expect(line.length).toBe(2);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(begun).toEqual(["quick"]);
+  isReady();
+  await vi.advanceTimersByTimeAsync(0);
+  line.end(new Error("over"));
+  await expect(slow).rejects.toThrow("over");
+  expect(line.length).toBe(1);
+});
+
 test("who waits too long leaves the line, and those behind keep their turns", async () => {
   const { line, begun, ask, endOne } = openLine();
   void ask("slow");
