@@ -56,10 +56,9 @@ export function ledgerGauges(
   };
 }
 
-/** Gauges of the store, and of the process that runs callers' SQL. */
-export function storeGauges({ appliedLsn, queries }: StoreState): Record<string, number> {
+/** Gauges of the process that runs callers' SQL. */
+export function queryGauges({ queries }: StoreState): Record<string, number> {
   return {
-    store_position: appliedLsn,
     queries_waiting: queries.waiting,
     query_process_running: queries.running,
     query_process_restarts: queries.restarts,

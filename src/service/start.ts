@@ -18,7 +18,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges, storeGauges } from "./health.ts";
+import { healthOf, ledgerGauges, queryGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
@@ -238,7 +238,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
       gauges: {
         ...ledgerGauges(ledger, assessments),
         evidence_unindexed: sources.vault.backlogCount,
-        ...storeGauges(store.status()),
+        store_position: store.status().appliedLsn,
+        ...queryGauges(store.status()),
         ...decisions.gauges(),
       },
     }),

@@ -5,7 +5,6 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
-import { Bounded } from "./bounded.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
 import { STATE_START } from "./messages.ts";
@@ -21,6 +20,7 @@ import type {
   StreamedRows,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
+import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
 /** Queries waiting or running: they run one at a time, so more would only time out. */
@@ -121,9 +121,9 @@ class StoreClient implements OpenStore {
   readonly #waiting = new Waiting();
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
-  readonly #reads = new Bounded(QUERIES_MAX, "too many queries are waiting");
-  readonly #finds = new Bounded(FINDS_MAX, "too many repeats are being looked up");
-  readonly #notes = new Bounded(NOTES_MAX, "too many events are waiting");
+  readonly #reads = new Line(QUERIES_MAX, "too many queries are waiting");
+  readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
+  readonly #notes = new Line(NOTES_MAX, "too many events are waiting");
   #isOver = false;
   #whenExited: Promise<void>;
 
