@@ -13,8 +13,10 @@ import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine
 import type { History } from "../src/kaizen/replay/history.ts";
 import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { evidenceTableAt, replayEvidence } from "../src/kaizen/replay/evidence.ts";
-import { kaizenRun, SIDES } from "../src/kaizen/run.ts";
-import type { Findings, RunOptions, Side, SideRecord } from "../src/kaizen/run.ts";
+import { kaizenRun } from "../src/kaizen/run.ts";
+import type { Findings, RunOptions, SideRecord } from "../src/kaizen/run.ts";
+import { SIDES } from "../src/kaizen/sides.ts";
+import type { Side } from "../src/kaizen/sides.ts";
 import type { StreamStandings } from "./kaizen-stream.ts";
 
 export const DAY_MS = 86_400_000;

@@ -8,25 +8,41 @@ import { describeSetting, describeVariables } from "../service/settings-text.ts"
 import { isAgentId } from "../contract/identifiers.ts";
 import { parseSince } from "../contract/parse/parameters.ts";
 import { VOUCHED_LEVELS } from "../contract/policy.ts";
-import { backtestPolicy } from "./backtest-command.ts";
 import { versionOf } from "../service/identity.ts";
-import { runCredibility } from "./credibility-command.ts";
+import {
+  addEvidence,
+  backtestPolicy,
+  createKey,
+  followExport,
+  grantNamespace,
+  labelTexts,
+  listEvidence,
+  listKeys,
+  listNamespaces,
+  listThresholds,
+  revokeEvidence,
+  revokeKey,
+  revokeNamespace,
+  rollBack,
+  runCredibility,
+  runDoctor,
+  runExport,
+  runImport,
+  runKaizen,
+  runMcp,
+  runQuery,
+  runServe,
+  setPolicy,
+  showPolicy,
+  showRun,
+  showStatus,
+  transferNamespace,
+  unvouch,
+  vouch,
+} from "./commands.ts";
 import { accessOf } from "./data-access.ts";
-import { runDoctor } from "./doctor-command.ts";
-import { labelTexts, listThresholds } from "./evidence-labels-command.ts";
-import { addEvidence, listEvidence, revokeEvidence } from "./evidence-command.ts";
-import { exitCodeOf } from "./exit-code.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
-import { EXPORT_DAYS } from "../contract/views.ts";
-import { followExport, runExport } from "./export-command.ts";
-import { runImport } from "./import-command.ts";
-import { rollBack, runKaizen, showRun, showStatus } from "./kaizen-command.ts";
-import { createKey, listKeys, revokeKey } from "./keys-command.ts";
-import { setPolicy, showPolicy } from "./policy-command.ts";
-import { QUERY_FORMATS, runQuery } from "./query-command.ts";
-import { IMPORT_FORMATS } from "../service/import/read-outcomes.ts";
-import { runServe } from "./serve-command.ts";
-import { unvouch, vouch } from "./vouch-command.ts";
+import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../contract/views.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -87,6 +103,24 @@ function addKeys(program: Command): void {
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")
     .action((id: string, flags) => revokeKey(accessOf(flags), id, flags));
+}
+
+function addNamespaces(program: Command): void {
+  const group = program.command("namespaces").description("which tenant owns which namespace");
+  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  add("list", "every namespace that has an owner").action((flags) =>
+    listNamespaces(accessOf(flags), flags),
+  );
+  add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
+    .requiredOption("--tenant <tenant>", "the owner")
+    .action((name: string, flags) => grantNamespace(accessOf(flags), name, flags));
+  add("transfer <namespace>", "give it to another tenant; the former owner's keys retire")
+    .requiredOption("--to <tenant>", "the new owner")
+    .option("--keep-keys", "the keys go on to sign, as the new owner's")
+    .action((name: string, flags) => transferNamespace(accessOf(flags), name, flags));
+  add("revoke <namespace>", "take it back; its owner's keys there retire").action(
+    (name: string, flags) => revokeNamespace(accessOf(flags), name, flags),
+  );
 }
 
 function addImport(program: Command): void {
@@ -252,6 +286,19 @@ function addDoctor(program: Command): void {
     });
 }
 
+function addMcp(program: Command): void {
+  program
+    .command("mcp")
+    .description("offer a running server's questions to MCP clients, over stdin and stdout or HTTP")
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.url))
+    .addOption(optionOf(SETTINGS.key))
+    .option("--http <port>", "serve streamable HTTP on this port; callers bring their key", countOf)
+    .option("--host <host>", "with --http, the address to listen on", "127.0.0.1")
+    .option("--allow-reports", "offer report_outcome too, which writes evidence")
+    .action((flags) => runMcp(accessOf(flags), flags));
+}
+
 const program = new Command("trustrank")
   .description("The bureau that autonomous agents are checked against.")
   .version(versionOf())
@@ -260,6 +307,7 @@ const program = new Command("trustrank")
 for (const add of [
   addServe,
   addKeys,
+  addNamespaces,
   addImport,
   addEvidenceCommands,
   addQuery,
@@ -267,6 +315,7 @@ for (const add of [
   addExport,
   addKaizen,
   addDoctor,
+  addMcp,
 ])
   add(program);
 
@@ -275,5 +324,6 @@ try {
 } catch (error) {
   // Commander has printed its own; asking for help is no failure.
   const isUsage = error instanceof CommanderError;
-  process.exitCode = isUsage ? (error.exitCode === 0 ? 0 : EXIT_USAGE) : exitCodeOf(error);
+  if (isUsage) process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+  else process.exitCode = (await import("./exit-code.ts")).exitCodeOf(error);
 }

@@ -1,6 +1,7 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
 import type { Policies } from "../bureau/policies.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
@@ -75,6 +76,8 @@ export interface HttpDependencies {
   backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
+  /** Owners of namespaces; without them their routes answer `not_found`. */
+  namespaces?: Namespaces;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** The evidence vault; without it its routes answer `not_found`. */

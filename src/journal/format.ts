@@ -17,9 +17,10 @@ export const FRAME_KINDS = {
   standings: 9,
   policy: 10,
   assessment: 11,
+  namespace: 15,
 } as const;
 /** The highest kind; a number above it is damage. */
-export const FRAME_KIND_MAX = 11;
+export const FRAME_KIND_MAX = 16;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */

@@ -10,8 +10,10 @@ import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { calibrated, fitCalibration } from "./model/start-up.ts";
-import { findingsOf, rowsRecord, SIDES } from "./run.ts";
-import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
+import { findingsOf, rowsRecord } from "./run.ts";
+import type { Findings, RunOptions, SideRecord } from "./run.ts";
+import { SIDES } from "./sides.ts";
+import type { Side } from "./sides.ts";
 
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;

@@ -133,6 +133,8 @@ export class LedgerClient implements OpenLedger {
   }
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.key, bytes);
+  readonly appendNamespaceEvent = (bytes: Uint8Array) =>
+    this.#appendEvent(FRAME_KINDS.namespace, bytes);
   readonly appendPolicy = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.policy, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendAudit = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.audit, bytes);

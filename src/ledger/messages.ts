@@ -67,7 +67,7 @@ export interface ReadyMessage {
   snapshotLsn?: number | undefined;
   /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
-  /** Payloads of the events of the reporters' registry, in order. */
+  /** Payloads of the events of the reporters' registry (keys and namespaces), in order. */
   keyEvents: Uint8Array[];
   /** Payloads of tenants' policies, in order; left out by threads that have none. */
   policies?: Uint8Array[];

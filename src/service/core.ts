@@ -6,6 +6,7 @@ import type { Bureau } from "../bureau/bureau.ts";
 import { PolicyBook } from "../policy/policy-book.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
+import { type NamespaceOwners, ownersAfter } from "../contract/namespaces.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { TableReader } from "../engine/reader.ts";
@@ -35,6 +36,8 @@ export interface Core {
   readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
+  /** Owners of namespaces, by which this thread's reports are judged. */
+  readonly owners: NamespaceOwners;
   readonly sources: OpenVault;
   /** Closes the vault and the ledger, once what waits for it is durable. */
   close(): Promise<void>;
@@ -102,6 +105,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
   const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
+  const owners = ownersAfter(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const bureau = openBureau({
     engine,
@@ -110,6 +114,7 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     provenance: sources.assessor,
     policies,
     assessments,
+    owners,
     clock: Date.now,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -126,5 +131,5 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
       await ledger.close();
     }
   };
-  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, close };
+  return { engineMemory, ledger, engine, bureau, assessments, policies, owners, sources, close };
 }

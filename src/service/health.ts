@@ -4,6 +4,7 @@ import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
+import type { NamespaceOwners } from "../contract/namespaces.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
@@ -22,9 +23,13 @@ interface Health {
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
  * SQL and the decision log lag, and come out whole once it does. `storeFailure` is its reason, and
- * `voices` the line of `vouchingWarning`; either may be empty.
+ * `more` are further warnings; empty ones are none.
  */
-export function readiness(ledger: OpenLedger, storeFailure: string, voices = ""): Health {
+export function readiness(
+  ledger: OpenLedger,
+  storeFailure: string,
+  more: readonly string[] = [],
+): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -33,7 +38,7 @@ export function readiness(ledger: OpenLedger, storeFailure: string, voices = "")
     (damage) => `journal damaged: ${describeDamage(damage)}: ${DAMAGE_ADVICE}`,
   );
   if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
-  if (voices !== "") warnings.push(voices);
+  warnings.push(...more.filter((warning) => warning !== ""));
   return { ready: reasons.length === 0, reasons, warnings };
 }
 
@@ -66,16 +71,28 @@ export function queryGauges({ queries }: StoreState): Record<string, number> {
   };
 }
 
+/** One line while namespaces are owned by whoever came first, before ownership was granted; or none. */
+export function inheritedWarning(owners: NamespaceOwners): string {
+  const count = owners.list().filter(({ state }) => state === "inherited").length;
+  if (count === 0) return "";
+  const advice = "`trustrank namespaces list` shows them, `grant` or `transfer` settles each";
+  const belong = count === 1 ? "namespace belongs" : "namespaces belong";
+  return `${count} ${belong} to the tenant that came first: ${advice}`;
+}
+
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
 export function healthOf(
   config: ServeConfig,
   log: Log,
   keyring: Keyring,
-  ledger: OpenLedger,
+  { ledger, owners }: { ledger: OpenLedger; owners: NamespaceOwners },
   store: OpenStore,
 ): { isReady(): Health } {
+  const inherited = () => inheritedWarning(owners);
+  if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
   const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  return { isReady: () => readiness(ledger, store.status().failure, unvouched()) };
+  const warnings = () => [unvouched(), inherited()];
+  return { isReady: () => readiness(ledger, store.status().failure, warnings()) };
 }

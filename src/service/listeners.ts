@@ -4,6 +4,7 @@
 import { platform } from "node:os";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
@@ -33,6 +34,8 @@ export interface Listeners {
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
+  /** Passes on a change of a namespace's owner. */
+  sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
@@ -87,6 +90,7 @@ async function openSingleFront(
     adapter: server.adapter,
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendNamespace: () => undefined,
     rebind: () => undefined,
     close: (graceMs) => server.close(graceMs),
   };
@@ -134,6 +138,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
     adapter: server.adapter,
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
@@ -166,6 +171,7 @@ function startThreads(
       keys: dependencies.keyring.storedKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      owners: evidence.owners.list(),
       rateLimits,
       isReservedEnabled,
       isSignatureRequired,

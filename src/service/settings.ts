@@ -14,7 +14,7 @@ import {
 } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
 import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
-import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/pool.ts";
+import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
 import {
   choice,
   decimalNumber,

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
@@ -23,7 +24,6 @@ import { claimDataDirectory, publishServer, withdrawServer } from "../journal/da
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
 import type { Learning } from "./learning.ts";
-import { loadSample } from "./sample.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
@@ -88,15 +88,28 @@ async function openService(
   const ground = await openGround(config, log, onFatal, closers, subscribers);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
+  const reporting = openReporters({
+    ...config,
+    paths,
+    ledger,
+    store: ground.store,
+    onNamespaceEvent: (event) => {
+      evidence.owners.apply(event);
+      subscribers.sendNamespace(event);
+    },
+  });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  // Loaded when due: the import reads files of three formats, and most starts import nothing.
+  const sampleCount = isSampleDue
+    ? await (await import("./sample.ts")).loadSample(bureau, Date.now())
+    : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporters: reporting.reporterKeys };
+  const { reporterKeys: reporters, namespaces } = reporting;
+  const parts = { ...ground, ...learning, scorer, reporters, namespaces };
   const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
@@ -210,6 +223,7 @@ function asFailure(error: unknown): never {
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporters: ReporterKeys;
+  namespaces: Namespaces;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -223,6 +237,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     policies: parts.policies,
     backtests: parts.backtests,
     reporters: parts.reporters,
+    namespaces: parts.namespaces,
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
     credibility: credibility.credibility,
@@ -230,7 +245,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: Date.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, log, keyring, ledger, store),
+    health: healthOf(config, log, keyring, evidence, store),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,

@@ -2,8 +2,8 @@
 // only the composition knows the payloads of all folders. A record of an unknown kind or version is
 // not shown; it stays in the journal.
 import { createHash } from "node:crypto";
-import { namespaceOf } from "../bureau/reporters/key-registry.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
+import { type NamespaceEvent, namespaceOf } from "../contract/namespaces.ts";
 import { configName } from "../engine/config.ts";
 import {
   FRAME_BYTES,
@@ -25,6 +25,7 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.namespace) return auditOf(namespaceAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.audit) return auditOf(namedAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.policy) {
       return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
@@ -78,6 +79,12 @@ function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
     recordedAtMs,
     detail: payload.toString(),
   };
+}
+
+function namespaceAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const { event, tenant, namespace } = JSON.parse(payload.toString()) as NamespaceEvent;
+  const detail = payload.toString();
+  return { event, tenant, agent: null, namespace, kid: null, recordedAtMs, detail };
 }
 
 /** Some events name only a reporter's key, others the tenant they concern. */

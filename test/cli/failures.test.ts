@@ -29,7 +29,7 @@ describe("a start that fails", () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/^trustrank: cannot listen on [^\n]+\n$/);
     holder.close();
-    const started = startCommand(["serve", "--port", "0", "--json", ...other]);
+    const started = startCommand(["serve", "--port", "0", "--no-sample", "--json", ...other]);
     const facts = JSON.parse(await started.firstLine);
     expect(facts).toMatchObject({
       admin_key: expect.stringMatching(/^tr_live_/),

@@ -39,9 +39,12 @@ it("shows and sets on the files, and through the server that holds them", async 
     policy: { levels: { L3: { allow_up_to: 0.01 } } },
   });
 
-  const server = startCommand(["serve", "--port", "0", ...AT.slice(0, 2), "--json"], {
-    TRUSTRANK_ADMIN_KEY: KEY,
-  });
+  const server = startCommand(
+    ["serve", "--port", "0", "--no-sample", ...AT.slice(0, 2), "--json"],
+    {
+      TRUSTRANK_ADMIN_KEY: KEY,
+    },
+  );
   await server.firstLine;
   expect(await policy("show")).toEqual(set);
   const back = await policy("set", fileOf("shipped.json", {}));

@@ -40,6 +40,10 @@ export function openLocalLedger(core: LedgerCore, clock: () => number): Ledger &
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.key, payload));
       }),
+    appendNamespaceEvent: (payload) =>
+      new Promise((resolve) => {
+        resolve(commitEvent(FRAME_KINDS.namespace, payload));
+      }),
     appendAudit: (payload) =>
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.audit, payload));

@@ -1,6 +1,7 @@
 // Readiness and metrics of the ledger.
 import { expect, test } from "vitest";
-import { ledgerGauges, readiness } from "../../src/service/health.ts";
+import { NamespaceOwners } from "../../src/contract/namespaces.ts";
+import { inheritedWarning, ledgerGauges, readiness } from "../../src/service/health.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
@@ -62,4 +63,18 @@ test("a store that does not follow the journal is a warning", () => {
     ready: true,
     warnings: ["store does not follow the journal: disk full"],
   });
+});
+
+test("namespaces of first-comers are a warning until an admin has settled them", () => {
+  const owner = { tenant: "acme", sinceMs: 1, grantedBy: null };
+  const owners = new NamespaceOwners([
+    { ...owner, namespace: "a", state: "inherited" },
+    { ...owner, namespace: "b", state: "granted" },
+  ]);
+  const warning = inheritedWarning(owners);
+  expect(warning).toMatch(/^1 namespaces? .*`trustrank namespaces list`/);
+  expect(readiness(ledgerLike(), "", ["", warning]).warnings).toEqual([warning]);
+  const grant = { at_ms: 2, namespace: "a", tenant: "acme", keeps_keys: false, by: "k" };
+  owners.apply({ event: "namespace.granted", ...grant });
+  expect(inheritedWarning(owners)).toBe("");
 });

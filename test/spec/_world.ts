@@ -173,6 +173,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       decisionsPerSecond: 0,
       keys: keyring.storedKeys(),
       adminKey: KEY,
+      owners: [],
       policies: [],
       rateLimits: {},
       isReservedEnabled: true,

@@ -5,7 +5,7 @@ import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outc
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierItems } from "./earlier-receipts.ts";
-import { acceptableOutcome } from "./record.ts";
+import { acceptableOutcome, reporterFault, senderOf } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /** A row's receipt, or the fault for which it was refused. */
@@ -23,10 +23,14 @@ export async function recordOutcomeBatch(
 ): Promise<BatchItem[]> {
   const { signed } = call;
   const nowMs = services.clock();
+  const sender = senderOf(call.principal);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
-    const fault = signed?.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(services, row, call.principal, nowMs);
+    const fault =
+      signed === undefined
+        ? reporterFault(services.owners, row.reporter, sender)
+        : signed.reporterFault(row.reporter);
+    return fault ?? acceptableOutcome(services, row, sender, nowMs);
   });
   let evidenceId = "";
   if (signed !== undefined) {

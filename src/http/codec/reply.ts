@@ -37,8 +37,18 @@ export function problemOf(
   return problem;
 }
 
+/** Ids of a request: its own, and the one its reply's header echoes. */
+export interface RequestNames {
+  readonly requestId: string;
+  readonly echoedId: string;
+}
+
 /** The one conversion from fault to reply. */
-export function faultReply(fault: ServiceFault, path: string, requestId: string): Reply {
+export function faultReply(
+  fault: ServiceFault,
+  path: string,
+  { requestId, echoedId }: RequestNames,
+): Reply {
   const kind: { status: number; retryAfterSec?: number } = faultKind(fault.code);
   const headers = [
     "Content-Type",
@@ -46,7 +56,7 @@ export function faultReply(fault: ServiceFault, path: string, requestId: string)
     "Cache-Control",
     NO_STORE,
     "X-Request-Id",
-    requestId,
+    echoedId,
   ];
   const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
   if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
@@ -60,10 +70,10 @@ export function documentReply(
   status: number,
   value: unknown,
   format: Format,
-  requestId: string,
+  echoedId: string,
 ): Reply {
   const body = format === "json" ? JSON.stringify(value) : encodeMsgpack(value);
-  return bodyReply(status, MEDIA_TYPES[format], body, requestId);
+  return bodyReply(status, MEDIA_TYPES[format], body, echoedId);
 }
 
 /** Like `documentReply` for a body that is already text or bytes. */
@@ -71,8 +81,8 @@ export function bodyReply(
   status: number,
   mediaType: string,
   body: string | Uint8Array,
-  requestId: string,
+  echoedId: string,
 ): Reply {
-  const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", requestId];
+  const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", echoedId];
   return { status, headers, body };
 }

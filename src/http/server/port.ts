@@ -31,8 +31,9 @@ export interface RequestHead {
   readonly host: string | undefined;
   /** Headers of a gateway about the request it asks for; only on the paths that read them. */
   readonly forwarded: Forwarded | undefined;
-  /** Set for a request that another thread has received. */
+  /** Set for a request that another thread has received: the peer, and the id that it gave it. */
   readonly peerAddress?: string;
+  readonly relayedId?: string;
 }
 
 /** Sender of a request; read only when needed, and only while the request is open. */

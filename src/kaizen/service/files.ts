@@ -6,8 +6,9 @@ import { canonicalJson } from "../../contract/canonical-json.ts";
 import { configDigest, configName } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { RunKind, RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
-import { SIDES } from "../run.ts";
-import type { Findings, Side } from "../run.ts";
+import type { Findings } from "../run.ts";
+import { SIDES } from "../sides.ts";
+import type { Side } from "../sides.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
 
 /** One promotion; the list has the newest last. */

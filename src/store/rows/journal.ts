@@ -247,7 +247,8 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
       ["position", "position in the evidence journal; null for what is not kept there"],
       [
         "event",
-        "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
+        "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
+          "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.revoked, access.denied, journal.damaged, journal.mended",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],

@@ -7,6 +7,7 @@ import type {
   IntakeTask,
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
+import { senderOf } from "../../bureau/outcomes/record.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
@@ -40,9 +41,7 @@ async function record(
     ...document,
     serviceId,
     isSignatureRequired,
-    tenant: principal.tenant,
-    voice: principal.voice,
-    isFirstParty: principal.isFirstParty,
+    ...senderOf(principal),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };

@@ -3,15 +3,15 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
-import { EVIDENCE_BODY_BYTES_MAX } from "../contract/limits.ts";
-import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../contract/schemas/sources.ts";
-import { openCore } from "../service/core.ts";
-import type { Vault } from "../vault/vault.ts";
-import { withData } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
-import { CommandFailure } from "../service/failure.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
-import { Progress } from "./progress.ts";
+import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
+import { openCore } from "../../service/core.ts";
+import type { Vault } from "../../vault/vault.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
+import { Progress } from "../progress.ts";
 
 /** Kinds by file name; other files of a folder are left alone. */
 const KINDS: Readonly<Record<string, string>> = {

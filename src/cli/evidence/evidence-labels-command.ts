@@ -1,15 +1,15 @@
 // `trustrank evidence label` and `evidence thresholds`: takes people's findings on texts in, and
 // lists the thresholds of doubt for each kind of text.
-import type { LabelResult, TextLabel, ThresholdList } from "../contract/schemas/sources.ts";
-import { parseTextLabels } from "../contract/parse/requests.ts";
-import { ServiceFault } from "../contract/faults.ts";
-import { withData } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
+import type { LabelResult, TextLabel, ThresholdList } from "../../contract/schemas/sources.ts";
+import { parseTextLabels } from "../../contract/parse/requests.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
 import { inVault, OPERATOR } from "./evidence-command.ts";
-import { CommandFailure } from "../service/failure.ts";
-import { formatTable, print, printJson } from "./output.ts";
-import { Progress } from "./progress.ts";
-import { readLines } from "../service/import/read-lines.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { formatTable, print, printJson } from "../output.ts";
+import { Progress } from "../progress.ts";
+import { readLines } from "../../service/import/read-lines.ts";
 
 const BATCH_ITEMS = 200;
 /** Characters of one request: escapes may double a text. */

@@ -1,12 +1,14 @@
-// nginx and Caddy with the example configurations of examples/gateways, on loopback, in front of a real
-// upstream: what end clients get, and the conformance suite's whole table.
+// Tests of a gateway program with its example configuration of examples/gateways, on loopback, in front
+// of a real upstream: what end clients get, and the conformance suite's whole table. One file for each
+// program calls them, because they mostly wait: the two waits then pass at once.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { conformanceTable, runConformance } from "../../src/client/conformance/suite.ts";
 import { TOOL_LEVELS } from "../../src/contract/vocabulary.ts";
 import { sendRaw, statusesOf } from "../http/_setup.ts";
 import { type Edge, isInstalled, openEdge, PATHS, TIMES } from "./_edge.ts";
 
-describe.each(["nginx", "caddy"] as const)("%s", (program) => {
+/** Defines the tests of `program`. */
+export function describeProgram(program: "nginx" | "caddy"): void {
   // Skipped without the program: the title says what to install.
   describe.skipIf(!isInstalled(program))("from the Debian package of that name", () => {
     let edge: Edge;
@@ -133,4 +135,4 @@ describe.each(["nginx", "caddy"] as const)("%s", (program) => {
       expect(edge.reached).toHaveLength(1);
     });
   });
-});
+}
