@@ -225,7 +225,9 @@ export class KaizenSchedule {
       if (this.config[side] === last.old[side]) continue;
       const rows = this.evidence[side];
       const to = rowAt(rows, atMs - this.#gapMs);
-      const seen = watchRows(rows, last.atMs, to, side, this.config, last.old);
+      const isCalibration = last.kind === "calibration";
+      const span = [last.atMs, to] as const;
+      const seen = watchRows(rows, span, side, this.config, last.old, isCalibration);
       if (!seen.isRollbackDue) continue;
       for (const record of last.records) record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
       this.config = last.old;

@@ -93,16 +93,32 @@ export function startServiceOver(
 }
 
 /** The same, with settings given as environment variables. */
-export async function startServiceWith(
+export function startServiceWith(
+  env: Readonly<Record<string, string>>,
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startServiceLogged("inherit", [], env, dataDir, cleanUp, ...flags);
+}
+
+/**
+ * The same, with its log in an open file, and by another program: `runner` and its parameters are
+ * put before the command.
+ */
+export async function startServiceLogged(
+  log: number | "inherit",
+  runner: readonly string[],
   env: Readonly<Record<string, string>>,
   dataDir: string,
   cleanUp: () => void,
   ...flags: string[]
 ): Promise<ServerProcess> {
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const child = spawn(process.execPath, [...NODE_FLAGS, COMMAND, ...serve], {
+  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, COMMAND, ...serve];
+  const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "ignore", log],
   });
   const url = await announcedUrl(child, dataDir);
   return wrap(child, url, dataDir, cleanUp);

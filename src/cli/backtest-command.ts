@@ -21,6 +21,7 @@ import {
   shareOf,
 } from "../kaizen/report/backtest-words.ts";
 import { makeLog } from "../platform/log.ts";
+import { tableBytesMaxOf } from "../service/config.ts";
 import { openCore } from "../service/core.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { OPERATOR } from "../service/import/bureau-sink.ts";
@@ -93,6 +94,7 @@ async function runHere(dataDir: string, order: Order): Promise<Backtest> {
   const core = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: () => undefined,
     log: quiet,
   });

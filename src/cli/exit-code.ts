@@ -1,7 +1,7 @@
 // Failures of commands as one sentence on stderr and an exit code.
 import { ServiceFault } from "../contract/faults.ts";
 import { DataDirectoryInUse } from "../journal/data-directory.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
 import { InvalidSetting } from "../service/settings.ts";
@@ -16,6 +16,7 @@ export function exitCodeOf(error: unknown): number {
     return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
   if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
+  if (error instanceof FileUnusable) return complain(error.message, error.exitCode);
   if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
   if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
   if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);

@@ -10,6 +10,7 @@ import type {
   ImportSummary,
 } from "../service/import/pipeline.ts";
 import { bureauSink } from "../service/import/bureau-sink.ts";
+import { tableBytesMaxOf } from "../service/config.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -50,6 +51,7 @@ async function importIntoFiles(dataDir: string, options: ImportOptions): Promise
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: (exitCode) => {
       fatalCode = exitCode;
     },

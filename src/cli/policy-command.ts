@@ -9,6 +9,7 @@ import type { Policy } from "../contract/policy.ts";
 import type { PolicyDocument } from "../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../contract/vocabulary.ts";
 import { makeLog } from "../platform/log.ts";
+import { tableBytesMaxOf } from "../service/config.ts";
 import { openCore } from "../service/core.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { OPERATOR } from "../service/import/bureau-sink.ts";
@@ -110,6 +111,7 @@ async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Prom
   } = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: () => (isBroken = true),
     log: { ...log, info: () => undefined },
   });

@@ -2,7 +2,13 @@
 // commander; every command itself is a plain function in its own file.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { dataDirOf, diskReserveOf, isTrustNamedIn, serveConfigOf } from "../service/config.ts";
+import {
+  dataDirOf,
+  diskReserveOf,
+  isTrustNamedIn,
+  serveConfigOf,
+  tableBytesMaxOf,
+} from "../service/config.ts";
 import { SETTINGS, type Setting } from "../service/settings.ts";
 import { describeSetting, describeVariables } from "../service/settings-text.ts";
 import { isAgentId } from "../contract/identifiers.ts";
@@ -281,8 +287,12 @@ function addDoctor(program: Command): void {
     .option("--json", "print one JSON value")
     .action((flags) => {
       const dataDir = dataDirOf(flags.dataDir, process.env);
-      const reserveBytes = diskReserveOf(process.env);
-      return runDoctor(dataDir, { reserveBytes, isTrustNamed: isTrustNamedIn(process.env) }, flags);
+      const settings = {
+        reserveBytes: diskReserveOf(process.env),
+        isTrustNamed: isTrustNamedIn(process.env),
+        tableBytesMax: tableBytesMaxOf(process.env),
+      };
+      return runDoctor(dataDir, settings, flags);
     });
 }
 

@@ -52,6 +52,11 @@ export const FAULTS = {
   key_proof_invalid: { status: 422, title: "possession of the key was not proved" },
   query_rejected: { status: 422, title: "the query was rejected" },
   backtest_running: { status: 429, title: "a back-test is under way", retryAfterSec: 2 },
+  newcomers_limited: {
+    status: 429,
+    title: "too many new agents or pairs from this key",
+    retryAfterSec: 60,
+  },
   rate_limited: { status: 429, title: "rate limit exceeded", retryAfterSec: 1 },
   internal: { status: 500, title: "internal error" },
   deadline_exceeded: { status: 503, title: "the deadline would be missed", retryAfterSec: 1 },
@@ -60,9 +65,25 @@ export const FAULTS = {
   journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
   store_behind: { status: 504, title: "the store has not reached the position", retryAfterSec: 1 },
   store_unavailable: { status: 503, title: "the outcome store is not available", retryAfterSec: 5 },
+  source_quota_exceeded: { status: 507, title: "the tenant holds as many sources as it may" },
+  vault_full: { status: 507, title: "the vault takes no new sources" },
+  table_full: { status: 507, title: "the agent table takes no new agents" },
 } as const satisfies Record<string, FaultKind>;
 
 export type FaultCode = keyof typeof FAULTS;
+
+/** Faults that one row of a batch or an import may have while the others are recorded. */
+const OF_ONE_ROW: ReadonlySet<FaultCode> = new Set([
+  "idempotency_conflict",
+  "signature_replayed",
+  "newcomers_limited",
+  "table_full",
+]);
+
+/** Whether `thrown` is one row's own; else nothing of its batch was acknowledged. */
+export function isOfOneRow(thrown: unknown): thrown is ServiceFault {
+  return thrown instanceof ServiceFault && OF_ONE_ROW.has(thrown.code);
+}
 
 /** HTTP status, title and retry advice of a code. */
 export function faultKind(code: FaultCode): FaultKind {

@@ -8,6 +8,7 @@ import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics.ts";
 import { replyFormat } from "./codec/negotiation.ts";
+import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { faultReply } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
@@ -230,6 +231,7 @@ export class Application implements HttpApplication {
       usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
+      turns: new Turns(),
       routes: this.#table.routes,
       answer: (exchange) => this.#answer(exchange),
       refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),

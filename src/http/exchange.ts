@@ -74,6 +74,10 @@ export class Exchange implements Admission {
     return this.head.peerAddress ?? this.#peer?.address() ?? "";
   }
 
+  get sender(): string {
+    return this.principal.tenant;
+  }
+
   answer(body: Buffer): Reply | Promise<Reply> {
     this.body = body;
     return this.services.answer(this);

@@ -16,6 +16,7 @@ import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.
 import type { RequestIds } from "./codec/request-id.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
+import type { Turns } from "./turns.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
@@ -90,6 +91,8 @@ export interface Services extends HttpDependencies {
   readonly usage: UsageMeter;
   readonly limiter: RateLimiter;
   readonly requestIds: RequestIds;
+  /** Of this thread: long answers are worked on in slices. */
+  readonly turns: Turns;
   readonly routes: readonly RouteDescription[];
   readonly isDraining: boolean;
   /** Asynchronous answers under way. */

@@ -64,7 +64,7 @@ const HEADER_CHAIN_AT = 96;
 export const FRAME_BYTES = 25;
 const FRAME_CRC_AT = 4;
 const FRAME_LSN_AT = 8;
-const FRAME_TIME_AT = 16;
+export const FRAME_TIME_AT = 16;
 const FRAME_KIND_AT = 24;
 
 /*

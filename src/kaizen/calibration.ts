@@ -25,7 +25,9 @@ const CALIBRATION_POLICY: GatePolicy = {
   ...GATE_POLICY,
   z_min: 2.326,
   relative_gain_min: 0.01,
-  failures_min_pilot: 10,
+  rows_min: 100,
+  // With fewer the loss of a failure or two decides, and z says nothing.
+  failures_min_pilot: 30,
   effective_reporters_min: 10,
   effective_subjects_min: 10,
 };

@@ -1,5 +1,7 @@
 // Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
+import type { TableUse } from "../engine/table-use.ts";
+import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission.ts";
 import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
@@ -10,6 +12,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
 import type { StoreState } from "../store/messages.ts";
 import type { Log } from "../platform/log.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { isTrustNamed, type ServeConfig } from "./config.ts";
 
 interface Health {
@@ -40,6 +43,27 @@ export function readiness(
   if (storeFailure !== "") warnings.push(`store does not follow the journal: ${storeFailure}`);
   warnings.push(...more.filter((warning) => warning !== ""));
   return { ready: reasons.length === 0, reasons, warnings };
+}
+
+/** A table that fills up is no reason: outcomes of known agents are still taken. */
+export function tableWarnings({ share, overflow }: TableUse): string[] {
+  const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
+  if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
+  return warnings;
+}
+
+/** Gauges of the agent table's room, and of what was refused for the want of it. */
+export function tableGauges(use: TableUse, admission: AdmissionStatus): Record<string, number> {
+  return {
+    table_bytes: use.bytes,
+    table_bytes_max: use.bytesMax,
+    table_share: use.share,
+    table_pairs: use.pairs,
+    table_overflow: use.overflow,
+    outcomes_refused_table_full: admission.refusedFull,
+    outcomes_refused_newcomers: admission.refusedLimited,
+    keys_newcomers_limited: admission.keysLimited,
+  };
 }
 
 /** Gauges of journal, its queues and disk; free space once the ledger has checked it. */
@@ -80,19 +104,42 @@ export function inheritedWarning(owners: NamespaceOwners): string {
   return `${count} ${belong} to the tenant that came first: ${advice}`;
 }
 
+/** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
+export function clockWarnings(clock: Pick<ClockKeeper, "leadMs" | "isConfirmed">): string[] {
+  const leadSec = Math.round(clock.leadMs / 1000);
+  if (leadSec !== 0) {
+    const way = leadSec > 0 ? "forward" : "back";
+    return [`the system's clock jumped ${way} by ${Math.abs(leadSec)} s: not followed for an hour`];
+  }
+  return clock.isConfirmed ? [] : ["the clock is in doubt: nothing is deleted by age for an hour"];
+}
+
+/** What readiness looks at. */
+interface Watched {
+  readonly ledger: OpenLedger;
+  readonly owners: NamespaceOwners;
+  readonly engine: { tableUse(): TableUse };
+}
+
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
 export function healthOf(
   config: ServeConfig,
   log: Log,
   keyring: Keyring,
-  { ledger, owners }: { ledger: OpenLedger; owners: NamespaceOwners },
+  { ledger, owners, engine }: Watched,
   store: OpenStore,
+  clock: ClockKeeper,
 ): { isReady(): Health } {
   const inherited = () => inheritedWarning(owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
-  const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
+  const unvouched = () => vouchingWarning(keyring.storedKeys(), clock.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  const warnings = () => [unvouched(), inherited()];
+  const warnings = () => [
+    unvouched(),
+    inherited(),
+    ...tableWarnings(engine.tableUse()),
+    ...clockWarnings(clock),
+  ];
   return { isReady: () => readiness(ledger, store.status().failure, warnings()) };
 }

@@ -3,7 +3,9 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
+import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../engine/table-use.ts";
 import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
+import { NEWCOMERS_PER_HOUR } from "../ledger/newcomer-limits.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
@@ -15,6 +17,7 @@ import {
 import { isTimeZone } from "../store/local-time.ts";
 import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
+import { SOURCES_MAX, SOURCES_PER_TENANT } from "../vault/sources/catalogue.ts";
 import {
   choice,
   decimalNumber,
@@ -92,6 +95,13 @@ export const SETTINGS = {
     sentence:
       "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
   },
+  connectionsMax: {
+    variables: ["TRUSTRANK_CONNECTIONS_MAX"],
+    kind: wholeNumber(16, 1_000_000),
+    default: undefined,
+    defaultText: "what the descriptor limit leaves, at most 20000",
+    sentence: "open connections; beyond it the longest idle ones are closed, or new ones",
+  },
   scoring: {
     flag: "--scoring <mode>",
     variables: ["SCORING"],
@@ -142,6 +152,33 @@ export const SETTINGS = {
       "MiB of ballast beside the journal, and of free space below which outcomes are refused " +
       "with 503; 0 for neither",
     readBy: "serve and commands",
+  },
+  tableMb: {
+    variables: ["TRUSTRANK_TABLE_MB"],
+    kind: wholeNumber(TABLE_MIB_MIN, TABLE_MIB_MAX),
+    default: TABLE_MIB_MAX,
+    sentence:
+      "MiB that the agent table may have; new agents and pairs beyond it are refused with 507",
+    readBy: "serve and commands",
+  },
+  newAgentsPerHour: {
+    variables: ["TRUSTRANK_NEW_AGENTS_PER_HOUR"],
+    kind: wholeNumber(0, 999_999_999),
+    default: NEWCOMERS_PER_HOUR.agents,
+    sentence:
+      "agents never heard of before that the outcomes of one key may name by the hour; 0: no limit",
+  },
+  newPairsPerHour: {
+    variables: ["TRUSTRANK_NEW_PAIRS_PER_HOUR"],
+    kind: wholeNumber(0, 999_999_999),
+    default: NEWCOMERS_PER_HOUR.pairs,
+    sentence: "pairs of subject and reporter, likewise; 0: no limit",
+  },
+  sourcesPerTenant: {
+    variables: ["TRUSTRANK_SOURCES_PER_TENANT"],
+    kind: wholeNumber(1, SOURCES_MAX),
+    default: SOURCES_PER_TENANT,
+    sentence: "sources that one tenant may register; revoked ones give way to new ones",
   },
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],

@@ -19,7 +19,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges, queryGauges } from "./health.ts";
+import { healthOf, ledgerGauges, queryGauges, tableGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
@@ -27,6 +27,8 @@ import type { Learning } from "./learning.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { openClock } from "./clock.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
 import { startStore } from "../store/client.ts";
@@ -85,7 +87,8 @@ async function openService(
   closers: Closer[],
 ): Promise<Service> {
   const subscribers = new Subscribers();
-  const ground = await openGround(config, log, onFatal, closers, subscribers);
+  const clock = openClock(log, closers);
+  const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporters({
@@ -97,13 +100,14 @@ async function openService(
       evidence.owners.apply(event);
       subscribers.sendNamespace(event);
     },
+    clock: clock.now,
   });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   // Loaded when due: the import reads files of three formats, and most starts import nothing.
   const sampleCount = isSampleDue
-    ? await (await import("./sample.ts")).loadSample(bureau, Date.now())
+    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
     : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
@@ -144,6 +148,7 @@ async function openGround(
   onFatal: OnFatal,
   closers: Closer[],
   subscribers: Subscribers,
+  clock: ClockKeeper,
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
@@ -152,7 +157,7 @@ async function openGround(
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
-    now: Date.now,
+    now: clock.now,
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
@@ -161,27 +166,30 @@ async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const evidence = await openCore({
+    clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
     onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
+    sourcesPerTenant: config.sourcesPerTenant,
     log,
     onTable: (memory) => {
       subscribers.rebind(memory);
       store.showScores(memory);
     },
   });
+  clock.begin(evidence.ledger.replay.lastRecordMs);
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   const policies = new Policies({
     log: evidence.ledger,
     book: evidence.policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
-    clock: Date.now,
+    clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies };
+  return { paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -239,23 +247,30 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     reporters: parts.reporters,
     namespaces: parts.namespaces,
     kaizen: kaizen.kaizen,
-    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
     scorer,
-    clock: Date.now,
+    clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, log, keyring, evidence, store),
+    health: healthOf(config, log, keyring, evidence, store, parts.clock),
     version: versionOf(),
     healthFigures: () => ({
       configVersion: engine.activeConfigVersion,
       agents: engine.agentCount,
       gauges: {
         ...ledgerGauges(ledger, assessments),
+        ...tableGauges(engine.tableUse(), ledger.admission),
         evidence_unindexed: sources.vault.backlogCount,
+        ...sources.vault.gauges(),
+        ...parts.reporters.gauges(),
         store_position: store.status().appliedLsn,
         ...queryGauges(store.status()),
+        decision_log_waiting_bytes: store.status().spoolBytes,
+        decisions_counted: store.status().decisionsCounted,
         ...decisions.gauges(),
+        clock_lead_seconds: Math.round(parts.clock.leadMs / 1000),
+        clock_confirmed: parts.clock.isConfirmed ? 1 : 0,
       },
     }),
   };

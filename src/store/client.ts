@@ -10,6 +10,7 @@ import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from 
 import { STATE_START } from "./messages.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
+  DecisionPage,
   ExportOptions,
   QueryLimits,
   QueryResult,
@@ -20,6 +21,7 @@ import type {
   StreamedRows,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
+import { faultOf } from "./calls.ts";
 import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -27,6 +29,8 @@ import { Waiting } from "./waiting.ts";
 export const QUERIES_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const FINDS_MAX = 1000;
+/** Reads of the decision log waiting or running; queries do not count. */
+const LOG_READS_MAX = 16;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
@@ -92,8 +96,7 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     workerData: { ...data, ledgerPort: channel.port2 },
     transferList: [channel.port2],
   });
-  const log = options.log ?? (() => undefined);
-  const client = new StoreClient(worker, claim, channel.port1, log, data.isStandalone);
+  const client = new StoreClient(worker, claim, channel.port1, options);
   if (!data.isStandalone) return client;
   try {
     await client.firstState();
@@ -122,6 +125,7 @@ class StoreClient implements OpenStore {
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
   readonly #reads = new Line(QUERIES_MAX, "too many queries are waiting");
+  readonly #logReads = new Line(LOG_READS_MAX, "too many reads of the log are waiting");
   readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
   readonly #notes = new Line(NOTES_MAX, "too many events are waiting");
   #isOver = false;
@@ -131,8 +135,7 @@ class StoreClient implements OpenStore {
     worker: Worker,
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
-    log: (event: string, detail: string) => void,
-    isStandalone: boolean,
+    { log = () => undefined, isStandalone = false }: StoreOptions,
   ) {
     this.#worker = worker;
     this.#isStandalone = isStandalone;
@@ -198,12 +201,16 @@ class StoreClient implements OpenStore {
     return this.#finds.run(() => this.#call({ name: "findSigned", id }));
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#read({ name: "decisions", filter });
+  async decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return (await this.decisionPage(filter)).legs;
+  }
+
+  decisionPage(filter: DecisionFilter): Promise<DecisionPage> {
+    return this.#logReads.run(() => this.#call({ name: "decisions", filter }));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#read({ name: "reviews", filter, isOpen });
+    return this.#logReads.run(() => this.#call({ name: "reviews", filter, isOpen }));
   }
 
   exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
@@ -285,10 +292,6 @@ class StoreClient implements OpenStore {
     this.#waiting.end(unavailable());
     this.#calls.clear();
   }
-}
-
-function faultOf(refusal: Extract<FromStore, { kind: "refusal" }>): ServiceFault {
-  return new ServiceFault(refusal.code, refusal.detail, refusal.errors, refusal.retryAfterSec);
 }
 
 function unavailable(): ServiceFault {

@@ -37,6 +37,8 @@ export interface StoreCoreOptions {
   outcomesKeptDays: number;
   /** Epoch ms. */
   clock: () => number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   memoryMegabytes: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string;
@@ -49,6 +51,8 @@ export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
   /** Reads of the database, beside the apply. */
   readonly readQueue: ReadQueue;
+  /** Reads of the decision log, on a connection of their own: no query holds them up. */
+  readonly logQueue: ReadQueue;
   /** How many times the database was set aside. */
   rebuildCount = 0;
   /** Raised after every write: while it is the same, so are the rows. */
@@ -69,6 +73,8 @@ export class StoreCore {
     };
     const suspect = (error: Error) => void (this.#suspicion ??= error);
     this.readQueue = new ReadQueue(opened, suspect, options.clock);
+    const openedForLog = async () => (await opened()).forLog();
+    this.logQueue = new ReadQueue(openedForLog, suspect, options.clock);
     // Files in there were left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
@@ -143,14 +149,6 @@ export class StoreCore {
     });
   }
 
-  /** Runs `run` while nobody writes to the files in `directory`; it has to leave them as they are. */
-  atRest(run: (writer: Connection, directory: string) => Promise<void>): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.open();
-      await run(this.#writer, this.#options.directory);
-    });
-  }
-
   /** Turns expired outcomes into daily counts. */
   expire(): Promise<void> {
     return this.write(async (writer) => {
@@ -161,9 +159,10 @@ export class StoreCore {
     });
   }
 
-  /** Whole days: a midnight, UTC. */
+  /** Whole days: a midnight, UTC. Nothing is too old while the clock is in doubt. */
   #cutoffMs(): number {
-    const { clock, outcomesKeptDays } = this.#options;
+    const { clock, outcomesKeptDays, mayExpire } = this.#options;
+    if (mayExpire?.() === false) return 0;
     return (Math.floor(clock() / DAY_MS) - outcomesKeptDays) * DAY_MS;
   }
 
@@ -176,7 +175,7 @@ export class StoreCore {
 
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
-    await this.readQueue.stop();
+    await this.#stopReads();
     this.#disconnect();
     this.#options.reader.close();
   }
@@ -239,8 +238,8 @@ export class StoreCore {
 
   /** Rebuilds while queries may be running or waiting: they end first, later ones wait. */
   async #rebuildBeside(reason: string): Promise<void> {
-    const stopped = this.readQueue.stop();
-    const resume = this.readQueue.hold();
+    const stopped = this.#stopReads();
+    const resume = [this.readQueue.hold(), this.logQueue.hold()];
     try {
       await stopped;
       this.#opening = this.#rebuild(reason).catch((error: unknown) => {
@@ -249,8 +248,13 @@ export class StoreCore {
       });
       await this.#opening;
     } finally {
-      resume();
+      for (const each of resume) each();
     }
+  }
+
+  /** Ends running and waiting reads. */
+  async #stopReads(): Promise<void> {
+    await Promise.all([this.readQueue.stop(), this.logQueue.stop()]);
   }
 
   /** Moves the files aside, starts from nothing. */

@@ -6,12 +6,10 @@ import { ServiceFault } from "../contract/faults.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./core.ts";
 import { type FromStore, STATE_START, type StoreCall, type ToStore } from "./messages.ts";
-import { isOfCaller, readsScores, transferable } from "./calls.ts";
+import { isOfCaller, performForCaller, readsScores, transferable } from "./calls.ts";
 import { StoreExports } from "./exports.ts";
 import { describeViews } from "./query/catalogue.ts";
-import { STREAM_WORK_MS } from "./query/row-streams.ts";
 import type { StoreRecords } from "./records.ts";
-import type { CallerCall } from "./sandbox/messages.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
 import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
@@ -24,6 +22,8 @@ const QUERIES_END_MS = 2000;
  * thread. It bounds the loss of denials and of flagged decisions in a crash.
  */
 const LOOK_INTERVAL_MS = 50;
+/** Interval at which the figures of the decision log are told while they change. */
+const TELL_INTERVAL_MS = 1000;
 
 export interface StoreLoopOptions {
   port: MessagePort;
@@ -35,6 +35,8 @@ export interface StoreLoopOptions {
   openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
   /** Days that daily scores are kept. */
   scoresKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
@@ -56,6 +58,8 @@ class StoreLoop {
   #isClosing = false;
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
+  #told = "0 0";
+  #toldAtMs = 0;
   readonly #scores: ScoreKeeper;
   readonly #exports: StoreExports;
   readonly #sandbox: Sandbox | undefined;
@@ -71,6 +75,7 @@ class StoreLoop {
       position: () => this.#durableLsn ?? 0,
       clock: options.clock,
       keptDays: options.scoresKeptDays,
+      mayExpire: options.mayExpire,
       log: (event, detail) => this.#send({ kind: "log", event, detail }),
     });
     this.#sandbox = options.sandbox && this.#openSandbox(options.sandbox);
@@ -109,7 +114,17 @@ class StoreLoop {
       this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
+    this.#tell(nowMs);
     if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
+  }
+
+  #tell(nowMs: number): void {
+    const { spoolBytes, decisionsCounted } = this.#options.records.gauges();
+    const figures = `${spoolBytes} ${decisionsCounted}`;
+    if (figures === this.#told || nowMs - this.#toldAtMs < TELL_INTERVAL_MS) return;
+    this.#told = figures;
+    this.#toldAtMs = nowMs;
+    this.#sendState();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
@@ -219,26 +234,15 @@ class StoreLoop {
     }
     if (call.name === "describe") return core.readQueue.read(describeViews);
     if (call.name === "ask") return core.readQueue.read((reader) => reader.rows(call.sql));
-    if (isOfCaller(call)) return this.#performForCaller(call);
+    if (call.name === "decisions") return records.decisions(call.filter, this.#options.clock());
+    if (call.name === "reviews") {
+      return records.reviews(call.filter, call.isOpen, this.#options.clock());
+    }
+    if (isOfCaller(call))
+      return performForCaller(call, core, this.#sandbox, () => this.#freshen(call));
     await this.#freshen(call);
-    if (call.name === "decisions") return records.decisions(call.filter);
-    if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
     if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
     return this.#exports.file(call.view, call.day, call.options);
-  }
-
-  async #performForCaller(call: CallerCall): Promise<unknown> {
-    const sandbox = this.#sandbox;
-    const { readQueue } = this.#options.core;
-    const streams = sandbox ?? readQueue.streams;
-    if (call.name === "nextPart") return streams.next(call.stream);
-    if (call.name === "closeStream") return streams.close(call.stream);
-    if (sandbox !== undefined) {
-      return call.name === "query" ? sandbox.query(call) : sandbox.openStream(call);
-    }
-    await this.#freshen(call);
-    if (call.name === "query") return readQueue.query(call.sql, call.limits, call.asker);
-    return readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
   }
 
   /** A read sees all decisions made before it, and scores that are not old. */
@@ -283,6 +287,7 @@ class StoreLoop {
         rebuildCount,
         failure: this.#failure,
         queries: this.#sandbox?.figures ?? STATE_START.queries,
+        ...this.#options.records.gauges(),
       },
     });
   }

@@ -67,6 +67,10 @@ export interface StoreState {
   failure: string;
   /** The process for callers' SQL. */
   queries: QueryFigures;
+  /** Bytes of decisions that are not rows yet. */
+  spoolBytes: number;
+  /** Repeated denials counted in another's row, since the start. */
+  decisionsCounted: number;
 }
 
 export const STATE_START: StoreState = {
@@ -75,6 +79,8 @@ export const STATE_START: StoreState = {
   outcomeCount: 0,
   rebuildCount: 0,
   failure: "",
+  spoolBytes: 0,
+  decisionsCounted: 0,
   queries: { running: 0, restarts: 0, memoryBytes: 0, waiting: 0 },
 };
 

@@ -1,22 +1,17 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, rare events, the
 // decision log read back, and pruning.
 import type { DecisionFilter } from "../contract/decisions.ts";
-import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
 import { DecisionReader, emptyColumns, readRecords } from "./decisions/ring-reader.ts";
 import type { DecisionColumns } from "./decisions/ring-reader.ts";
-import {
-  appendDecisions,
-  isSpoolTaken,
-  pruneDecisions,
-  readDecisions,
-  takeSpool,
-} from "./decisions/rows.ts";
+import { appendDecisions, pruneDecisions, readDecisions } from "./decisions/rows.ts";
+import { RepeatedDenials } from "./decisions/repeats.ts";
 import { DecisionSpool } from "./decisions/spool.ts";
+import { isSpoolTaken, takeSpool } from "./decisions/taken-files.ts";
 import { insertEvent } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { checkpoint, type StoreCore } from "./core.ts";
-import type { Review, StoreEvents } from "./store.ts";
+import type { DecisionPage, Review, StoreEvents } from "./store.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 const DRAIN_INTERVAL_MS = 1000;
@@ -36,6 +31,8 @@ const REST_BUSY = 10;
 const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 /** Files that a stop may still turn into rows; the rest waits for the next start. */
 const CLOSING_FILES_MAX = 4;
+/** Longest that a read of the log waits for waiting decisions to become rows. */
+const READ_WAIT_MS = 1000;
 const DAY_MS = 86_400_000;
 
 export interface StoreRecordsOptions {
@@ -47,6 +44,8 @@ export interface StoreRecordsOptions {
   startMs: number;
   /** Days that rows of the decision log are kept. */
   decisionsKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
 }
 
 export class StoreRecords {
@@ -54,6 +53,9 @@ export class StoreRecords {
   readonly #readers: readonly DecisionReader[];
   readonly #options: StoreRecordsOptions;
   readonly #spool: DecisionSpool;
+  readonly #repeats = new RepeatedDenials();
+  /** Records that the disk refused, and the positions of the rings behind them. */
+  #unwritten: { parts: Uint8Array[]; positions: number[] } | undefined;
   #drainedAtMs = 0;
   #retryAtMs = 0;
   #secondMs = 0;
@@ -72,6 +74,7 @@ export class StoreRecords {
   /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
   isSpoolDue(nowMs: number): boolean {
     if (nowMs < this.#retryAtMs) return false;
+    if (this.#repeats.isDue(nowMs)) return true;
     const used = Math.max(0, ...this.#readers.map((reader) => reader.used));
     if (used > DROP_BYTES / 2) return true;
     if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
@@ -79,29 +82,44 @@ export class StoreRecords {
   }
 
   /**
-   * Empties the rings into the spool; it is on disk when this returns. Waits for no database.
+   * Empties the rings into the spool; it is on disk when this returns, but for the counts of
+   * repeated denials of this second, unless `withCounts`. Waits for no database.
    * @throws the file system's error when the disk refuses: then the rings keep their records.
    */
-  emptyRings(nowMs: number): void {
+  emptyRings(nowMs: number, withCounts = false): void {
     this.#countBusy(nowMs);
-    const isEmpty = this.#readers.every((reader) => reader.used === 0);
-    if (isEmpty || this.#spool.bytes >= SPOOL_BYTES_MAX) return;
+    if (this.#spool.bytes >= SPOOL_BYTES_MAX) return;
+    // What the disk refused has been sifted already: it goes first, as it is.
+    if (this.#unwritten !== undefined) this.#write(this.#unwritten, nowMs);
+    const copied: Uint8Array[] = [];
+    const positions = this.#readers.map((reader) => reader.copy(copied));
+    const parts = this.#repeats.sift(copied, nowMs);
+    if (withCounts) parts.push(...this.#repeats.takeHeld());
+    if (copied.length > 0 || parts.length > 0) this.#write({ parts, positions }, nowMs);
+  }
+
+  #write(batch: { parts: Uint8Array[]; positions: number[] }, nowMs: number): void {
     this.#drainedAtMs = nowMs;
-    const parts: Uint8Array[] = [];
-    const positions = this.#readers.map((reader) => reader.copy(parts));
+    this.#unwritten = batch;
     try {
-      this.#spool.put(parts, nowMs);
+      if (batch.parts.length > 0) this.#spool.put(batch.parts, nowMs);
     } catch (error) {
       this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
-    for (const [index, reader] of this.#readers.entries()) reader.release(positions[index]!);
+    this.#unwritten = undefined;
+    for (const [index, reader] of this.#readers.entries()) reader.release(batch.positions[index]!);
+  }
+
+  /** Bytes of decisions that are not rows yet, and decisions counted in another's record. */
+  gauges(): { spoolBytes: number; decisionsCounted: number } {
+    return { spoolBytes: this.#spool.bytes, decisionsCounted: this.#repeats.countedTotal };
   }
 
   /** Quiet: every second. Busy: only old files, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
-    if (this.#spool.fileCount === 0) return this.#dayOf(nowMs) !== this.#prunedDay;
+    if (this.#spool.fileCount === 0) return this.#isPruneDue(nowMs);
     const ageMs = nowMs - this.#spool.oldestMs;
     return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
   }
@@ -120,7 +138,7 @@ export class StoreRecords {
   /** Turns all waiting records into rows, so that a read sees every decision made before it. */
   async settle(nowMs: number): Promise<void> {
     for (let isFull = true; isFull;) {
-      this.emptyRings(nowMs);
+      this.emptyRings(nowMs, true);
       isFull = this.#spool.bytes >= SPOOL_BYTES_MAX;
       // Records that arrive meanwhile are for the next call.
       for (let left = this.#spool.fileCount; left > 0; left--) await this.#ingestOne(nowMs);
@@ -128,9 +146,40 @@ export class StoreRecords {
     await this.#prune(nowMs);
   }
 
+  /**
+   * Turns waiting records into rows, the newest first, for at most a second: a read of the log does
+   * not stand in line behind everything that a flood left.
+   * @returns whether every decision made before is a row now.
+   */
+  async #settleNewest(nowMs: number): Promise<boolean> {
+    try {
+      this.emptyRings(nowMs, true);
+    } catch {
+      // Told by the loop's own attempts.
+    }
+    const last = this.#spool.newestName;
+    if (last === "") return true;
+    const deadline = AbortSignal.timeout(READ_WAIT_MS);
+    const over = new Promise<void>((resolve) => {
+      deadline.addEventListener("abort", () => resolve());
+    });
+    await Promise.race([this.#ingestNewestUntil(deadline, last), over]);
+    return !this.#spool.hasUpTo(last);
+  }
+
+  async #ingestNewestUntil(deadline: AbortSignal, last: string): Promise<void> {
+    try {
+      while (!deadline.aborted && this.#spool.hasUpTo(last)) {
+        await this.#ingestOne(performance.timeOrigin + performance.now(), "newest");
+      }
+    } catch {
+      // The read goes on with the rows there are; the next ingest tells why.
+    }
+  }
+
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
-    this.emptyRings(nowMs);
+    this.emptyRings(nowMs, true);
     for (let files = 0; files < CLOSING_FILES_MAX && this.#spool.fileCount > 0; files += 1) {
       await this.#ingestOne(nowMs);
     }
@@ -151,11 +200,11 @@ export class StoreRecords {
     if (this.#secondBytes > BUSY_BYTES) this.#busyAtMs = nowMs;
   }
 
-  async #ingestOne(nowMs: number): Promise<void> {
+  async #ingestOne(nowMs: number, which: "oldest" | "newest" = "oldest"): Promise<void> {
     if (this.#spool.fileCount === 0) return;
     const startedAt = performance.now();
     await this.#core.write(async (writer) => {
-      const file = this.#spool.oldest();
+      const file = which === "oldest" ? this.#spool.oldest() : this.#spool.newest();
       if (file === undefined) return;
       const columns: DecisionColumns = emptyColumns();
       if (!(await isSpoolTaken(writer, file.name))) {
@@ -168,7 +217,7 @@ export class StoreRecords {
         const cutoffMs = this.#cutoffMs(nowMs);
         if (columns.numbers[0]!.some((evaluatedMs) => evaluatedMs < cutoffMs)) this.#prunedDay = 0;
       }
-      this.#spool.taken(nowMs);
+      this.#spool.taken(nowMs, file.name);
     });
     const tookMs = performance.now() - startedAt;
     this.#ingestAtMs = nowMs + tookMs * (1 + (this.#isBusy(nowMs) ? REST_BUSY : REST_QUIET));
@@ -184,12 +233,16 @@ export class StoreRecords {
     );
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#core.readQueue.read((connection) => readDecisions(connection, filter));
+  /** Reads the log in a lane of its own: behind no query, and behind no flood of decisions. */
+  async decisions(filter: DecisionFilter, nowMs: number): Promise<DecisionPage> {
+    const isComplete = await this.#settleNewest(nowMs);
+    const legs = await this.#core.logQueue.read((reader) => readDecisions(reader, filter));
+    return { legs, isComplete };
   }
 
-  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#core.readQueue.read(async (connection) => {
+  async reviews(filter: DecisionFilter, isOpen: boolean, nowMs: number): Promise<Review[]> {
+    await this.#settleNewest(nowMs);
+    return this.#core.logQueue.read(async (connection) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
       const rows = await connection.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true
@@ -207,8 +260,8 @@ export class StoreRecords {
    * checkpointed at once: a log that deletes is not left for a restart to replay.
    */
   async #prune(nowMs: number): Promise<void> {
+    if (!this.#isPruneDue(nowMs)) return;
     const day = this.#dayOf(nowMs);
-    if (day === this.#prunedDay) return;
     await this.#core.expire();
     const cutoffMs = this.#cutoffMs(nowMs);
     await this.#core.write(async (writer) => {
@@ -222,6 +275,10 @@ export class StoreRecords {
       if (this.#spool.isGone()) await writer.run("DELETE FROM spool_taken");
       this.#prunedDay = day;
     });
+  }
+
+  #isPruneDue(nowMs: number): boolean {
+    return this.#dayOf(nowMs) !== this.#prunedDay && this.#options.mayExpire?.() !== false;
   }
 
   #cutoffMs(nowMs: number): number {

@@ -40,6 +40,8 @@ export interface ScoreKeeperOptions {
   clock: () => number;
   /** Days that daily samples are kept. */
   keptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: (() => boolean) | undefined;
   /** Agents of a daily sample, 20,000 by default. */
   sampledAgentsMax?: number;
   log: (event: string, detail: string) => void;
@@ -138,7 +140,8 @@ export class ScoreKeeper {
     const today = Math.floor(nowMs / DAY_MS);
     this.#sampledDay ??= await lastSampledDay(writer);
     if (this.#sampledDay >= today) return;
-    const cutoffDay = today - this.#options.keptDays;
+    const { keptDays, mayExpire } = this.#options;
+    const cutoffDay = mayExpire?.() === false ? 0 : today - keptDays;
     const agentsMax = this.#options.sampledAgentsMax ?? SAMPLED_AGENTS_MAX;
     await sampleScores(writer, today, cutoffDay, agentsMax);
     this.#sampledDay = today;

@@ -136,6 +136,13 @@ export interface ExportOptions {
   by?: ExportDay | undefined;
 }
 
+/** Answer of a read of the decision log. */
+export interface DecisionPage {
+  legs: ReplayableLeg[];
+  /** False while decisions made before the read still wait to become rows. */
+  isComplete: boolean;
+}
+
 /** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
 
@@ -170,8 +177,13 @@ export interface Store {
    *   store cannot answer.
    */
   findSigned(id: SignedId): Promise<SignedRecords>;
-  /** Logged decisions, newest first; those made before the call are among them. */
+  /** Logged decisions, newest first; those made before the call are among them (`decisionPage`). */
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
+  /**
+   * The same, and whether they are all: after a flood of decisions older ones may still wait to
+   * become rows, and the newest are read first.
+   */
+  decisionPage(filter: DecisionFilter): Promise<DecisionPage>;
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
   /**

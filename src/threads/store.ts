@@ -7,6 +7,7 @@ import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { startLimitedProcess } from "../platform/limited-process.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
+import { clockOfThread } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
 import { describeRecord } from "./store-payloads.ts";
 import { StoreCore } from "../store/core.ts";
@@ -23,12 +24,15 @@ function main(port: MessagePort, data: ThreadData): void {
   // Rows are derived and may lag; a verdict and an acknowledgement may not wait for them.
   lowerThreadPriority();
   const send = (message: FromStore) => port.postMessage(message);
+  const clock = clockOfThread();
+  const mayExpire = () => clock.isConfirmed;
   const core = new StoreCore({
     directory: data.store,
     reader: openJournalReader(nodeFiles, data.journal),
     describe: describeRecord,
     outcomesKeptDays: data.outcomesKeptDays,
-    clock: Date.now,
+    clock: clock.now,
+    mayExpire,
     memoryMegabytes: data.memoryMegabytes,
     timeZone: data.timeZone,
     log: (event, detail) => send({ kind: "log", event, detail }),
@@ -41,6 +45,7 @@ function main(port: MessagePort, data: ThreadData): void {
     spoolDirectory: join(data.store, "spool"),
     startMs: Date.now(),
     decisionsKeptDays: data.decisionsKeptDays,
+    mayExpire,
   });
   serveStore({
     port,
@@ -49,7 +54,8 @@ function main(port: MessagePort, data: ThreadData): void {
     records,
     openScores: openScoreSource,
     scoresKeptDays: data.outcomesKeptDays,
-    clock: Date.now,
+    clock: clock.now,
+    mayExpire,
     durableLsn,
     sandbox: data.isStandalone ? undefined : sandboxOf(data),
   });
@@ -71,7 +77,7 @@ function sandboxOf({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
       threads: QUERY_THREADS,
       onMessage: (message) => onMessage(message as FromSandbox),
     });
-  return { directory: `${store}-queries`, memoryBytes, timeZone, start };
+  return { source: store, directory: `${store}-queries`, memoryBytes, timeZone, start };
 }
 
 /**

@@ -14,7 +14,8 @@ import type {
   ThresholdList,
 } from "../contract/schemas/sources.ts";
 import { ServiceFault } from "../contract/faults.ts";
-import { SOURCES_MAX } from "./sources/catalogue.ts";
+import { NOT_FOUND } from "./sources/catalogue.ts";
+import { EntryUse, type Forgettable, ownerOfHeld, type SourceGauges } from "./sources/entry-use.ts";
 import {
   canonicalBytes,
   CHAIN_START,
@@ -26,8 +27,8 @@ import {
 } from "./sources/events.ts";
 import type { SourceEvent } from "./sources/events.ts";
 import { numbersModel, readNumbers } from "./grounding/tables.ts";
-import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./grounding/indexing.ts";
-import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { leaveForLater } from "./grounding/indexing.ts";
+import type { ReadyText, TextToIndex } from "./grounding/indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
 import type { TextPlace } from "./grounding/index-backlog.ts";
 import { leafHash, MerkleTree } from "./sources/merkle.ts";
@@ -48,6 +49,8 @@ import type { VaultOptions } from "./options.ts";
 
 const LIST_MAX = 1000;
 
+type Registered = { record: EvidenceRecord; isNew: boolean };
+
 const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
 /** The vault of one process. Calls of `replay` precede the first call of anything else. */
@@ -61,14 +64,15 @@ export class Vault implements EvidenceVault {
   readonly #byIndex: (Held | undefined)[] = [];
   readonly #tree = new MerkleTree();
   readonly #seal: RootSeal;
+  readonly #use: EntryUse;
   #chain = CHAIN_START;
 
   constructor(options: VaultOptions) {
-    const { memory } = options;
-    this.memory = memory;
+    this.memory = options.memory;
     this.#options = options;
-    this.#publisher = new SourcePublisher(memory);
-    const thresholds = new TenantThresholds(memory.thresholds);
+    this.#publisher = new SourcePublisher(this.memory);
+    this.#use = new EntryUse(options, (source) => this.#forget(source));
+    const thresholds = new TenantThresholds(this.memory.thresholds);
     this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
     this.#seal = new RootSeal(options.signer, options.clock);
   }
@@ -80,6 +84,11 @@ export class Vault implements EvidenceVault {
   /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
   get indexBytes(): number {
     return this.#publisher.indexBytes;
+  }
+
+  /** Use of the bounds on sources. */
+  gauges(): SourceGauges {
+    return this.#use.gauges();
   }
 
   /** Texts of the journal that are not indexed yet. */
@@ -112,19 +121,18 @@ export class Vault implements EvidenceVault {
    * Registers sources, all or none by validity; resolves once durable. Repeating a registration
    * changes nothing.
    * @throws ServiceFault `insufficient_scope` for a public source without `admin`,
-   *   `invalid_request` when digest and text disagree, `overloaded` when the vault is full.
+   *   `invalid_request` when digest and text disagree, `source_quota_exceeded`, `vault_full`.
    */
-  async register(
-    items: readonly EvidenceItem[],
-    by: EvidenceRegistrar,
-  ): Promise<{ record: EvidenceRecord; isNew: boolean }[]> {
+  async register(items: readonly EvidenceItem[], by: EvidenceRegistrar): Promise<Registered[]> {
     const events = items.map((item, at) =>
       eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    if (this.#publisher.room < events.length) {
-      throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
-    }
-    const ready = await this.#makeReady(events.filter((event) => !this.#isHeld(event)));
+    const release = this.#use.reserve(events.filter(this.#isFresh));
+    return this.#registerAll(events).finally(release);
+  }
+
+  async #registerAll(events: readonly SourceEvent[]): Promise<Registered[]> {
+    const ready = await this.#makeReady(events.filter(this.#isFresh));
     return Promise.all(
       events.map(async (event) => {
         const before = this.#heldBefore(event);
@@ -216,35 +224,16 @@ export class Vault implements EvidenceVault {
     return this.#held.get(nameOf(tenant, visibility, source_id));
   }
 
-  #isHeld(event: SourceEvent): boolean {
+  readonly #isFresh = (event: SourceEvent): boolean => {
     const before = this.#heldBefore(event);
-    return before !== undefined && isRepeat(before, event);
-  }
+    return before === undefined || !isRepeat(before, event);
+  };
 
-  /** Prepares texts: in place while that is quick, else on another thread. */
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
-    const units = texts.reduce((sum, { text }) => sum + text.length, 0);
-    const isLater = this.#options.indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
-    const ready = isLater
-      ? await this.#makeReadyLater(texts, this.#options.indexLater)
-      : texts.map((text) => this.#publisher.makeReady(text));
+    const ready = await this.#publisher.makeAllReady(texts, this.#options.indexLater);
     return new Map(withText.map((event, at) => [event, ready[at]!]));
-  }
-
-  /** Part by part; frees the prepared texts when a later part fails. */
-  async #makeReadyLater(texts: readonly TextToIndex[], later: IndexLater): Promise<ReadyText[]> {
-    const ready: ReadyText[] = [];
-    try {
-      for (const part of inParts(texts, ({ text }) => text.length)) {
-        ready.push(...(await later(part)));
-      }
-    } catch (error) {
-      for (const each of ready) this.#publisher.discard(each);
-      throw error;
-    }
-    return ready;
   }
 
   async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
@@ -257,8 +246,28 @@ export class Vault implements EvidenceVault {
     return this.#apply(event, ready);
   }
 
+  /** A revoked source gives its entry back; its events stay in the chain. */
+  #forget({ name, held }: Forgettable): void {
+    this.#held.delete(name);
+    this.#byIndex[held.index] = undefined;
+    this.#use.forget(name, held);
+    if (held.number === NOT_FOUND) return;
+    this.#use.add(ownerOfHeld(held), -1);
+    this.#publisher.forget(held.number);
+  }
+
+  /** Books the entry of a version that was just put, and that of the one before. */
+  #bookEntry(held: Held, old = NOT_FOUND): void {
+    if (held.number === old) return;
+    if (held.number !== NOT_FOUND) this.#use.add(ownerOfHeld(held), 1);
+    if (old === NOT_FOUND || this.#publisher.staysListed(old)) return;
+    this.#use.add(ownerOfHeld(held), -1);
+  }
+
   #apply(event: SourceEvent, ready: ReadyText | undefined): Held {
-    const before = this.#heldBefore(event);
+    if (event.state !== "revoked") this.#use.makeRoom();
+    const name = nameOf(event.tenant, event.visibility, event.source_id);
+    const before = this.#held.get(name);
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
     this.#chain = chainHash(previousHash, canonical);
@@ -278,7 +287,9 @@ export class Vault implements EvidenceVault {
     this.#tree.append(leafHash(canonical));
     if (before !== undefined) this.#byIndex[before.index] = undefined;
     this.#byIndex.push(held);
-    this.#held.set(nameOf(event.tenant, event.visibility, event.source_id), held);
+    this.#held.set(name, held);
+    this.#bookEntry(held, before?.number);
+    this.#use.note(name, held);
     return held;
   }
 }

@@ -70,6 +70,17 @@ describe("the watch", () => {
     expect(seen.sentence).toMatch(/beyond the boundary/);
   });
 
+  it("keeps a calibration only while it has cost nothing, once failures are enough to say", () => {
+    const slight = { ...watched(6, 3000, 0.001), isCalibration: true };
+    expect(watchPromotion({ ...slight, isCalibration: false }).isRollbackDue).toBe(false);
+    expect(watchPromotion(slight).sentence).toMatch(/calibration has cost/);
+    expect(watchPromotion({ ...watched(6, 3000, -0.02), isCalibration: true }).isRollbackDue).toBe(
+      false,
+    );
+    const early = { ...prefix(watched(6, 3000, 0.05), 200), isCalibration: true };
+    expect(watchPromotion(early).isRollbackDue).toBe(false);
+  });
+
   it("takes back at once what refuses good agents or gives no number", () => {
     expect(watchPromotion({ ...watched(4, 500, 0), refused: 9 }).sentence).toMatch(/refused/);
     const broken = watched(5, 500, 0);

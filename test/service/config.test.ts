@@ -26,9 +26,12 @@ describe("settings of serve", () => {
       scoring: "auto",
       isCredibilityWanted: undefined,
       seeds: undefined,
+      sourcesPerTenant: 65_536,
       journal: {
         snapshotOutcomes: 500_000,
         reserveBytes: 64 * 1024 * 1024,
+        tableBytesMax: 4_293_656_574,
+        newcomersPerHour: { agents: 100_000, pairs: 1_000_000 },
         scrubEveryMs: 86_400_000,
       },
       decisionsKeptDays: 90,

@@ -1,7 +1,12 @@
 // Readiness and metrics of the ledger.
 import { expect, test } from "vitest";
 import { NamespaceOwners } from "../../src/contract/namespaces.ts";
-import { inheritedWarning, ledgerGauges, readiness } from "../../src/service/health.ts";
+import {
+  clockWarnings,
+  inheritedWarning,
+  ledgerGauges,
+  readiness,
+} from "../../src/service/health.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
@@ -77,4 +82,17 @@ test("namespaces of first-comers are a warning until an admin has settled them",
   const grant = { at_ms: 2, namespace: "a", tenant: "acme", keeps_keys: false, by: "k" };
   owners.apply({ event: "namespace.granted", ...grant });
   expect(inheritedWarning(owners)).toBe("");
+});
+
+test("a clock that is not followed, or not yet deleted by, is a warning", () => {
+  expect(clockWarnings({ leadMs: 0, isConfirmed: true })).toEqual([]);
+  expect(clockWarnings({ leadMs: 34_560_000_000, isConfirmed: false })).toEqual([
+    "the system's clock jumped forward by 34560000 s: not followed for an hour",
+  ]);
+  expect(clockWarnings({ leadMs: -7_200_000, isConfirmed: false })).toEqual([
+    "the system's clock jumped back by 7200 s: not followed for an hour",
+  ]);
+  expect(clockWarnings({ leadMs: 0, isConfirmed: false })).toEqual([
+    "the clock is in doubt: nothing is deleted by age for an hour",
+  ]);
 });

@@ -167,6 +167,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       host,
       port,
       adapter: "auto",
+      connectionsMax: 1000,
       version: "spec",
       engineMemory: ledger.engineMemory,
       vaultMemory: sources.vault.memory,

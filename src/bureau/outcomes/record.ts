@@ -1,7 +1,7 @@
 // Use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: which evidence is
 // acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
 // durable.
-import { ServiceFault } from "../../contract/faults.ts";
+import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
 import { agentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
 import { namespaceOf, type NamespaceReader } from "../../contract/namespaces.ts";
@@ -114,13 +114,13 @@ export function importOutcomes(
       record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
-      return services.ledger.append(record).catch(conflictOrThrow);
+      return services.ledger.append(record).catch(ofRowOrThrow);
     }),
   );
 }
 
-function conflictOrThrow(error: unknown): ServiceFault {
-  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+function ofRowOrThrow(error: unknown): ServiceFault {
+  if (isOfOneRow(error)) return error;
   throw error;
 }
 

@@ -30,6 +30,8 @@ export interface ReporterKeys {
   /** Reads whole batches on another thread; left out, they are recorded row by row. */
   readonly intake?: OutcomeIntake;
   nonce(agent: string, principal: Principal): KeyNonce;
+  /** Figures under the names of their metrics. */
+  gauges(): Record<string, number>;
   list(agent: string): ReporterKeyDescription[];
   register(
     agent: string,
@@ -70,6 +72,7 @@ function keysOf(reporters: Reporters, options: ReporterKeysOptions): ReporterKey
     signedBody: (header, body) => new SignedBody(rules, header, body),
     mayBeForgotten: (header) => mayBeForgotten(header, options),
     nonce: (agent, principal) => reporters.nonce(agent, principal),
+    gauges: () => reporters.gauges(),
     list: (agent) => reporters.list(agent),
     register: (agent, request, principal) => reporters.register(agent, request, principal),
     revoke: (agent, request, principal) => reporters.revoke(agent, request, principal),

@@ -79,6 +79,10 @@ export class Reporters {
     };
   }
 
+  gauges(): Record<string, number> {
+    return this.#nonces.gauges();
+  }
+
   list(agent: string): ReporterKeyDescription[] {
     const nowMs = this.options.clock();
     return this.registry.ofAgent(agent).map((key) => describe(key, nowMs));

@@ -5,6 +5,7 @@ import { extname, join, relative } from "node:path";
 
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
 import { openCore } from "../../service/core.ts";
 import type { Vault } from "../../vault/vault.ts";
 import { withData } from "../data-access.ts";
@@ -136,6 +137,7 @@ export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promis
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: (exitCode) => {
       process.exitCode = exitCode;
     },

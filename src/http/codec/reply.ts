@@ -13,6 +13,9 @@ export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 const NO_STORE = "no-store";
 
 const INSTANCE_LENGTH_MAX = 512;
+/** A detail repeats names of members, which are the caller's and may hold anything. */
+// oxlint-disable-next-line no-control-regex
+const BREAKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
 
 /** The members of a problem, ready to be serialised or embedded in a batch item. */
@@ -28,7 +31,7 @@ export function problemOf(
     type: PROBLEM_TYPE_PREFIX + code,
     title,
     status,
-    detail,
+    detail: detail.replaceAll(BREAKS, "?"),
     instance: path.slice(0, INSTANCE_LENGTH_MAX).replaceAll(UNSAFE_IN_PATH, "?"),
     code,
     request_id: requestId,

@@ -120,8 +120,8 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 }
 
 async function listDecisions(exchange: Exchange): Promise<Reply> {
-  const legs = await exchange.services.store.decisions(filterOf(exchange));
-  return exchange.document(200, { decisions: legs.map(withoutInputs) });
+  const { legs, isComplete } = await exchange.services.store.decisionPage(filterOf(exchange));
+  return exchange.document(200, { decisions: legs.map(withoutInputs), complete: isComplete });
 }
 
 function withoutInputs(leg: ReplayableLeg): Record<string, unknown> {
@@ -169,13 +169,16 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
  */
 async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
   const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
-  const found = await exchange.services.store.decisions({
+  const { legs: found, isComplete } = await exchange.services.store.decisionPage({
     tenant: tenantOf(exchange) ?? named,
     requestId: exchange.decodedParameter(),
     limit: LEGS_MAX,
   });
   const [newest] = found;
   // Another tenant's decision looks the same as an unknown one.
+  if (newest === undefined && !isComplete) {
+    throw new ServiceFault("store_behind", "many decisions are being stored: ask again");
+  }
   if (newest === undefined) {
     throw new ServiceFault("not_found", "no decision has this request id");
   }

@@ -89,14 +89,33 @@ export class DecisionSpool {
     const file = this.#waiting[0];
     if (file === undefined) return undefined;
     if (this.#waiting.length === 1) this.#seal();
-    return { name: file.name, bytes: recordsOf(fs.readFileSync(this.#path(file.name))) };
+    return this.#read(file);
   }
 
-  /** Removes the oldest file, whose rows are committed. */
-  taken(nowMs: number): void {
-    const file = this.#waiting.shift() as Spooled;
-    fs.rmSync(this.#path(file.name));
-    this.#oldestMs = nowMs;
+  /** The same of the newest file, which takes no more records. */
+  newest(): { name: string; bytes: Buffer } | undefined {
+    const file = this.#waiting.at(-1);
+    if (file === undefined) return undefined;
+    this.#seal();
+    return this.#read(file);
+  }
+
+  /** Name of the newest file; names grow with time. */
+  get newestName(): string {
+    return this.#waiting.at(-1)?.name ?? "";
+  }
+
+  /** Whether a file waits that is no newer than the one of this name. */
+  hasUpTo(name: string): boolean {
+    return this.#waiting[0] !== undefined && this.#waiting[0].name <= name;
+  }
+
+  /** Removes a file whose rows are committed: the oldest, unless named. */
+  taken(nowMs: number, name = this.#waiting[0]?.name): void {
+    const index = this.#waiting.findIndex((file) => file.name === name);
+    const [file] = this.#waiting.splice(index, 1);
+    fs.rmSync(this.#path((file as Spooled).name));
+    if (index === 0) this.#oldestMs = nowMs;
   }
 
   /** Whether no file is left, for good: then no file's name has to be remembered any more. */
@@ -108,6 +127,10 @@ export class DecisionSpool {
 
   close(): void {
     this.#seal();
+  }
+
+  #read({ name }: Spooled): { name: string; bytes: Buffer } {
+    return { name, bytes: recordsOf(fs.readFileSync(this.#path(name))) };
   }
 
   #begin(nowMs: number): void {

@@ -30,6 +30,8 @@ type StreamCall = Extract<CallerCall, { name: "openStream" }>;
 export interface SandboxOptions {
   core: StoreCore;
   start: StartProcess;
+  /** Directory of the store's database. */
+  source: string;
   /** Directory of the copy; removed at the end. */
   directory: string;
   /** Limit on the memory of the process. */
@@ -183,7 +185,7 @@ export class Sandbox {
     if (this.#process?.isOver === true) await this.#process.whenEnded;
     if (this.#isClosing) throw unavailable();
     if (this.#process !== undefined) return this.#process;
-    const { directory, memoryBytes, timeZone, start } = this.#options;
+    const { source, directory, memoryBytes, timeZone, start } = this.#options;
     const process = new SandboxProcess(start, (tenant) =>
       this.#strikes.add(tenant, performance.now()),
     );
@@ -194,7 +196,7 @@ export class Sandbox {
       process.call<void>({ name: "open", copyFrom, ...opening }, OPEN_MS_MAX);
     const isCopied = this.#supply.isCopied;
     try {
-      await (isCopied ? open() : this.#supply.copy(open));
+      await (isCopied ? open() : this.#supply.copy(() => open(source)));
     } catch (error) {
       this.#supply.forget();
       process.kill();

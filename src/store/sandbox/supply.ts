@@ -63,13 +63,20 @@ export class RowSupply {
   }
 
   /** Has the database copied by `run` while nobody writes to it. */
-  async copy(run: (directory: string) => Promise<void>): Promise<void> {
+  async copy(run: () => Promise<void>): Promise<void> {
     this.forget();
-    await this.#core.atRest(async (writer, directory) => {
+    let failure: unknown;
+    await this.#core.write(async (writer) => {
       const figures = await this.#figuresNow(writer);
-      await run(directory);
-      this.#held = figures;
+      try {
+        await run();
+        this.#held = figures;
+      } catch (error) {
+        // A copy that fails says nothing about the database.
+        failure = error;
+      }
     });
+    if (failure !== undefined) throw failure;
   }
 
   /**

@@ -33,6 +33,8 @@ export interface HttpThreadData {
   readonly policies: readonly Uint8Array[];
   readonly adapter: Adapter;
   readonly owners: readonly NamespaceOwner[];
+  /** Open connections of this thread. */
+  readonly connectionsMax: number;
   readonly rateLimits: RateLimits;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;

@@ -146,6 +146,7 @@ class HttpThread {
         host,
         port,
         isPortShared: true,
+        limits: { connectionsMax: this.#data.connectionsMax },
         routes: this.#routes(),
         bureau: this.#bureau(),
         keyring,

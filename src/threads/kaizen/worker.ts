@@ -36,7 +36,7 @@ function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTa
 /** Both scorecards of a promotion against those it replaced. */
 function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
   if (watch === undefined) return undefined;
-  return watchSince(evidence, watch.sinceMs, champion, watch.parent);
+  return watchSince(evidence, watch.sinceMs, champion, watch.parent, watch.isCalibration);
 }
 
 /** The task function that the pool calls. */

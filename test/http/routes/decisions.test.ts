@@ -39,6 +39,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     hard_failure: null,
     reason_codes: ["RECENT_FAILURE"],
     config_version: "c-0123456789abcdef",
+    stands_for: 1,
     policy_version: null,
     evaluated_at: new Date(START_MS).toISOString(),
     inputs: [1, 2, 3],

@@ -19,6 +19,7 @@ export function openSandbox(core: StoreCore, dataDir: string, idleMs?: number): 
   const log: Logged[] = [];
   const sandbox = new Sandbox({
     core,
+    source: join(dataDir, "store"),
     directory: join(dataDir, "store-queries"),
     memoryBytes: MEMORY_BYTES,
     timeZone: "UTC",
