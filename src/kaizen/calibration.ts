@@ -18,8 +18,8 @@ import type { Side } from "./sides.ts";
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;
 /**
- * Two numbers are learnt: a tenth of what a whole scorecard needs. A try a day, and some twenty tests
- * before the first full re-fit: each may be fooled in one of a hundred cases, not in one of twenty.
+ * Two numbers are learnt: a tenth of what a whole scorecard needs. Tried by the day, and tested whenever
+ * the outcomes have doubled: each of some ten tests may be fooled in one of a hundred cases.
  */
 const CALIBRATION_POLICY: GatePolicy = {
   ...GATE_POLICY,
@@ -54,9 +54,10 @@ function calibrateSide(
     gates: [],
     champion: champion[side],
   };
-  if (holdoutTo < CALIBRATION_ROWS_MIN || holdoutFrom >= holdoutTo) {
-    const reason = `insufficient evidence: ${holdoutTo} outcomes, needed ${CALIBRATION_ROWS_MIN}`;
-    return { ...record, reason };
+  // Rows are tested once: a test of a few would be lost, and a score of them finds something by chance.
+  const needed = Math.max(CALIBRATION_ROWS_MIN, 2 * holdoutFrom);
+  if (holdoutTo < needed) {
+    return { ...record, reason: `insufficient evidence: ${holdoutTo} outcomes, needed ${needed}` };
   }
   const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
   const base = {

@@ -126,6 +126,13 @@ function sequential(watched: Watched) {
   return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
 }
 
+/** Whether log-loss has risen since by more than one clustered standard error. */
+function isDearer(watched: Watched): boolean {
+  const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
+  const { sum, variance } = sumOf(worse, watched, worse.length);
+  return sum > Math.sqrt(variance);
+}
+
 /** Judges by all outcomes since the promotion whether it is to be rolled back. */
 export function watchPromotion(watched: Watched): WatchResult {
   const { failures, probabilities, newLosses, oldLosses } = watched;
@@ -167,9 +174,9 @@ export function watchPromotion(watched: Watched): WatchResult {
   if (drifted >= DRIFT_DAYS && increase > 0) {
     return due(`scores have drifted for ${drifted} days and log-loss rose`);
   }
-  // Learnt from little, and no better than the weights before it is no reason to keep it.
+  // Learnt from little: it need not be proved harmful to be let go.
   const bads = failures.reduce((sum, y) => sum + y, 0);
-  if (watched.isCalibration === true && bads >= FIRST_LOOK_FAILURES && increase > 0) {
+  if (watched.isCalibration === true && bads >= FIRST_LOOK_FAILURES && isDearer(watched)) {
     return due(`the calibration has cost ${show(increase / n)} of log-loss an outcome since`);
   }
   if (early.sum >= early.boundary) {
