@@ -1,6 +1,7 @@
 // Settings of the tests. What stands behind `npm test --` filters them by path: `journal` takes every
 // file whose path holds the word, `test/journal/` the tests of src/journal alone.
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/_longest-first.ts";
 import { WAIT_MS_MAX } from "./test/_patience.ts";
 
 export default defineConfig({
@@ -9,7 +10,10 @@ export default defineConfig({
     globalSetup: ["test/cli/_build-command.ts"],
     // Real threads, servers and databases run inside: forks keep native addons apart.
     pool: "forks",
-    maxWorkers: 2,
+    // One more than the cores of the machine that decides: many tests wait, for processes, syncs and
+    // limits of time, and two workers left a fifth of two cores idle.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Of the tests of one file that run at once: those wait for processes of their own.
     maxConcurrency: 2,
     // Deadlines matter when a test fails, and only then: see test/_patience.ts.

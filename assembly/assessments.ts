@@ -15,7 +15,8 @@ import {
 import { STATUS_FULL, STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import { halving } from "./numeric.ts";
 import { findOrAddPair, pairEcho, setPairMass } from "./pairs.ts";
-import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
+import { makeRoomForWord } from "./room.ts";
+import { closeRow, findOrAddRow, findRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
 import { ASKER_MAX } from "./voices.ts";
 import { roomUnder } from "./weight.ts";
 
@@ -38,9 +39,12 @@ export function foldAssessment(
   const number = activeConfigNumber();
   if (number == 0 || unverified > 1 || asker > <u32>ASKER_MAX) return STATUS_INVALID;
   const config = configSlot(number);
-  const agent = findOrAddRow(agentId, agentLength);
+  const source: u32 = SOURCE_ASKER_BIT | asker;
+  let agent = findRow(agentId, agentLength);
+  if (!makeRoomForWord(agent, agentLength, source)) return STATUS_FULL;
+  if (agent == ROW_ABSENT) agent = findOrAddRow(agentId, agentLength);
   if (agent == ROW_ABSENT) return STATUS_FULL;
-  const entry = findOrAddPair(agent, SOURCE_ASKER_BIT | asker);
+  const entry = findOrAddPair(agent, source);
   if (entry == 0) return STATUS_FULL;
   const halfLife = word(config, WORD_LONG_HALF_LIFE);
   const seconds = <u32>(timeMs / 1000.0);

@@ -27,21 +27,21 @@ import {
   ROW_VARIANCE_A,
   ROW_VARIANCE_B,
   ROW_VARIANCE_R,
+  SOURCE_STRANGER_BIT,
   WORD_FAILURE_WEIGHT_MIN,
   WORD_GRADE_WEIGHTS,
   WORD_LONG_HALF_LIFE,
-  WORD_REPORTER_TAU,
   WORD_REPORTER_VARIANCE,
   WORD_SHOCK_RESIDUAL,
   WORD_SHORT_HALF_LIFE,
   WORD_SIGNATURE_WEIGHTS,
   WORD_STAKES_HALF_LIFE,
-  WORD_SUBJECT_TAU,
-  WORD_SUBJECT_VARIANCE,
 } from "./layout.ts";
-import { daysBetween, halving, reversion, revertVariance, sigmoid } from "./numeric.ts";
-import { closeRow, findOrAddRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
+import { daysBetween, halving, sigmoid } from "./numeric.ts";
+import { makeRoomForOutcome, makeRoomForStranger } from "./room.ts";
+import { closeRow, findOrAddRow, findRow, openRow, ROW_ABSENT, rowAddress } from "./table.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "./voices.ts";
+import { revertReporter, revertSubject } from "./tracks.ts";
 import { countStreaks, praiseOf } from "./streaks.ts";
 import { bookVoice, noteStranger } from "./reporter-concentration.ts";
 import {
@@ -77,8 +77,14 @@ export function foldOutcome(
   if (voice >= <u32>VOICE_STRANGER) {
     return foldStranger(config, subjectId, subjectLength, voice, failure, base, stakes, timeMs);
   }
-  const subject = findOrAddRow(subjectId, subjectLength);
-  const reporter = findOrAddRow(reporterId, reporterLength);
+  let subject = findRow(subjectId, subjectLength);
+  let reporter = findRow(reporterId, reporterLength);
+  if (!makeRoomForOutcome(config, subject, subjectLength, reporter, reporterLength, signature)) {
+    return STATUS_FULL;
+  }
+  if (subject == ROW_ABSENT) subject = findOrAddRow(subjectId, subjectLength);
+  // Looked for again: an agent that reports on itself has its row by now.
+  if (reporter == ROW_ABSENT) reporter = findOrAddRow(reporterId, reporterLength);
   if (subject == ROW_ABSENT || reporter == ROW_ABSENT) return STATUS_FULL;
   const cell: u32 = failure != 0 ? PAIR_FAILURE : PAIR_SUCCESS;
   const rho = credibilityOf(config, rowAddress(reporter), signature);
@@ -122,7 +128,10 @@ function foldStranger(
   timeMs: f64,
 ): i32 {
   if (base <= 0.0) return STATUS_OK;
-  const subject = findOrAddRow(subjectId, subjectLength);
+  let subject = findRow(subjectId, subjectLength);
+  const source: u32 = SOURCE_STRANGER_BIT | voice;
+  if (!makeRoomForStranger(config, subject, subjectLength, source)) return STATUS_FULL;
+  if (subject == ROW_ABSENT) subject = findOrAddRow(subjectId, subjectLength);
   if (subject == ROW_ABSENT) return STATUS_FULL;
   const row = rowAddress(subject);
   if (failure == 0 && isFailing(row)) return STATUS_OK;
@@ -196,38 +205,6 @@ function foldRows(
   }
   countSubject(config, subject, y, weight, fresh, stakes, timeMs, pA, counted, praise);
   if (reporter != 0) countReporter(config, reporter, y, weight, timeMs);
-}
-
-/** Brings the reporter track to `timeMs`; a first event starts it at the prior. */
-function revertReporter(config: u32, row: u32, timeMs: f64): void {
-  const last = load<f64>(row, ROW_REPORTER_TIME);
-  const prior = word(config, WORD_REPORTER_VARIANCE);
-  if (last == 0.0) {
-    store<f64>(row, prior, ROW_VARIANCE_R);
-    return;
-  }
-  const a = reversion(daysBetween(last, timeMs), word(config, WORD_REPORTER_TAU));
-  store<f64>(row, load<f64>(row, ROW_MEAN_R) * a, ROW_MEAN_R);
-  const variance = load<f64>(row, ROW_VARIANCE_R);
-  store<f64>(row, revertVariance(variance, prior, a), ROW_VARIANCE_R);
-}
-
-/** Brings both subject tracks to `timeMs`; an outcome that arrives late moves nothing back. */
-function revertSubject(config: u32, row: u32, timeMs: f64): void {
-  const last = load<f64>(row, ROW_SUBJECT_TIME);
-  const prior = word(config, WORD_SUBJECT_VARIANCE);
-  if (last == 0.0) {
-    store<f64>(row, prior, ROW_VARIANCE_A);
-    store<f64>(row, prior, ROW_VARIANCE_B);
-    return;
-  }
-  const a = reversion(daysBetween(last, timeMs), word(config, WORD_SUBJECT_TAU));
-  store<f64>(row, load<f64>(row, ROW_MEAN_A) * a, ROW_MEAN_A);
-  store<f64>(row, load<f64>(row, ROW_MEAN_B) * a, ROW_MEAN_B);
-  const vA = load<f64>(row, ROW_VARIANCE_A);
-  const vB = load<f64>(row, ROW_VARIANCE_B);
-  store<f64>(row, revertVariance(vA, prior, a), ROW_VARIANCE_A);
-  store<f64>(row, revertVariance(vB, prior, a), ROW_VARIANCE_B);
 }
 
 /** Adds to one of two decayed counters that lie side by side (successes, then failures). */

@@ -4,7 +4,7 @@ import { foldAssessment } from "./assessments.ts";
 import { anchorBase } from "./base-rate.ts";
 import { activeConfigNumber, configSlot, isConfigIntact } from "./config.ts";
 import { foldOutcome } from "./fold.ts";
-import { STATUS_INVALID, STATUS_OK } from "./codes.ts";
+import { STATUS_FULL, STATUS_INVALID, STATUS_OK } from "./codes.ts";
 import {
   CONFIG_FLAGS,
   CONFIG_NUMBER,
@@ -13,6 +13,7 @@ import {
   HEADER_CONFIG_COUNT,
   HEADER_HEAP_TOP,
   HEADER_MAGIC,
+  HEADER_OVERFLOW,
   HEADER_ROW_COUNT,
   HEADER_SEED,
   HEADER_STAKES_HIGH,
@@ -41,6 +42,7 @@ import {
   WORD_MODEL_HANDSHAKE,
 } from "./layout.ts";
 import { createPairs, findPair, pairMap } from "./pairs.ts";
+import { hasRoomFor, needOf } from "./room.ts";
 import { judgeLeg, scoreLeg } from "./score.ts";
 import {
   closeRow,
@@ -52,6 +54,16 @@ import {
   openRow,
 } from "./table.ts";
 import { ROW_ABSENT, rowAddress } from "./table.ts";
+
+/** Counts what found no room; returns the same status. */
+function counted(status: i32): i32 {
+  if (status == STATUS_FULL) {
+    store<u32>(HEADER_BASE, load<u32>(HEADER_BASE, HEADER_OVERFLOW) + 1, HEADER_OVERFLOW);
+  }
+  return status;
+}
+
+export { hasRoomFor, needOf };
 
 function scratchOf(slot: u32): u32 {
   return SCRATCH_BASE + slot * SCRATCH_STRIDE;
@@ -102,17 +114,19 @@ export function fold(
 ): i32 {
   if (max(subjectLength, reporterLength) > <u32>ID_BYTES_MAX) return STATUS_INVALID;
   const scratch = scratchOf(slot);
-  return foldOutcome(
-    scratch + SCRATCH_ID_A,
-    subjectLength,
-    scratch + SCRATCH_ID_B,
-    reporterLength,
-    failure,
-    stakes,
-    grade,
-    signature,
-    voice,
-    timeMs,
+  return counted(
+    foldOutcome(
+      scratch + SCRATCH_ID_A,
+      subjectLength,
+      scratch + SCRATCH_ID_B,
+      reporterLength,
+      failure,
+      stakes,
+      grade,
+      signature,
+      voice,
+      timeMs,
+    ),
   );
 }
 
@@ -122,7 +136,8 @@ export function fold(
  */
 export function assess(slot: u32, length: u32, asker: u32, unverified: u32, timeMs: f64): i32 {
   if (length > <u32>ID_BYTES_MAX) return STATUS_INVALID;
-  return foldAssessment(scratchOf(slot) + SCRATCH_ID_A, length, asker, unverified, timeMs);
+  const agent = scratchOf(slot) + SCRATCH_ID_A;
+  return counted(foldAssessment(agent, length, asker, unverified, timeMs));
 }
 
 function scoreRow(config: u32, number: u32, row: u32, copy: u32, stakes: f64, now: f64): void {
@@ -256,7 +271,7 @@ export function setStanding(
   cluster: u32,
 ): i32 {
   const row = findOrAddRow(scratchOf(slot) + SCRATCH_ID_A, length);
-  if (row == ROW_ABSENT) return STATUS_INVALID;
+  if (row == ROW_ABSENT) return counted(STATUS_FULL);
   const record = rowAddress(row);
   openRow(record);
   const others = load<u32>(record, ROW_FLAGS) & ~(<u32>STANDING_FLAGS);
@@ -273,7 +288,7 @@ export function setStanding(
  */
 export function setMark(slot: u32, length: u32, mark: u32, isSet: bool): i32 {
   const row = findOrAddRow(scratchOf(slot) + SCRATCH_ID_A, length);
-  if (row == ROW_ABSENT) return STATUS_INVALID;
+  if (row == ROW_ABSENT) return counted(STATUS_FULL);
   const record = rowAddress(row);
   const others = load<u32>(record, ROW_FLAGS) & ~mark;
   openRow(record);

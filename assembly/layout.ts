@@ -48,6 +48,8 @@ export const HEADER_STAKES_HIGH = 640; // f64  upper end of phi; 0: the config's
 // Like HEADER_BASE_RESIDUAL and _INFORMATION, of reporters that first spoke lately.
 export const HEADER_NEWCOMER_RESIDUAL = 648; // f64
 export const HEADER_NEWCOMER_INFORMATION = 656; // f64
+export const HEADER_HEAP_MAX = 664; //    u32  address that the heap never passes; 0: 4 GiB
+export const HEADER_OVERFLOW = 668; //    u32  records that found no room and changed nothing
 
 // Agent row: 176 bytes, 8-aligned, in chunks of 4096 rows. Written only between two increments of
 // `seq` (odd while writing); read as 22 atomic words and re-checked against `seq`.

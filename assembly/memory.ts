@@ -8,12 +8,31 @@ import {
   HEADER_BYTES_ARENA,
   HEADER_FREE_COUNT,
   HEADER_FREE_RANGES,
+  HEADER_HEAP_MAX,
   HEADER_HEAP_TOP,
+  ID_BYTES_MAX,
 } from "./layout.ts";
 
 const PAGE_BYTES: u64 = 65536;
 const GROW_PAGES_MIN: i32 = 64;
 const ARENA_BLOCK_BYTES: u32 = 262144;
+/** Two identifiers: what is stored together lies in one block. */
+const ARENA_WASTE_BYTES: u64 = 2 * ID_BYTES_MAX;
+/** Most that aligning an allocation costs. */
+export const ALIGN_BYTES: u64 = 64;
+
+/** Address that the heap may end at: the configured one, or the last of the address space. */
+function heapMax(): u64 {
+  const configured = load<u32>(HEADER_BASE, HEADER_HEAP_MAX);
+  return configured == 0 ? 0xfffffffe : <u64>configured;
+}
+
+/** Bytes between the top of the heap and its end. */
+export function heapLeft(): u64 {
+  const top = <u64>load<u32>(HEADER_BASE, HEADER_HEAP_TOP);
+  const end = heapMax();
+  return end > top ? end - top : 0;
+}
 
 /** Reserves zeroed, 64-aligned bytes. Returns 0 when the memory is at its maximum. */
 export function allocate(bytes: u32): u32 {
@@ -21,7 +40,7 @@ export function allocate(bytes: u32): u32 {
   const start: u64 = ((<u64>load<u32>(base, HEADER_HEAP_TOP) + 63) >> 6) << 6;
   const end: u64 = start + <u64>bytes;
   const have: u64 = <u64>memory.size() * PAGE_BYTES;
-  if (end >= 0xffffffff) return 0;
+  if (end > heapMax()) return 0;
   if (end > have) {
     const need = <i32>((end - have + PAGE_BYTES - 1) / PAGE_BYTES);
     if (memory.grow(max(need, GROW_PAGES_MIN)) < 0 && memory.grow(need) < 0) return 0;
@@ -42,6 +61,30 @@ export function release(address: u32, bytes: u32): void {
   store<u32>(entry, address);
   store<u32>(entry, bytes, 4);
   store<u32>(base, count + 1, HEADER_FREE_COUNT);
+}
+
+/** Bytes of the heap that so many bytes of identifiers take, beyond what the arena has. */
+export function arenaNeed(bytes: u64): u64 {
+  const base = HEADER_BASE;
+  // The end of a block may be too short for the next identifiers: that much is lost of each.
+  let have: u64 = unwasted(load<u32>(base, HEADER_ARENA_END) - load<u32>(base, HEADER_ARENA_TOP));
+  const count = load<u32>(base, HEADER_FREE_COUNT);
+  for (let range: u32 = 0; range < count; range++) {
+    have += unwasted(load<u32>(base + HEADER_FREE_RANGES + range * 8, 4));
+  }
+  if (bytes <= have) return 0;
+  const block = <u64>ARENA_BLOCK_BYTES;
+  return ((bytes - have) / (block - ARENA_WASTE_BYTES) + 1) * (block + ALIGN_BYTES);
+}
+
+function unwasted(bytes: u32): u64 {
+  return <u64>bytes > ARENA_WASTE_BYTES ? <u64>bytes - ARENA_WASTE_BYTES : 0;
+}
+
+/** Makes sure that identifiers of so many bytes (two at most) fit into the present block. */
+export function reserveIdentifiers(bytes: u32): bool {
+  const left = load<u32>(HEADER_BASE, HEADER_ARENA_END) - load<u32>(HEADER_BASE, HEADER_ARENA_TOP);
+  return left >= bytes || nextArenaBlock(bytes);
 }
 
 /** Copies identifier bytes into the arena. Returns their address, 0 when memory is full. */

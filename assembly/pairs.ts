@@ -14,7 +14,7 @@ import {
   PAIR_STRIDE,
   PAIR_SUCCESS,
 } from "./layout.ts";
-import { allocate, release } from "./memory.ts";
+import { ALIGN_BYTES, allocate, release } from "./memory.ts";
 import { halving, reversion } from "./numeric.ts";
 
 const PRAISE_RETURNED: u32 = 0x80000000;
@@ -69,6 +69,32 @@ export function findOrAddPair(subject: u32, source: u32): u32 {
   store<u32>(HEADER_BASE, count, HEADER_PAIR_COUNT);
   atomic.store<u64>(entry, key);
   return entry;
+}
+
+/** Entries that fit into the map as it is. */
+export function pairRoom(): u32 {
+  const slots: u64 = (<u64>1) << (load<u64>(HEADER_BASE, HEADER_PAIRS) & 0xff);
+  const most = <u32>((slots * PAIR_LOAD_PERCENT) / 100);
+  const count = load<u32>(HEADER_BASE, HEADER_PAIR_COUNT);
+  return most > count ? most - count : 0;
+}
+
+/** Bytes of the heap that so many further entries take, by the growth that they cause. */
+export function pairsNeed(pairs: u64): u64 {
+  const total = <u64>load<u32>(HEADER_BASE, HEADER_PAIR_COUNT) + pairs;
+  let slots: u64 = (<u64>1) << (load<u64>(HEADER_BASE, HEADER_PAIRS) & 0xff);
+  let bytes: u64 = 0;
+  while (total * 100 > slots * PAIR_LOAD_PERCENT) {
+    slots *= 2;
+    bytes += slots * PAIR_STRIDE + ALIGN_BYTES;
+  }
+  return bytes;
+}
+
+/** Writer: grows the map until so many further entries fit; false when memory is full. */
+export function reservePairs(pairs: u32): bool {
+  while (pairRoom() < pairs) if (!growPairs()) return false;
+  return true;
 }
 
 /** Mass of a cell: never negative, its sign bit is the mark of returned praise. */

@@ -32,12 +32,13 @@ import {
   ROW_VARIANCE_A,
   ROW_VOICES,
 } from "./layout.ts";
-import { allocate, release, storeIdentifier } from "./memory.ts";
+import { ALIGN_BYTES, allocate, release, reserveIdentifiers, storeIdentifier } from "./memory.ts";
 
 export const ROW_ABSENT: u32 = 0xffffffff;
 /** Bytes that memory moves at once. */
 const CACHE_LINE: usize = 64;
 const CHUNK_MASK: u32 = (1 << CHUNK_ROWS_LOG2) - 1;
+const CHUNK_BYTES: u64 = (<u64>ROW_STRIDE) << CHUNK_ROWS_LOG2;
 /** A reader that meets a writer mid-row spins; far beyond any real write it reads on regardless. */
 const SPINS_MAX: i32 = 1 << 22;
 
@@ -107,10 +108,45 @@ export function findOrAddRow(id: u32, length: u32): u32 {
   return row;
 }
 
+/** Bytes of the heap that so many further rows take, but for their identifiers. */
+export function rowsNeed(rows: u64): u64 {
+  const count = <u64>load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
+  const total = count + rows;
+  const chunks = chunksOf(total);
+  if (chunks > <u64>CHUNKS_MAX) return u64.MAX_VALUE >> 1;
+  let bytes = (chunks - chunksOf(count)) * (CHUNK_BYTES + ALIGN_BYTES);
+  let slots: u64 = (<u64>1) << (load<u64>(HEADER_BASE, HEADER_INDEX) & 0xff);
+  while (total * 100 > slots * INDEX_LOAD_PERCENT) {
+    slots *= 2;
+    bytes += slots * 8 + ALIGN_BYTES;
+  }
+  return bytes;
+}
+
+function chunksOf(rows: u64): u64 {
+  return (rows + <u64>CHUNK_MASK) >> CHUNK_ROWS_LOG2;
+}
+
+/**
+ * Writer: makes room for so many further rows, a few at most, and the bytes of their identifiers;
+ * false when memory is full.
+ */
+export function reserveRows(rows: u32, identifierBytes: u32): bool {
+  const count = load<u32>(HEADER_BASE, HEADER_ROW_COUNT);
+  for (let row = count; row < count + rows; row++) if (!ensureChunk(row)) return false;
+  const total = <u64>count + rows;
+  while (true) {
+    const slots: u64 = (<u64>1) << (load<u64>(HEADER_BASE, HEADER_INDEX) & 0xff);
+    if (total * 100 <= slots * INDEX_LOAD_PERCENT) return reserveIdentifiers(identifierBytes);
+    if (!growIndex()) return false;
+  }
+}
+
 function ensureChunk(row: u32): bool {
   if ((row & CHUNK_MASK) != 0) return true;
   const chunk = row >> CHUNK_ROWS_LOG2;
   if (chunk >= <u32>CHUNKS_MAX) return false;
+  if (load<u32>(CHUNK_DIRECTORY_BASE + chunk * 4) != 0) return true;
   const address = allocate((CHUNK_MASK + 1) * ROW_STRIDE);
   if (address == 0) return false;
   memory.fill(address, 0, (CHUNK_MASK + 1) * ROW_STRIDE);

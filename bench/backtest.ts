@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { completePolicy } from "../src/contract/parse/policy.ts";
+import { completePolicy } from "../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../src/contract/policy.ts";
 import { defaultConfig } from "../src/engine/config.ts";
 import { createEngineMemory } from "../src/engine/memory.ts";

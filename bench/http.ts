@@ -54,10 +54,15 @@ interface Load {
   errors: number;
 }
 
+/** Requests of a load in smoke mode, which measures nothing. */
+const SMOKE_REQUESTS = 1000;
+
 interface LoadOptions {
   path?: string;
   body?: string;
   seconds: number;
+  /** Instead of the seconds. */
+  requests?: number;
   connections?: number;
   pipelining?: number;
   ratePerSecond?: number;
@@ -70,7 +75,9 @@ async function load(server: ServerProcess, options: LoadOptions): Promise<Load> 
     method: "POST",
     headers: HEADERS,
     body: options.body ?? VERIFY_BODY,
-    duration: options.seconds,
+    ...(options.requests === undefined
+      ? { duration: options.seconds }
+      : { amount: options.requests }),
     connections: options.connections ?? CONNECTIONS,
     pipelining: options.pipelining ?? 1,
     ...(options.ratePerSecond === undefined ? {} : { overallRate: options.ratePerSecond }),
@@ -103,19 +110,24 @@ interface Servers {
 }
 
 /** Closed loop: the three servers take turns, so that a drift of the machine hits all alike. */
-async function closedLoop(servers: Servers, sideSeconds: number, roundCount: number) {
-  const seconds = Math.max(1, Math.round(sideSeconds / SLICES_PER_SIDE));
+async function closedLoop(servers: Servers, sideSeconds: number, isSmoke: boolean) {
+  const roundCount = isSmoke ? 1 : ROUNDS;
+  const length = {
+    seconds: Math.max(1, Math.round(sideSeconds / SLICES_PER_SIDE)),
+    ...(isSmoke ? { requests: SMOKE_REQUESTS } : {}),
+  };
   const { floor, service, denying, fastify } = servers;
   const rounds: Record<"floor" | "verify" | "denied" | "pipelined" | "fastify", Load>[] = [];
-  for (const server of [floor, service, denying, fastify]) await load(server, { seconds: 1 });
+  for (const server of [floor, service, denying, fastify])
+    await load(server, { ...length, seconds: 1 });
   for (let round = 0; round < roundCount; round++) {
     process.stderr.write(`round ${round + 1} of ${roundCount}\n`);
     rounds.push({
-      floor: await load(floor, { seconds }),
-      verify: await load(service, { seconds }),
-      denied: await load(denying, { seconds, body: DENIED_BODY }),
-      pipelined: await load(service, { seconds, pipelining: PIPELINING }),
-      fastify: await load(fastify, { seconds }),
+      floor: await load(floor, length),
+      verify: await load(service, length),
+      denied: await load(denying, { ...length, body: DENIED_BODY }),
+      pipelined: await load(service, { ...length, pipelining: PIPELINING }),
+      fastify: await load(fastify, length),
     });
   }
   const of = (pick: (round: (typeof rounds)[number]) => number) => median(rounds.map(pick));
@@ -185,7 +197,7 @@ async function main(): Promise<void> {
     fastify: await startFloor("fastify"),
   };
   try {
-    const closed = await closedLoop(servers, seconds, values.smoke ? 1 : ROUNDS);
+    const closed = await closedLoop(servers, seconds, values.smoke);
     // The open loop has the machine to itself: one service and the load.
     const others = [servers.floor, servers.denying, servers.fastify];
     await Promise.all(others.map((server) => server.stop()));

@@ -1,24 +1,23 @@
-// Load for bench:kaizen: verify under 5,000 requests/s of open loop during a kaizen run and without
+// Load for bench:kaizen: verify in an open loop during a kaizen run and without
 // one. The service is a process of its own over the bench's data directory.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
+import { COMMAND } from "./server-process.ts";
 
 const ADMIN_KEY = "bench-admin-key-0123456789abcdefghijklmnopqrstuv";
-const OFFERED_RPS = 5000;
 const CONNECTIONS = 50;
+const WARM_UP_S_MAX = 2;
 const START_TRIES = 1200;
 const PAUSE_MS = 100;
-const SCRIPT = fileURLToPath(new URL("../src/cli/trustrank.ts", import.meta.url));
 
 const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
 async function startOver(dataDir: string) {
-  const flags = ["--disable-warning=ExperimentalWarning", SCRIPT, "serve", "--port", "0"];
+  const flags = ["--disable-warning=ExperimentalWarning", COMMAND, "serve", "--port", "0"];
   const child = spawn(process.execPath, [...flags, "--no-sample", "--data-dir", dataDir], {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, TRUSTRANK_KAIZEN: "off" },
     stdio: ["ignore", "ignore", "inherit"],
@@ -48,7 +47,7 @@ async function settled(url: string): Promise<void> {
   }
 }
 
-async function verifyFor(url: string, seconds: number) {
+async function verifyFor(url: string, seconds: number, rate: number) {
   const result = await autocannon({
     url: `${url}/v1/trust/verify`,
     method: "POST",
@@ -61,7 +60,7 @@ async function verifyFor(url: string, seconds: number) {
     }),
     duration: seconds,
     connections: CONNECTIONS,
-    overallRate: OFFERED_RPS,
+    overallRate: rate,
   });
   return {
     answered_rps: Math.round(result["2xx"] / result.duration),
@@ -92,9 +91,9 @@ async function findRun(url: string, id: string) {
 }
 
 /** One window of load while a run is under way; waits for the run's end. */
-async function duringRun(url: string, seconds: number): Promise<Window> {
+async function duringRun(url: string, seconds: number, rate: number): Promise<Window> {
   const id = await startRun(url);
-  const seen = await verifyFor(url, seconds);
+  const seen = await verifyFor(url, seconds, rate);
   const was_running = (await findRun(url, id)).state === "running";
   let run = await findRun(url, id);
   for (; run.state === "running"; run = await findRun(url, id)) await pause();
@@ -106,17 +105,23 @@ async function duringRun(url: string, seconds: number): Promise<Window> {
 const middleOf = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** p99 of verify without a run and during one, in turns, so that both see the same machine. */
-export async function measureUnderLoad(dataDir: string, seconds: number, rounds: number) {
+/**
+ * p99 of verify without a run and during one, in turns, so that both see the same machine.
+ * `rate`: requests offered in a second.
+ */
+export async function measureUnderLoad(
+  dataDir: string,
+  { seconds, rounds, rate }: Record<"seconds" | "rounds" | "rate", number>,
+) {
   const { child, url } = await startOver(dataDir);
   try {
     await settled(url);
-    await verifyFor(url, 2);
+    await verifyFor(url, Math.min(seconds, WARM_UP_S_MAX), rate);
     const quiet: Window[] = [];
     const during: Window[] = [];
     for (let round = 1; round <= rounds; round++) {
-      quiet.push({ ...(await verifyFor(url, seconds)), was_running: false });
-      during.push(await duringRun(url, seconds));
+      quiet.push({ ...(await verifyFor(url, seconds, rate)), was_running: false });
+      during.push(await duringRun(url, seconds, rate));
       const [before, now] = [quiet.at(-1)!.p99_ms, during.at(-1)!.p99_ms];
       process.stderr.write(`round ${round}: p99 ${before} ms without, ${now} ms during a run\n`);
     }

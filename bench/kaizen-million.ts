@@ -17,6 +17,7 @@ async function main(): Promise<void> {
       rows: { type: "string", default: "1000000" },
       seconds: { type: "string", default: "8" },
       rounds: { type: "string", default: "3" },
+      rate: { type: "string", default: "5000" },
     },
   });
   // Now, so that the service's own runs under load find the newest outcomes to test on.
@@ -48,8 +49,9 @@ async function main(): Promise<void> {
     clearInterval(timer);
     await ledger.close();
     process.stderr.write("verify under load, without a run and during one, in turns\n");
-    const { seconds, rounds } = values;
-    const load = await measureUnderLoad(dataDir, Number(seconds), Number(rounds));
+    const [seconds, rounds, rate] = [values.seconds, values.rounds, values.rate].map(Number);
+    const plan = { seconds: seconds!, rounds: rounds!, rate: rate! };
+    const load = await measureUnderLoad(dataDir, plan);
     const report = {
       rows: run.rows,
       state: run.state,

@@ -13,8 +13,10 @@ import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine
 import type { History } from "../src/kaizen/replay/history.ts";
 import { probeEngine } from "../src/kaizen/replay/probe-engine.ts";
 import { evidenceTableAt, replayEvidence } from "../src/kaizen/replay/evidence.ts";
-import { kaizenRun, SIDES } from "../src/kaizen/run.ts";
-import type { Findings, RunOptions, Side, SideRecord } from "../src/kaizen/run.ts";
+import { kaizenRun } from "../src/kaizen/run.ts";
+import type { Findings, RunOptions, SideRecord } from "../src/kaizen/run.ts";
+import { SIDES } from "../src/kaizen/sides.ts";
+import type { Side } from "../src/kaizen/sides.ts";
 import type { StreamStandings } from "./kaizen-stream.ts";
 
 export const DAY_MS = 86_400_000;
@@ -223,7 +225,9 @@ export class KaizenSchedule {
       if (this.config[side] === last.old[side]) continue;
       const rows = this.evidence[side];
       const to = rowAt(rows, atMs - this.#gapMs);
-      const seen = watchRows(rows, last.atMs, to, side, this.config, last.old);
+      const isCalibration = last.kind === "calibration";
+      const span = [last.atMs, to] as const;
+      const seen = watchRows(rows, span, side, this.config, last.old, isCalibration);
       if (!seen.isRollbackDue) continue;
       for (const record of last.records) record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
       this.config = last.old;

@@ -1,8 +1,56 @@
 // The attacks of the suite, in the order in which they are played.
 import type { Attack } from "./attack.ts";
+import { baseRate } from "./attacks/base-rate.ts";
+import { clockJump } from "./attacks/clock-jump.ts";
+import { damagedFiles, fullDisk, kills } from "./attacks/crashes.ts";
+import { denialFlood } from "./attacks/denial-flood.ts";
+import { forgedReporter } from "./attacks/forged-reporter.ts";
+import { forgedSignatures } from "./attacks/forged-signatures.ts";
+import { fuzz } from "./attacks/fuzz.ts";
+import { idleConnections } from "./attacks/idle-connections.ts";
+import { longBatches } from "./attacks/long-batches.ts";
 import { lostTail } from "./attacks/lost-tail.ts";
+import { malformed } from "./attacks/malformed.ts";
+import { namespaceTaken } from "./attacks/namespace-taken.ts";
+import { otherTenants } from "./attacks/other-tenants.ts";
+import { overload, soak } from "./attacks/overload.ts";
 import { provenanceFlood } from "./attacks/provenance-flood.ts";
+import { requestId } from "./attacks/request-id.ts";
+import { scopes } from "./attacks/scopes.ts";
+import { slowConnections } from "./attacks/slow-connections.ts";
+import { smuggling } from "./attacks/smuggling.ts";
 import { storeLoss } from "./attacks/store-loss.ts";
+import { fullTable } from "./attacks/full-table.ts";
 import { unreadReplies } from "./attacks/unread-replies.ts";
+import { unstoppableSql } from "./attacks/unstoppable-sql.ts";
+import { vaultSlots } from "./attacks/vault-slots.ts";
 
-export const ATTACKS: readonly Attack[] = [unreadReplies, storeLoss, provenanceFlood, lostTail];
+export const ATTACKS: readonly Attack[] = [
+  smuggling,
+  malformed,
+  fuzz,
+  scopes,
+  otherTenants,
+  forgedSignatures,
+  slowConnections,
+  overload,
+  soak,
+  unreadReplies,
+  baseRate,
+  namespaceTaken,
+  forgedReporter,
+  requestId,
+  unstoppableSql,
+  denialFlood,
+  idleConnections,
+  clockJump,
+  longBatches,
+  fullTable,
+  vaultSlots,
+  kills,
+  damagedFiles,
+  fullDisk,
+  storeLoss,
+  provenanceFlood,
+  lostTail,
+];

@@ -1,24 +1,33 @@
 // Stage of the attacks: the real service as a child process, keys as an operator makes them, a
 // watch on its memory, and another tenant who asks for verdicts all the while.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { ADMIN_KEY, type ServerProcess, startServiceWith } from "../server-process.ts";
+import { readFileSync } from "node:fs";
+import { Agent } from "node:http";
+import { ADMIN_KEY, type ServerProcess } from "../server-process.ts";
+import type { Outcome } from "./attack.ts";
+import { type Reply, send } from "./send.ts";
+import {
+  type AdapterName,
+  ADAPTERS,
+  isAlive,
+  type LoggedService,
+  type SharedServices,
+  startLogged,
+} from "./shared.ts";
 
 const BYSTANDERS_AGENT = "agent://acme/ledger-sync";
 const MIB_KIB = 1024;
 const MEMORY_EVERY_MS = 50;
 const ASK_EVERY_MS = 10;
 const NORMAL_MS = 3000;
-const NORMAL_SHORT_MS = 600;
+const NORMAL_SHORT_MS = 300;
 /** Time within which the service is to be as before, for `untilNormal`. */
 const NORMAL_WITHIN_MS = 60_000;
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
+export interface StageOptions {
+  readonly isShort: boolean;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly shared: SharedServices;
 }
 
 export interface Asking {
@@ -32,6 +41,8 @@ export interface Asking {
 export interface Waits {
   readonly asked: number;
   readonly failed: number;
+  /** The first failure, for the reader. */
+  readonly failure: string;
   readonly p50: number;
   readonly p99: number;
 }
@@ -44,23 +55,80 @@ export class AttackStage {
   readonly seed: number;
   readonly #services: ServerProcess[] = [];
   readonly #agent = new Agent({ keepAlive: true });
+  readonly #shared: SharedServices;
 
-  constructor({ isShort, minutes, seed }: { isShort: boolean; minutes: number; seed: number }) {
+  constructor({ isShort, minutes, seed, shared }: StageOptions) {
     this.isShort = isShort;
     this.durationMs = minutes * 60_000;
     this.seed = seed;
+    this.#shared = shared;
+  }
+
+  /**
+   * Plays on both HTTP servers, each on the service that attacks share, in the short form at once:
+   * figures get the server's name in front, and a service that has ended is broken.
+   */
+  async onBoth(play: (service: ServerProcess, adapter: AdapterName) => Promise<Outcome>) {
+    const playOn = async (adapter: AdapterName): Promise<Outcome> => {
+      const service = await this.#shared.get(adapter);
+      const { broken, figures } = await play(service, adapter);
+      const ended = (await isAlive(service)) ? [] : ["the service has ended"];
+      const logged = service.failures().map((line) => `logged ${line}`);
+      return {
+        broken: [...broken, ...ended, ...logged].map((why) => `${adapter}: ${why}`),
+        figures: Object.fromEntries(
+          Object.entries(figures).map(([name, value]) => [`${adapter}_${name}`, value]),
+        ),
+      };
+    };
+    const outcomes: Outcome[] = [];
+    if (this.isShort) outcomes.push(...(await Promise.all(ADAPTERS.map(playOn))));
+    else for (const adapter of ADAPTERS) outcomes.push(await playOn(adapter));
+    return {
+      broken: outcomes.flatMap(({ broken }) => broken),
+      figures: Object.assign({}, ...outcomes.map(({ figures }) => figures)) as Record<
+        string,
+        number
+      >,
+    };
+  }
+
+  /** The same with another tenant beside it, who has to be answered; not in the short form. */
+  watchedOnBoth(play: (service: ServerProcess, adapter: AdapterName) => Promise<Outcome>) {
+    if (this.isShort) return this.onBoth(play);
+    return this.onBoth(async (service, adapter) => {
+      let outcome: Outcome = { broken: ["it was not played"], figures: {} };
+      const watched = await this.watch(service, async () => {
+        outcome = await play(service, adapter);
+      });
+      return {
+        broken: [...outcome.broken, ...othersFailed(watched)],
+        figures: { ...outcome.figures, ...figuresOf(watched) },
+      };
+    });
   }
 
   /** Starts the service on a fresh directory with its defaults, but for `flags` of `serve`. */
-  start(...flags: string[]): Promise<ServerProcess> {
+  start(...flags: string[]): Promise<LoggedService> {
     return this.startWith({}, ...flags);
   }
 
   /** The same with settings as environment variables. */
-  async startWith(env: Record<string, string>, ...flags: string[]): Promise<ServerProcess> {
-    const dataDir = mkdtempSync(join(tmpdir(), "trustrank-attack-"));
-    const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
-    const service = await startServiceWith(env, dataDir, cleanUp, ...flags);
+  startWith(env: Record<string, string>, ...flags: string[]): Promise<LoggedService> {
+    return this.#startUnder([], env, flags);
+  }
+
+  /** The same under a limit of open descriptors. */
+  startLimited(descriptors: number, env: Record<string, string>): Promise<LoggedService> {
+    return this.#startUnder(["sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`], env, []);
+  }
+
+  async #startUnder(
+    runner: readonly string[],
+    env: Record<string, string>,
+    flags: readonly string[],
+  ): Promise<LoggedService> {
+    const service = await startLogged({ env, runner }, ...flags);
     this.#services.push(service);
     return service;
   }
@@ -119,6 +187,7 @@ export class AttackStage {
     over.catch(() => undefined);
     const waits: number[] = [];
     let failed = 0;
+    let failure = "";
     while (!isOver) {
       const startedAt = performance.now();
       const body = {
@@ -127,16 +196,17 @@ export class AttackStage {
         tool_level: "L2",
         context: {},
       };
-      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(
-        () => undefined,
-      );
-      if (reply?.status !== 200) failed++;
+      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(String);
+      const wrong = typeof reply === "string" ? reply : reply.status === 200 ? "" : reply.text;
+      if (wrong !== "") failed++;
+      failure ||= wrong;
       const tookMs = performance.now() - startedAt;
       waits.push(tookMs);
       await delay(Math.max(0, ASK_EVERY_MS - tookMs));
     }
     await over;
-    return { asked: waits.length, failed, p50: quantile(waits, 0.5), p99: quantile(waits, 0.99) };
+    const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
+    return { asked: waits.length, failed, failure, p50, p99 };
   }
 
   async #untilNormal(service: ServerProcess, key: string, before: Waits): Promise<boolean> {
@@ -157,6 +227,12 @@ export interface Watched {
   readonly memoryPeakMib: number;
   /** From the attack's end until the other tenant is answered as before; Infinity after a minute. */
   readonly untilNormalMs: number;
+}
+
+/** What the other tenant did not get, as a sentence; empty when it got everything. */
+export function othersFailed({ during }: Watched): string[] {
+  const { failed, asked, failure } = during;
+  return failed === 0 ? [] : [`${failed} of others' ${asked} failed: ${failure.slice(0, 200)}`];
 }
 
 /** The figures every attack shows. */
@@ -199,24 +275,4 @@ function quantile(values: readonly number[], share: number): number {
 
 function rounded(value: number): number {
   return Math.round(value * 100) / 100;
-}
-
-interface Sending {
-  agent: Agent;
-  method: string;
-  headers: Record<string, string>;
-}
-
-function send(url: string, options: Sending, body?: string | Uint8Array): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, options, (reply) => {
-      let text = "";
-      reply.setEncoding("utf8");
-      reply.on("data", (piece: string) => (text += piece));
-      reply.on("error", reject);
-      reply.on("end", () => resolve({ status: reply.statusCode!, headers: reply.headers, text }));
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
 }

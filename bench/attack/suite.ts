@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import type { Attack, Outcome } from "./attack.ts";
 import { ATTACKS } from "./attacks.ts";
+import { SharedServices } from "./shared.ts";
 import { AttackStage } from "./stage.ts";
 import { machine } from "../server-process.ts";
 
@@ -45,10 +46,12 @@ async function main(): Promise<void> {
   const wanted = values.only?.split(",");
   const unknown = wanted?.filter((name) => !ATTACKS.some((attack) => attack.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`no such attack: ${unknown.join(", ")}; see --help`);
+  const shared = new SharedServices();
   const options = {
     isShort: values.short,
     minutes: Number(values.minutes),
     seed: Number(values.seed),
+    shared,
   };
   const broken: { attack: string; why: readonly string[] }[] = [];
   const figures: Record<string, Outcome["figures"]> = {};
@@ -64,6 +67,7 @@ async function main(): Promise<void> {
       console.error(`       ${name.padEnd(32)} ${value}`);
     }
   }
+  await shared.close();
   const held = played.length - broken.length;
   console.log(JSON.stringify({ tried: played.length, held, broken, figures }));
   if (broken.length > 0) process.exitCode = 1;

@@ -1,28 +1,44 @@
 // The write rail: every tool call that ran becomes an outcome, sent in batches behind the agent's
-// back. A call reported again counts once; `flush` belongs into the shutdown.
+// back; what did not run is not reported. `flush` belongs into the shutdown.
 // Run: npm run -s example examples/client/report.ts
-import { outcomeReport, TrustRankClient } from "trustrank/client";
-import { aiSdkOutcomes } from "trustrank/client/ai-sdk";
+import { handshakeApproval, outcomeReport, TrustRankClient } from "trustrank/client";
+import { aiSdkApproval, aiSdkOutcomes } from "trustrank/client/ai-sdk";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;
-const client = new TrustRankClient({ baseUrl, apiKey, agentId: "agent://acme/assistant" });
+const client = new TrustRankClient({
+  baseUrl,
+  apiKey,
+  agentId: "agent://acme/ledger-sync",
+  timeoutMs: 2000,
+});
+interface Order {
+  counterparty: string;
+  amount: number;
+}
+const policy = handshakeApproval<Order>({ client, stakes: ({ amount }) => amount });
 const report = outcomeReport({
   client,
-  subject: ({ toolName }) => (toolName === "clock" ? undefined : `agent://shop/${toolName}`),
-  stakes: () => 25,
+  // Whom the outcome is about, what was at stake, which decision it settles: as the policy asked.
+  policy,
+  // Ours to know: an error of the bank in between is not the seller's.
+  isAgentFault: ({ error }) => !(error instanceof TypeError),
   onDrop: ({ why, error }) => console.error("not reported:", why, error?.code),
 });
 
-// For generateText, streamText and ToolLoopAgent of the AI SDK, which calls it after a tool ran:
-const settings = { onToolExecutionEnd: aiSdkOutcomes(report) };
-const toolCall = { toolName: "delivery", toolCallId: "call-1" };
-settings.onToolExecutionEnd({ toolCall, toolOutput: { type: "tool-result" } });
+// For generateText, streamText and ToolLoopAgent of the AI SDK:
+const settings = {
+  toolApproval: aiSdkApproval(policy),
+  onToolExecutionEnd: aiSdkOutcomes(report),
+};
+const input = { counterparty: "agent://hooli/search-agent", amount: 1 };
+const toolCall = { toolName: "order", toolCallId: "call-1", input };
+console.log((await settings.toolApproval({ toolCall })).type);
+settings.onToolExecutionEnd({ toolCall, toolOutput: { type: "tool-result", output: "done" } });
 
 // Any other framework:
-report({ toolName: "delivery", callId: "call-2", isSuccess: false });
-report({ toolName: "delivery", callId: "call-2", isSuccess: false });
-report({ toolName: "clock", callId: "call-3", isSuccess: true });
+const decision = await policy({ toolName: "order", input });
+report({ toolName: "order", input, decision, error: new TypeError("fetch failed") });
 
 await report.queue.flush(5000);
-console.log(report.queue.counts);
+console.log(report.queue.counts, report.skipped);

@@ -6,15 +6,19 @@ import { aiSdkApproval } from "trustrank/client/ai-sdk";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;
-const policy = handshakeApproval({
+interface Payment {
+  payee: string;
+  amount: number;
+}
+const policy = handshakeApproval<Payment>({
   client: new TrustRankClient({
     baseUrl,
     apiKey,
     agentId: "agent://test/connect",
     timeoutMs: 2000,
   }),
-  counterparty: (input: { payee: string }) => input.payee,
-  stakes: (input: { amount: number }) => input.amount,
+  counterparty: ({ payee }) => payee,
+  stakes: ({ amount }) => amount,
 });
 
 for (const payee of ["connect", "verify", "escalate", "refuse"]) {

@@ -1,5 +1,6 @@
 // Constructor of the `Bureau` port: binds the use cases to an engine and a ledger.
 import { ServiceFault } from "../contract/faults.ts";
+import { NO_OWNERS } from "../contract/namespaces.ts";
 import type { Bureau } from "./bureau.ts";
 import { shippedPolicies } from "../policy/active-policy.ts";
 import { withoutAssessments } from "./decisions/assessments.ts";
@@ -33,6 +34,7 @@ export function openBureau(options: BureauOptions): Bureau {
     provenance: options.provenance ?? withoutVault,
     policies: options.policies ?? shippedPolicies,
     assessments: options.assessments ?? withoutAssessments,
+    owners: options.owners ?? NO_OWNERS,
     decisions: options.decisions ?? withoutLog,
     flaggedToday: new DailyOnce(),
     entry: emptyEntry(),

@@ -1,6 +1,7 @@
 // Collaborators of every use case in the bureau, and its environment (clock, timer, randomness),
 // all injected so that a test or a replay can fix them.
 import type { DecisionEntry, DecisionLog } from "../contract/decisions.ts";
+import type { NamespaceReader } from "../contract/namespaces.ts";
 import type { EngineReader } from "../engine/reading.ts";
 import type { EventLog, Ledger } from "../ledger/ledger.ts";
 import type { PolicySource } from "../policy/active-policy.ts";
@@ -38,6 +39,8 @@ export interface BureauOptions {
   readonly policies?: PolicySource;
   /** Where certain findings on texts go; defaults to nowhere. */
   readonly assessments?: AssessmentLog;
+  /** Who owns which namespace; defaults to nobody. */
+  readonly owners?: NamespaceReader;
   /** Where every answer is logged; defaults to nowhere. */
   readonly decisions?: DecisionLog;
 }

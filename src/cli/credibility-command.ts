@@ -1,6 +1,6 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
-import { credibilityOf } from "../service/config.ts";
+import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { openCore } from "../service/core.ts";
@@ -45,6 +45,7 @@ async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: () => (isBroken = true),
     log: { ...log, info: () => undefined },
   });

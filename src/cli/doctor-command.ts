@@ -10,13 +10,14 @@ import { claimDataDirectory, dataPaths, findServer } from "../journal/data-direc
 import type { DataPaths } from "../journal/data-directory.ts";
 import { diskSpace } from "../ledger/disk-reserve.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { knownPosition } from "../ledger/high-water.ts";
+import { knownPosition } from "../ledger/snapshot/high-water.ts";
 import { repairJournal } from "../journal/repair.ts";
 import type { RepairReport } from "../journal/repair.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
-import { verifyJournal } from "../journal/verify.ts";
+import { type JournalReport, verifyJournal } from "../journal/verify.ts";
 import { type AcceptedLoss, acceptEnd, acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
+import { tableFillOf } from "../service/table-fill.ts";
 import { print, printJson } from "./output.ts";
 
 /** Settings of the service that a finding depends on. */
@@ -24,6 +25,8 @@ interface DoctorSettings {
   /** Space that the service keeps free on the disk. */
   readonly reserveBytes: number;
   readonly isTrustNamed: boolean;
+  /** Bound of the agent table, in bytes. */
+  readonly tableBytesMax: number;
 }
 
 interface Finding {
@@ -51,7 +54,7 @@ export async function runDoctor(
     ? [
         directoryFinding(paths),
         diskFinding(paths, settings.reserveBytes),
-        journalFinding(paths),
+        ...journalFindings(paths, settings.tableBytesMax),
         keyFinding(paths),
         await keysFinding(paths, settings.isTrustNamed),
       ]
@@ -170,34 +173,42 @@ function megabytes(bytes: number): number {
   return Math.floor(bytes / 1024 / 1024);
 }
 
-/** Every frame, commit, chain and signature, without cutting a torn end. */
-function journalFinding(paths: DataPaths): Finding {
-  const part = "journal";
-  if (!existsSync(paths.journal)) return sound(part, "empty");
+/** The journal, and where it is sound, the table that it gives. */
+function journalFindings(paths: DataPaths, tableBytesMax: number): Finding[] {
+  if (!existsSync(paths.journal)) return [sound("journal", "empty")];
   try {
     const known = knownPosition(nodeFiles, paths.root, paths.snapshots);
     const report = verifyJournal(nodeFiles, paths.journal, known);
-    const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
-    if (damage !== undefined) {
-      const { reason, segment, offset, afterLsn, lostUpto } = damage;
-      const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
-      const advice = `put the file back from a backup, or \`trustrank doctor ${flag}\` to go on without it`;
-      const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
-      return wrong(part, `${reason} in ${place}`, advice);
-    }
-    if (forged.length > 0) {
-      const places = forged.slice(0, 5).join(", ");
-      const detail = `${forged.length} records are not what their reporters signed (${places})`;
-      return wrong(part, detail, "somebody with the bureau's key wrote them: restore a backup");
-    }
-    const torn =
-      tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
-    const lost = gaps.length === 0 ? "" : `; ${gaps.length} gaps of an earlier repair`;
-    const signed = signatures === 0 ? "" : `, ${signatures} signatures of reporters with them`;
-    return sound(part, `${records} records in ${bytes} bytes verify${signed}${torn}${lost}`);
+    const finding = journalFinding(report);
+    if (!finding.isSound) return [finding];
+    const { detail, advice, overflow } = tableFillOf(paths.journal, report.lsn, tableBytesMax);
+    return [finding, { part: "agent table", isSound: overflow === 0, detail, advice }];
   } catch (error) {
-    return wrong(part, (error as Error).message, "the journal's files must be readable");
+    return [wrong("journal", (error as Error).message, "the journal's files must be readable")];
   }
+}
+
+/** Every frame, commit, chain and signature, without cutting a torn end. */
+function journalFinding(report: JournalReport): Finding {
+  const part = "journal";
+  const { records, bytes, tornBytes, gaps, damage, signatures, forged } = report;
+  if (damage !== undefined) {
+    const { reason, segment, offset, afterLsn, lostUpto } = damage;
+    const flag = lostUpto === undefined ? "--repair" : "--accept-loss";
+    const advice = `put the file back from a backup, or \`trustrank doctor ${flag}\` to go on without it`;
+    const place = `${segment} at byte ${offset}, after position ${afterLsn}`;
+    return wrong(part, `${reason} in ${place}`, advice);
+  }
+  if (forged.length > 0) {
+    const places = forged.slice(0, 5).join(", ");
+    const detail = `${forged.length} records are not what their reporters signed (${places})`;
+    return wrong(part, detail, "somebody with the bureau's key wrote them: restore a backup");
+  }
+  const torn =
+    tornBytes === 0 ? "" : `; the next start drops ${tornBytes} bytes of an unfinished write`;
+  const lost = gaps.length === 0 ? "" : `; ${gaps.length} gaps of an earlier repair`;
+  const signed = signatures === 0 ? "" : `, ${signatures} signatures of reporters with them`;
+  return sound(part, `${records} records in ${bytes} bytes verify${signed}${torn}${lost}`);
 }
 
 function keyFinding(paths: DataPaths): Finding {

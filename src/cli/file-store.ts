@@ -1,7 +1,7 @@
 // The store opened on the files of a data directory that no server holds. Scores are no rows of the
 // journal: for those the table is replayed, which takes a snapshot's time.
 import { openCore } from "../service/core.ts";
-import { timeZoneOf } from "../service/config.ts";
+import { timeZoneOf, tableBytesMaxOf } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 import { note } from "./output.ts";
@@ -34,6 +34,7 @@ async function onTable<T>(
   const { ledger } = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: () => undefined,
     log: { ...log, info: () => undefined },
   });

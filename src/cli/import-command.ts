@@ -1,15 +1,23 @@
 // `trustrank import FILE`: loads a history into the ledger, through the running server when there
 // is one, else through a ledger of this process alone.
+import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
+import type { ImportReport } from "../contract/schemas/outcomes.ts";
 import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
-import type { ImportOptions, ImportSink, ImportSummary } from "../service/import/pipeline.ts";
-import { serverSink } from "./server-sink.ts";
+import type {
+  BatchReport,
+  ImportOptions,
+  ImportSink,
+  ImportSummary,
+} from "../service/import/pipeline.ts";
 import { bureauSink } from "../service/import/bureau-sink.ts";
+import { tableBytesMaxOf } from "../service/config.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure, EXIT_SYNC_FAILED } from "../service/failure.ts";
 import { note, print, printJson } from "./output.ts";
 import { Progress } from "./progress.ts";
+import type { ServerClient } from "./server-client.ts";
 
 const BAD_LINES_SHOWN = 20;
 
@@ -43,6 +51,7 @@ async function importIntoFiles(dataDir: string, options: ImportOptions): Promise
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: (exitCode) => {
       fatalCode = exitCode;
     },
@@ -70,4 +79,39 @@ async function importWithProgress(
   } finally {
     progress?.stop();
   }
+}
+
+/** Through the server's import route; its line numbers are those of the batch, counted from one. */
+function serverSink(client: ServerClient): ImportSink {
+  const send: ImportSink = async (batch, source) => {
+    const body = batch.map((outcome) => `${JSON.stringify(outcome)}\n`).join("");
+    if (Buffer.byteLength(body) > BATCH_BODY_BYTES_MAX && batch.length > 1) {
+      const half = Math.ceil(batch.length / 2);
+      const first = await send(batch.slice(0, half), source);
+      return joinReports(first, await send(batch.slice(half), source), half);
+    }
+    const path = `/v1/outcomes/import?source=${encodeURIComponent(source)}`;
+    const contentType = "application/x-ndjson";
+    const text = await client.send({ method: "POST", path, contentType, body });
+    const report = JSON.parse(text) as ImportReport;
+    return {
+      accepted: report.accepted,
+      duplicates: report.duplicates,
+      rejected: report.rejected.map(({ line, code, detail }) => ({
+        index: line - 1,
+        code,
+        detail,
+      })),
+    };
+  };
+  return send;
+}
+
+function joinReports(first: BatchReport, second: BatchReport, firstCount: number): BatchReport {
+  const moved = second.rejected.map((bad) => Object.assign(bad, { index: bad.index + firstCount }));
+  return {
+    accepted: first.accepted + second.accepted,
+    duplicates: first.duplicates + second.duplicates,
+    rejected: [...first.rejected, ...moved],
+  };
 }

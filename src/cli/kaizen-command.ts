@@ -1,7 +1,7 @@
 // `trustrank kaizen`: starts a run and follows it, shows promotions and their reasons, takes one
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
-import { credibilityOf } from "../service/config.ts";
+import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
@@ -55,6 +55,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
     onFatal: () => (isBroken = true),
     log,
   });

@@ -1,15 +1,12 @@
 // `trustrank query "SELECT ..."`: runs SQL over the outcome store, opened here or through the
 // server.
 import type { QueryResult } from "../store/store.ts";
-import { SCORED_VIEWS } from "../contract/views.ts";
+import { type QueryFormat, SCORED_VIEWS } from "../contract/views.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { formatCsv } from "../platform/csv.ts";
 import { withStore } from "./file-store.ts";
 import { formatTable, note, print, printJson, printText } from "./output.ts";
-
-export const QUERY_FORMATS = ["table", "csv", "json"] as const;
-export type QueryFormat = (typeof QUERY_FORMATS)[number];
 
 const QUERY_LIMITS = { rowsMax: 100_000, timeoutMs: 60_000 };
 

@@ -31,8 +31,9 @@ import {
   readVerify,
   readVerifyBatch,
 } from "./read-reply.ts";
-import { type FetchLike, globalFetch, monotonicClock } from "./runtime.ts";
-import { reachOfCheck, ScoreCache, type ScoreCacheOptions } from "./score-cache.ts";
+import { globalFetch, loadFetch, monotonicClock } from "./runtime.ts";
+import { reachOfCheck, ScoreCache } from "./score-cache.ts";
+import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./options.ts";
 import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
 import { type CallOptions, Transport } from "./transport.ts";
@@ -43,46 +44,6 @@ export type CheckVerdict = CheckResponse;
 export type HandshakeVerdict = HandshakeResponse;
 /** SPEC §3: `connect`, `connect_with_verification`, `escalate` or `refuse`. */
 export type ConnectDecision = Decision;
-
-/** Address, identity and limits of a client. */
-export interface TrustRankClientOptions {
-  /** Address of the service, with or without a trailing slash. */
-  readonly baseUrl: string;
-  /** `tr_live_...`; sent as `Authorization: Bearer`. */
-  readonly apiKey?: string;
-  /** Milliseconds for every read of a score; 100 by default (SPEC §8.1). */
-  readonly timeoutMs?: number;
-  /** Milliseconds for outcomes and batches (a disk, a thousand reads); default 5,000. */
-  readonly slowTimeoutMs?: number;
-  /** In place of the platform's own: for proxies, instrumentation and tests. */
-  readonly fetch?: FetchLike;
-  /** Signs outcomes; see `createOutcomeSigner`. */
-  readonly signer?: OutcomeSigner;
-  /** Caches verdicts of `check` for up to five minutes. Off by default; gateways have their own. */
-  readonly cache?: ScoreCacheOptions;
-  /** Default initiator of handshakes and reporter of outcomes. */
-  readonly agentId?: string;
-}
-
-/** Stakes and limits of one read. */
-export interface StakesOptions {
-  /** The value at risk, 0 or more. */
-  readonly stakes: number;
-  /** Ends the call with TrustRankError `aborted`. */
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds, in place of the client's own limit. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** Limits of one call. */
-export interface RequestOptions {
-  /** Ends the call with TrustRankError `aborted`. */
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds, in place of the client's own limit. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** SPEC §2.2; `context` may be left out. */
 
 const TIMEOUT_MS = 100;
 const SLOW_TIMEOUT_MS = 5000;
@@ -107,7 +68,22 @@ export class TrustRankClient {
     this.#signer = options.signer;
     this.#cache = options.cache && new ScoreCache(reachOfCheck, options.cache);
     const { baseUrl, apiKey } = options;
+    if (options.fetch === undefined) loadFetch();
     this.#transport = new Transport({ baseUrl, apiKey, fetch: options.fetch ?? globalFetch });
+  }
+
+  /**
+   * Opens the connection and does what only a first request does, so that the first question stays
+   * within its limit. Asks nobody's score. Resolves true when the service answered; never rejects.
+   */
+  async warmUp(options: RequestOptions = {}): Promise<boolean> {
+    const { timeoutMs = this.#slowTimeoutMs, signal } = options;
+    try {
+      await this.#transport.send("GET", "/healthz", undefined, { timeoutMs, signal });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /**

@@ -16,8 +16,8 @@ export {
   type ConnectDecision,
   type HandshakeVerdict,
   TrustRankClient,
-  type TrustRankClientOptions,
 } from "./client.ts";
+export type { TrustRankClientOptions } from "./options.ts";
 export { useTrustRank } from "./default-client.ts";
 export { TrustGateError, TrustRankError } from "./errors.ts";
 export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";
@@ -32,7 +32,12 @@ export type { OutageAlert } from "./outage-alert.ts";
 export type { OutcomeResult, SignedOutcome } from "./reporting/outcome-batch.ts";
 export { outcomeHook, type OutcomeHookOptions } from "./reporting/outcome-hook.ts";
 export { type OutcomeDrop, OutcomeQueue } from "./reporting/outcome-queue.ts";
-export { outcomeReport, type OutcomeReportOptions } from "./reporting/outcome-report.ts";
+export {
+  type OutcomeReport,
+  outcomeReport,
+  type OutcomeReportOptions,
+} from "./reporting/outcome-report.ts";
+export type { ToolEnd } from "./reporting/tool-end.ts";
 export { type AnswerProvenance, protectRoute, type ProtectOptions } from "./gateway/protect.ts";
 export {
   contentHash,

@@ -20,6 +20,15 @@ export function globalFetch(url: string, init: RequestInit): Promise<Response> {
   return fetch(url, init);
 }
 
+/**
+ * Loads the platform's `fetch` now. Node compiles it at its first use, which takes longer than a
+ * verdict may: that belongs into the start of a process, not into its first question.
+ */
+export function loadFetch(): void {
+  // The getter of this global is what loads it.
+  void globalThis.Response;
+}
+
 /** Resolves after `ms`, or at once when `signal` is aborted. Never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

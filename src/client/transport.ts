@@ -77,8 +77,10 @@ export class Transport {
         reject(error);
         controller.abort(error);
       };
-      const detail = `no answer within ${timeoutMs} ms`;
-      timer = setTimeout(() => stop(new TrustRankError("timeout", detail)), timeoutMs);
+      const late = () => stop(new TrustRankError("timeout", `no answer within ${timeoutMs} ms`));
+      // One more turn: in a process that was busy, what has come in by now is looked at only after
+      // the timers, and a refused connection is no timeout.
+      timer = setTimeout(() => (timer = setTimeout(late, 0)), timeoutMs);
       onAbort = () => stop(abortError(signal as AbortSignal));
       signal?.addEventListener("abort", onAbort, { once: true });
     });

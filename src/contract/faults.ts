@@ -24,12 +24,13 @@ export const FAULTS = {
   invalid_framing: { status: 400, title: "request framing is not acceptable" },
   unauthenticated: { status: 401, title: "a valid API key is required" },
   insufficient_scope: { status: 403, title: "the key lacks the scope for this route" },
-  namespace_not_owned: { status: 403, title: "the namespace belongs to another tenant" },
+  namespace_not_owned: { status: 403, title: "the namespace is not the tenant's" },
   not_found: { status: 404, title: "no such resource" },
   method_not_allowed: { status: 405, title: "the route does not take this method" },
   not_acceptable: { status: 406, title: "no acceptable representation" },
   idempotency_conflict: { status: 409, title: "the id was used with another body" },
   signature_replayed: { status: 409, title: "the signed id was used with another body" },
+  namespace_conflict: { status: 409, title: "the namespace has another owner" },
   key_conflict: { status: 409, title: "the key belongs to another agent" },
   length_required: { status: 411, title: "Content-Length is required" },
   body_too_large: { status: 413, title: "body is too large" },
@@ -51,6 +52,11 @@ export const FAULTS = {
   key_proof_invalid: { status: 422, title: "possession of the key was not proved" },
   query_rejected: { status: 422, title: "the query was rejected" },
   backtest_running: { status: 429, title: "a back-test is under way", retryAfterSec: 2 },
+  newcomers_limited: {
+    status: 429,
+    title: "too many new agents or pairs from this key",
+    retryAfterSec: 60,
+  },
   rate_limited: { status: 429, title: "rate limit exceeded", retryAfterSec: 1 },
   internal: { status: 500, title: "internal error" },
   deadline_exceeded: { status: 503, title: "the deadline would be missed", retryAfterSec: 1 },
@@ -59,9 +65,25 @@ export const FAULTS = {
   journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
   store_behind: { status: 504, title: "the store has not reached the position", retryAfterSec: 1 },
   store_unavailable: { status: 503, title: "the outcome store is not available", retryAfterSec: 5 },
+  source_quota_exceeded: { status: 507, title: "the tenant holds as many sources as it may" },
+  vault_full: { status: 507, title: "the vault takes no new sources" },
+  table_full: { status: 507, title: "the agent table takes no new agents" },
 } as const satisfies Record<string, FaultKind>;
 
 export type FaultCode = keyof typeof FAULTS;
+
+/** Faults that one row of a batch or an import may have while the others are recorded. */
+const OF_ONE_ROW: ReadonlySet<FaultCode> = new Set([
+  "idempotency_conflict",
+  "signature_replayed",
+  "newcomers_limited",
+  "table_full",
+]);
+
+/** Whether `thrown` is one row's own; else nothing of its batch was acknowledged. */
+export function isOfOneRow(thrown: unknown): thrown is ServiceFault {
+  return thrown instanceof ServiceFault && OF_ONE_ROW.has(thrown.code);
+}
 
 /** HTTP status, title and retry advice of a code. */
 export function faultKind(code: FaultCode): FaultKind {
@@ -76,13 +98,21 @@ export class ServiceFault extends Error {
   readonly code: FaultCode;
   readonly detail: string;
   readonly errors: readonly FieldError[];
+  /** Seconds to wait before trying again, where it is not always the same for the code. */
+  readonly retryAfterSec: number | undefined;
 
-  constructor(code: FaultCode, detail: string, errors: readonly FieldError[] = []) {
+  constructor(
+    code: FaultCode,
+    detail: string,
+    errors: readonly FieldError[] = [],
+    retryAfterSec?: number,
+  ) {
     super(`${code}: ${detail}`);
     this.name = "ServiceFault";
     this.code = code;
     this.detail = detail;
     this.errors = errors;
+    this.retryAfterSec = retryAfterSec;
   }
 }
 

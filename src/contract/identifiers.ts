@@ -57,6 +57,16 @@ export function isAgentId(value: unknown): value is string {
   return segments > 1 && last > 0 && last <= AGENT_SEGMENT_LENGTH_MAX;
 }
 
+/**
+ * The namespace itself.
+ * @throws ServiceFault `invalid_parameter` when no agent could be in it.
+ */
+export function parseNamespace(value: string): string {
+  if (!value.includes("/") && isAgentId(`${SCHEME}${value}/x`)) return value;
+  const detail = "a namespace is 1 to 128 characters of letters, digits and `._~-`";
+  throw new ServiceFault("invalid_parameter", detail);
+}
+
 /** The identifier itself, or ServiceFault `invalid_parameter`. For identifiers outside bodies. */
 export function parseAgentId(value: string): string {
   if (isAgentId(value)) return value;

@@ -1,5 +1,11 @@
 // Events of the reporters' signing keys, as the journal keeps them.
 
+/**
+ * In whose right a key was registered or revoked: the namespace's owner, or an admin. Left out by
+ * events from before ownership was granted.
+ */
+export type KeyRight = "owner" | "admin";
+
 /** Journal payload of a record of kind `key`, as JSON. Times are epoch ms. */
 export type KeyEvent = KeyRegistered | KeyRevoked;
 
@@ -16,6 +22,7 @@ export interface KeyRegistered {
   others_retire_ms: number;
   /** The compact JWS over the server's nonce. */
   proof: string;
+  by?: KeyRight;
 }
 
 export interface KeyRevoked {
@@ -25,4 +32,5 @@ export interface KeyRevoked {
   kid: string;
   /** Outcomes it signed count for nothing from then on; null: only the future is closed. */
   compromised_since_ms: number | null;
+  by?: KeyRight;
 }

@@ -18,6 +18,8 @@ export const SIGNATURE_LENGTH_MAX = 1024;
 export const AUDIENCE_LENGTH_MAX = 256;
 /** Reporter keys of one agent that may stand in the registry at once, retired ones included. */
 export const REPORTER_KEYS_MAX = 64;
+/** Namespaces that have an owner. */
+export const NAMESPACES_MAX = 100_000;
 /** A replaced key goes on verifying for this long unless its owner says otherwise. */
 export const KEY_OVERLAP_MS = 86_400_000;
 export const KEY_OVERLAP_MS_MAX = 30 * 86_400_000;

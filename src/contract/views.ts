@@ -1,4 +1,5 @@
-// Names of the documented views of SQL, as far as routes and commands know them.
+// Names of the documented views of SQL, as far as routes and commands know them, and of the formats
+// that commands read and write.
 
 /** Views whose old days do not change any more: exported as one file for each day. */
 export const DATED_VIEWS = [
@@ -32,3 +33,11 @@ export const SCORED_VIEWS: readonly string[] = ["agents", "scores_daily"];
 /** Day of an outcome in exports: that of its recording, which never changes, or of its settling. */
 export const EXPORT_DAYS = ["recorded", "settled"] as const;
 export type ExportDay = (typeof EXPORT_DAYS)[number];
+
+/** Formats in which `trustrank query` prints rows. */
+export const QUERY_FORMATS = ["table", "csv", "json"] as const;
+export type QueryFormat = (typeof QUERY_FORMATS)[number];
+
+/** Formats of files of outcomes that can be imported. */
+export const IMPORT_FORMATS = ["ndjson", "csv", "snap-ratings"] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];

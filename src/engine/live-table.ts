@@ -1,7 +1,8 @@
 // The live table that outcomes are folded into, and the fresh one that a re-fold fills beside it.
+import assert from "node:assert/strict";
 import type { ScoringConfig } from "./config.ts";
 import { createEngineMemory } from "./memory.ts";
-import type { FoldAssessment, FoldOutcome, Standings } from "./reading.ts";
+import type { FoldAssessment, FoldOutcome, NewEntries, Standings, TableRoom } from "./reading.ts";
 import { openEngineWriter, resumeEngineWriter, type TableWriter } from "./writer.ts";
 
 /** An empty table that no reader sees until it is published. */
@@ -19,27 +20,64 @@ export interface UnpublishedTable {
  * seed, so that the same log gives the same bytes; `notify` announces it to readers when it takes
  * over.
  */
-export class LiveTable {
+export class LiveTable implements TableRoom {
   memory: WebAssembly.Memory;
   /** Config of the fold, from the first record of the log on, whatever is promoted later. */
   readonly #base: ScoringConfig;
   #config: ScoringConfig;
   readonly #seed: bigint;
+  readonly bytesMax: number;
   #writer: TableWriter | undefined;
   #isAnnounced = false;
 
-  constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint) {
+  /** `bytesMax` bounds the heap of this table and of those that follow it. */
+  constructor(memory: WebAssembly.Memory, config: ScoringConfig, seed: bigint, bytesMax: number) {
     this.memory = memory;
     this.#base = config;
     this.#config = config;
     this.#seed = seed;
+    this.bytesMax = bytesMax;
   }
 
-  /** Takes the writer's role over an empty memory, or over one that a snapshot has filled. */
-  open(isResumed: boolean): void {
+  /**
+   * Takes the writer's role over an empty memory, or over one that a snapshot has filled; false when
+   * that one was made under another bound and is not what the log gives under this one.
+   */
+  open(isResumed: boolean): boolean {
     this.#writer = isResumed
-      ? resumeEngineWriter(this.memory, this.#seed)
-      : openEngineWriter(this.memory, this.#base, this.#seed);
+      ? resumeEngineWriter(this.memory, this.#seed, this.bytesMax)
+      : openEngineWriter(this.memory, this.#base, this.#seed, this.bytesMax);
+    return this.#writer !== undefined;
+  }
+
+  get agents(): number {
+    return this.#writer?.agents ?? 0;
+  }
+
+  get pairs(): number {
+    return this.#writer?.pairs ?? 0;
+  }
+
+  share(): number {
+    return this.#writer?.share() ?? 0;
+  }
+
+  hasRoomFor(entries: NewEntries): boolean {
+    return this.#opened().hasRoomFor(entries);
+  }
+
+  needOf(outcome: FoldOutcome): Readonly<NewEntries> {
+    return this.#opened().needOf(outcome);
+  }
+
+  /** Records that found no room so far. */
+  get overflow(): number {
+    return this.#writer?.header.overflow ?? 0;
+  }
+
+  #opened(): TableWriter {
+    assert(this.#writer !== undefined, "the table is open");
+    return this.#writer;
   }
 
   fold(outcome: FoldOutcome): void {
@@ -67,7 +105,7 @@ export class LiveTable {
   fresh(notify: (memory: WebAssembly.Memory) => void): UnpublishedTable {
     const memory = createEngineMemory();
     const base = this.#base;
-    const writer = openEngineWriter(memory, base, this.#seed);
+    const writer = openEngineWriter(memory, base, this.#seed, this.bytesMax);
     return {
       fold: (outcome) => writer.fold(outcome),
       foldAssessment: (assessment) => writer.foldAssessment(assessment),

@@ -45,6 +45,14 @@ export interface EngineExports {
     cluster: number,
   ): number;
   setMark(slot: number, length: number, mark: number, isSet: number): number;
+  needOf(
+    slot: number,
+    subjectLength: number,
+    reporterLength: number,
+    signature: number,
+    voice: number,
+  ): number;
+  hasRoomFor(rows: number, identifierBytes: number, pairs: number): number;
 }
 
 const MODULE_PATH = fileURLToPath(new URL("../../build/trustrank.wasm", import.meta.url));

@@ -50,6 +50,7 @@ import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
 import type { AgentReading, EngineReader, LoggedInputs, Reading } from "./reading.ts";
+import { TableHeader, type TableUse } from "./table-use.ts";
 import { WRITER_SLOT } from "./writer.ts";
 
 function emptyReading(): Reading {
@@ -240,6 +241,11 @@ class WasmReader implements EngineReader {
     return this.configVersion(Atomics.load(count, 0));
   }
 
+  /** What the table holds and may hold. */
+  tableUse(): TableUse {
+    return new TableHeader(this.#memory, this.#exports).use();
+  }
+
   get agentCount(): number {
     const count = new Uint32Array(this.#memory.buffer, HEADER_BASE + HEADER_ROW_COUNT, 1);
     return Atomics.load(count, 0);
@@ -248,7 +254,10 @@ class WasmReader implements EngineReader {
 
 /** Every read of one thread. */
 export type TableReader = EngineReader &
-  Pick<WasmReader, "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce">;
+  Pick<
+    WasmReader,
+    "scoreRange" | "rebind" | "legWords" | "baseRate" | "areStandingsInForce" | "tableUse"
+  >;
 
 /** Opens a reader for this thread. `slot` is 1 to 63, one per thread; slot 0 is the writer's. */
 export function openEngineReader(memory: WebAssembly.Memory, slot: number): TableReader {

@@ -149,7 +149,32 @@ export interface Standings {
   agents: readonly AgentStanding[];
 }
 
-/** The single writer: folds outcomes into the table and swaps configs. Lives in the ledger. */
+/** Entries that a record adds to the table. */
+export interface NewEntries {
+  agents: number;
+  /** Bytes of the identifiers of those agents, at most. */
+  identifierBytes: number;
+  pairs: number;
+}
+
+/** Room in the table, asked for before a record is journaled. Of the writer's thread. */
+export interface TableRoom {
+  readonly agents: number;
+  readonly pairs: number;
+  /** Most bytes that the table may have. */
+  readonly bytesMax: number;
+  /** Share of the room in use, 0 to 1. */
+  share(): number;
+  /** Whether so much fits; all of it will then be folded. */
+  hasRoomFor(entries: NewEntries): boolean;
+  /** What folding this outcome would add. The object is reused. */
+  needOf(outcome: FoldOutcome): Readonly<NewEntries>;
+}
+
+/**
+ * The single writer: folds outcomes into the table and swaps configs. Lives in the ledger. What finds
+ * no room changes nothing and is counted (`TableUse.overflow`).
+ */
 export interface EngineWriter {
   fold(outcome: FoldOutcome): void;
   foldAssessment(assessment: FoldAssessment): void;

@@ -12,6 +12,7 @@ import {
   HEADER_PAIR_COUNT,
   HEADER_ROW_COUNT,
   HEADER_SEED,
+  HEAP_BASE,
   LAYOUT_MAGIC,
   ROW_STRIDE,
   SCRATCH_BASE,
@@ -25,7 +26,15 @@ import { packConfig } from "./config-layout.ts";
 import { writeIdentifier } from "./identifier.ts";
 import { instantiateEngine } from "./memory.ts";
 import type { EngineExports } from "./memory.ts";
-import type { EngineWriter, FoldAssessment, FoldOutcome, Standings } from "./reading.ts";
+import type {
+  EngineWriter,
+  FoldAssessment,
+  FoldOutcome,
+  NewEntries,
+  Standings,
+  TableRoom,
+} from "./reading.ts";
+import { heapEndOf, TableHeader } from "./table-use.ts";
 
 /** The writer's scratch slot; readers take the others. */
 export const WRITER_SLOT = 0;
@@ -44,10 +53,13 @@ class WasmWriter implements EngineWriter {
   readonly #exports: EngineExports;
   readonly #memory: WebAssembly.Memory;
   readonly #scratch: Uint8Array;
+  readonly header: TableHeader;
+  readonly #need: NewEntries = { agents: 0, identifierBytes: 0, pairs: 0 };
 
   constructor(memory: WebAssembly.Memory) {
     this.#memory = memory;
     this.#exports = instantiateEngine(memory);
+    this.header = new TableHeader(memory, this.#exports);
     const base = SCRATCH_BASE + WRITER_SLOT * SCRATCH_STRIDE;
     this.#scratch = new Uint8Array(memory.buffer, base, SCRATCH_STRIDE);
   }
@@ -78,22 +90,19 @@ class WasmWriter implements EngineWriter {
       outcome.voice ?? VOICE_REPORTER,
       outcome.settledAtMs,
     );
-    if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");
-    if (status !== STATUS_OK) throw new RangeError("the engine refused an outcome");
+    if (!isTaken(status)) throw new RangeError("the engine refused an outcome");
   }
 
   foldAssessment({ agent, asker, kindIndex, assessedAtMs }: FoldAssessment): void {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
     const status = this.#exports.assess(WRITER_SLOT, length, asker, kindIndex, assessedAtMs);
-    if (status === STATUS_FULL) throw new RangeError("the agent table is full (4 GiB)");
-    if (status !== STATUS_OK) throw new RangeError("the engine refused an assessment");
+    if (!isTaken(status)) throw new RangeError("the engine refused an assessment");
   }
 
   applyStandings({ isInForce, stakesHigh, agents }: Standings): void {
     for (const { agent, flags, credibility, cluster } of agents) {
       const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
-      const status = this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
-      if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
+      this.#exports.setStanding(WRITER_SLOT, length, flags, credibility, cluster);
     }
     this.#exports.setStandings(isInForce ? 1 : 0, stakesHigh);
   }
@@ -101,8 +110,46 @@ class WasmWriter implements EngineWriter {
   markKeyRevoked(agent: string, isRevoked: boolean): void {
     const length = writeIdentifier(this.#scratch, SCRATCH_ID_A, agent);
     const isSet = isRevoked ? 1 : 0;
-    const status = this.#exports.setMark(WRITER_SLOT, length, FLAG_KEY_REVOKED, isSet);
-    if (status !== STATUS_OK) throw new RangeError("the agent table is full (4 GiB)");
+    this.#exports.setMark(WRITER_SLOT, length, FLAG_KEY_REVOKED, isSet);
+  }
+
+  get agents(): number {
+    return this.header.agents;
+  }
+
+  get pairs(): number {
+    return this.header.pairs;
+  }
+
+  get bytesMax(): number {
+    return this.header.heapEnd - HEAP_BASE;
+  }
+
+  share(): number {
+    return this.header.share();
+  }
+
+  hasRoomFor({ agents, identifierBytes, pairs }: NewEntries): boolean {
+    return this.#exports.hasRoomFor(agents, identifierBytes, pairs) === 1;
+  }
+
+  needOf(outcome: FoldOutcome): Readonly<NewEntries> {
+    const need = this.#need;
+    const subjectLength = writeIdentifier(this.#scratch, SCRATCH_ID_A, outcome.subject);
+    const reporterLength = writeIdentifier(this.#scratch, SCRATCH_ID_B, outcome.reporter);
+    const voice = outcome.voice ?? VOICE_REPORTER;
+    const { signatureIndex } = outcome;
+    const packed = this.#exports.needOf(
+      WRITER_SLOT,
+      subjectLength,
+      reporterLength,
+      signatureIndex,
+      voice,
+    );
+    need.agents = packed & 0xff;
+    need.pairs = packed >>> 8;
+    need.identifierBytes = need.agents === 0 ? 0 : subjectLength + reporterLength;
+    return need;
   }
 
   tableBytes(): TableBytes {
@@ -119,8 +166,14 @@ class WasmWriter implements EngineWriter {
   }
 }
 
+/** Whether the module took a record: what finds no room it counts, and changes nothing. */
+function isTaken(status: number): boolean {
+  return status === STATUS_OK || status === STATUS_FULL;
+}
+
 /** All operations of the one writer. */
-export interface TableWriter extends EngineWriter {
+export interface TableWriter extends EngineWriter, TableRoom {
+  readonly header: TableHeader;
   /**
    * Makes `config` active for every thread's next read; returns its number. `fold` gives the
    * constants of the fold, where a table must go on as it was built.
@@ -131,23 +184,39 @@ export interface TableWriter extends EngineWriter {
 
 /**
  * Takes the writer's role over a new memory and installs the first config. `seed` keys the
- * identifier hash: the same seed and the same log give the same bytes.
+ * identifier hash: the same seed and the same log give the same bytes. `bytesMax` bounds the heap;
+ * left out, the address space does.
  */
 export function openEngineWriter(
   memory: WebAssembly.Memory,
   config: ScoringConfig,
   seed: bigint,
+  bytesMax?: number,
 ): TableWriter {
   const writer = new WasmWriter(memory);
   writer.initialise(seed);
+  if (bytesMax !== undefined) writer.header.setHeapEnd(heapEndOf(bytesMax));
   writer.installConfig(config);
   return writer;
 }
 
-/** Takes the writer's role over a memory that was filled from a snapshot of that seed. */
-export function resumeEngineWriter(memory: WebAssembly.Memory, seed: bigint): TableWriter {
+/**
+ * Takes the writer's role over a memory that was filled from a snapshot of that seed; undefined when
+ * the log would have given another table under `bytesMax`.
+ */
+export function resumeEngineWriter(
+  memory: WebAssembly.Memory,
+  seed: bigint,
+  bytesMax: number,
+): TableWriter | undefined {
   const header = new DataView(memory.buffer, HEADER_BASE, 128);
   assert(header.getUint32(HEADER_MAGIC, true) === LAYOUT_MAGIC, "the memory holds a table");
   assert(header.getBigUint64(HEADER_SEED, true) === seed, "the table has the same seed");
-  return new WasmWriter(memory);
+  const writer = new WasmWriter(memory);
+  const end = heapEndOf(bytesMax);
+  const { heapEnd, heapTop, overflow } = writer.header;
+  // Where nothing was left out, any end beyond the present top leads to the same bytes.
+  if (end !== heapEnd && (overflow > 0 || heapTop > end)) return undefined;
+  writer.header.setHeapEnd(end);
+  return writer;
 }

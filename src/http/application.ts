@@ -8,6 +8,7 @@ import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics.ts";
 import { replyFormat } from "./codec/negotiation.ts";
+import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
 import { faultReply } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
@@ -56,7 +57,7 @@ export class Application implements HttpApplication {
   }
 
   admit(head: RequestHead, peer?: Peer): Exchange {
-    const requestId = this.#requestIds.take(head.requestId);
+    const requestId = head.relayedId ?? this.#requestIds.next();
     const unmatched = this.#table.routes.length;
     const exchange = new Exchange(this.services, head, requestId, unmatched, peer);
     try {
@@ -70,7 +71,8 @@ export class Application implements HttpApplication {
 
   refuse(code: FaultCode, detail: string, path: string): Reply {
     this.#metrics.refusedFraming += 1;
-    return faultReply(new ServiceFault(code, detail), path, this.#requestIds.next());
+    const requestId = this.#requestIds.next();
+    return faultReply(new ServiceFault(code, detail), path, { requestId, echoedId: requestId });
   }
 
   onAborted(): void {
@@ -195,7 +197,7 @@ export class Application implements HttpApplication {
     const { path } = exchange.head;
     if (thrown instanceof ServiceFault) {
       this.services.refusals?.note(exchange, thrown.code);
-      return faultReply(thrown, path, exchange.requestId);
+      return faultReply(thrown, path, exchange);
     }
     this.#logger.error("request failed", {
       request_id: exchange.requestId,
@@ -203,7 +205,7 @@ export class Application implements HttpApplication {
       error: describeError(thrown),
     });
     const fault = new ServiceFault("internal", "the failure is logged under this request id");
-    return faultReply(fault, path, exchange.requestId);
+    return faultReply(fault, path, exchange);
   }
 
   #finish(exchange: Exchange, reply: Reply): Reply {
@@ -229,6 +231,7 @@ export class Application implements HttpApplication {
       usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
+      turns: new Turns(),
       routes: this.#table.routes,
       answer: (exchange) => this.#answer(exchange),
       refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),

@@ -7,6 +7,7 @@ import { parseJson } from "../contract/parse/json.ts";
 import { parseMsgpack } from "./codec/msgpack.ts";
 import { bodyFormat, type Format } from "./codec/negotiation.ts";
 import { bodyReply, documentReply } from "./codec/reply.ts";
+import { echoOf } from "./codec/request-id.ts";
 import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { Services } from "./services.ts";
 
@@ -30,7 +31,10 @@ export interface ExchangeServices extends Services {
 export class Exchange implements Admission {
   readonly services: ExchangeServices;
   readonly head: RequestHead;
+  /** Our own id of the request, and of the decision that answers it. */
   readonly requestId: string;
+  /** What the reply's `X-Request-Id` is: the caller's where it sent one. */
+  readonly echoedId: string;
   /** Index of the route for metrics; one past the last route when none matched. */
   routeIndex: number;
   parameter = "";
@@ -60,6 +64,7 @@ export class Exchange implements Admission {
     this.services = services;
     this.head = head;
     this.requestId = requestId;
+    this.echoedId = echoOf(head.requestId, requestId);
     this.routeIndex = routeIndex;
     this.#peer = peer;
   }
@@ -67,6 +72,10 @@ export class Exchange implements Admission {
   /** Origin of the request, as known to the server; empty when it is no longer known. */
   peerAddress(): string {
     return this.head.peerAddress ?? this.#peer?.address() ?? "";
+  }
+
+  get sender(): string {
+    return this.principal.tenant;
   }
 
   answer(body: Buffer): Reply | Promise<Reply> {
@@ -109,11 +118,11 @@ export class Exchange implements Admission {
 
   /** An uncacheable reply in the caller's format. */
   document(status: number, value: unknown): Reply {
-    return documentReply(status, value, this.replyFormat, this.requestId);
+    return documentReply(status, value, this.replyFormat, this.echoedId);
   }
 
   text(status: number, mediaType: string, body: string): Reply {
-    return bodyReply(status, mediaType, body, this.requestId);
+    return bodyReply(status, mediaType, body, this.echoedId);
   }
 }
 

@@ -4,6 +4,8 @@
 import type { Decision, Verdict } from "../contract/vocabulary.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
 
+import { Connections } from "./server/connections.ts";
+
 const STATUS_FIRST = 100;
 const STATUS_COUNT = 500;
 
@@ -25,6 +27,8 @@ export interface MetricCounts {
   refusedFraming: number;
   /** Asynchronous answers under way. */
   pending: number;
+  /** Open connections and their bound; those refused or closed while idle for want of room. */
+  connections: Pick<Connections, "open" | "max" | "refused" | "closedIdle">;
 }
 
 export class Metrics {
@@ -33,6 +37,8 @@ export class Metrics {
   readonly handshakes: Record<Decision, number> = noDecisions();
   aborted = 0;
   refusedFraming = 0;
+  /** Of the server that this thread runs. */
+  connections = new Connections(0);
   readonly routeNames: readonly string[];
   readonly #requests: Float64Array;
 
@@ -51,7 +57,18 @@ export class Metrics {
     const requests: [number, number][] = [];
     for (const [at, count] of this.#requests.entries()) if (count > 0) requests.push([at, count]);
     const { verdicts, checks, handshakes, aborted, refusedFraming } = this;
-    return { requests, verdicts, checks, handshakes, aborted, refusedFraming, pending };
+    const { open, max, refused, closedIdle } = this.connections;
+    const connections = { open, max, refused, closedIdle };
+    return {
+      requests,
+      verdicts,
+      checks,
+      handshakes,
+      aborted,
+      refusedFraming,
+      pending,
+      connections,
+    };
   }
 }
 
@@ -90,6 +107,7 @@ export function renderMetrics(
       sum((each) => each.pending),
     ),
   );
+  lines.push(...connectionLines(threads));
   if (health !== undefined) {
     lines.push(...single("agents", "gauge", health.agents));
     lines.push("# TYPE trustrank_config_info gauge");
@@ -99,6 +117,17 @@ export function renderMetrics(
     }
   }
   return `${lines.join("\n")}\n`;
+}
+
+function connectionLines(threads: readonly MetricCounts[]): string[] {
+  const sum = (member: keyof MetricCounts["connections"]) =>
+    threads.reduce((total, { connections }) => total + connections[member], 0);
+  return [
+    ...single("http_connections", "gauge", sum("open")),
+    ...single("http_connections_max", "gauge", sum("max")),
+    ...single("http_connections_refused_total", "counter", sum("refused")),
+    ...single("http_connections_closed_idle_total", "counter", sum("closedIdle")),
+  ];
 }
 
 /** Requests by route and status, and by thread: how evenly connections are distributed. */

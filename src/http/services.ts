@@ -1,6 +1,7 @@
 // Services of the HTTP layer: dependencies from the composition root, and their view for handlers.
 import type { Bureau } from "../bureau/bureau.ts";
 import type { Policies } from "../bureau/policies.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
@@ -16,6 +17,7 @@ import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.
 import type { RequestIds } from "./codec/request-id.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
+import type { Turns } from "./turns.ts";
 import type { UsageMeter } from "./access/usage.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
@@ -78,6 +80,8 @@ export interface HttpDependencies {
   backtests?: Backtests;
   /** Reporters' keys and signatures; without them their routes answer `not_found`. */
   reporters?: ReporterKeys;
+  /** Owners of namespaces; without them their routes answer `not_found`. */
+  namespaces?: Namespaces;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** The evidence vault; without it its routes answer `not_found`. */
@@ -90,6 +94,8 @@ export interface Services extends HttpDependencies {
   readonly usage: UsageMeter;
   readonly limiter: RateLimiter;
   readonly requestIds: RequestIds;
+  /** Of this thread: long answers are worked on in slices. */
+  readonly turns: Turns;
   readonly routes: readonly RouteDescription[];
   readonly isDraining: boolean;
   /** Asynchronous answers under way. */

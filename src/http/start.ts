@@ -2,6 +2,7 @@
 // on node:http, with one log entry about it. Where several threads serve, it also answers requests
 // relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
+import { Connections } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
 import type { Route } from "./route.ts";
@@ -12,7 +13,7 @@ import { listenUws } from "./server/uws.ts";
 import { loadUws } from "./server/uws-binary.ts";
 import { SERVER_LIMITS } from "./server/port.ts";
 
-export interface HttpServerOptions extends HttpDependencies, ListenOptions {
+export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions, "connections"> {
   adapter: Adapter;
   /** Route table other than the service's own; for threads that relay some routes. */
   routes?: readonly Route[];
@@ -43,10 +44,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
-  const server = await listen(application, options);
+  const limits = { ...SERVER_LIMITS, ...options.limits };
+  const connections = new Connections(limits.connectionsMax);
+  application.services.metrics.connections = connections;
+  const server = await listen(application, { ...options, connections });
   return {
     adapter: server.adapter,
     port: server.port,
+    connections,
     get inflight() {
       return server.inflight;
     },

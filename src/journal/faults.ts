@@ -67,3 +67,25 @@ export class JournalFull extends Error {
     this.name = "JournalFull";
   }
 }
+
+/** What an operator is told of a file that cannot be used. Lower case, no full stops. */
+export interface UnusableFile {
+  readonly path: string;
+  readonly reason: string;
+  readonly advice: string;
+}
+
+/**
+ * A file of the data directory is there and cannot be used. It is never made anew by itself: it may
+ * be the only copy, with a few bytes gone.
+ */
+export class FileUnusable extends Error {
+  readonly exitCode = 65;
+  readonly file: UnusableFile;
+
+  constructor(file: UnusableFile) {
+    super(`\`${file.path}\` cannot be used, ${file.reason}: ${file.advice}`);
+    this.name = "FileUnusable";
+    this.file = file;
+  }
+}

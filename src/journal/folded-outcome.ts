@@ -1,6 +1,6 @@
 // Fields of an outcome that the fold goes by, read from its frame without decoding the rest.
-import { VOICE_FIRST_PARTY, VOICE_REPORTER } from "../contract/voices.ts";
-import { SIGNATURES } from "../contract/vocabulary.ts";
+import { VOICE_FIRST_PARTY, VOICE_REPORTER, VOICE_STRANGER } from "../contract/voices.ts";
+import { GRADES, SIGNATURES } from "../contract/vocabulary.ts";
 import { FRAME_BYTES } from "./format.ts";
 import {
   FLAG_AGENT_FAULT,
@@ -15,6 +15,8 @@ import {
 } from "./outcome.ts";
 
 const UNSIGNED = SIGNATURES.indexOf("none");
+/** What a report proves by itself; better grades take a signature or the operator's word. */
+const UNPROVED_GRADE = GRADES.indexOf("counterparty");
 
 /**
  * Fields of an outcome that the fold reads. `decodeFold` reuses the object: copy whatever must
@@ -58,9 +60,11 @@ export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): bo
   target.reporter = bytes.toString("utf8", reporterAt, reporterEnd);
   target.outcome = (flags & FLAG_SUCCESS) === 0 ? 0 : 1;
   target.stakes = bytes.readDoubleLE(head + STAKES_AT);
-  target.gradeIndex = bytes[head + 2] as number;
   const isFirstParty = (flags & FLAG_FIRST_PARTY) !== 0;
   target.voice = isFirstParty ? VOICE_FIRST_PARTY : bytes.readUInt32LE(head + VOICE_AT);
+  const grade = bytes[head + 2] as number;
+  // As claimed it stays in the journal; the weakest grade has the highest index.
+  target.gradeIndex = target.voice >= VOICE_STRANGER ? Math.max(grade, UNPROVED_GRADE) : grade;
   const signature = bytes[head + 3] as number;
   target.signatureIndex = isFirstParty && signature === UNSIGNED ? IMPORTED : signature;
   target.settledAtMs = bytes.readDoubleLE(head + SETTLED_AT);

@@ -1,6 +1,5 @@
-// Byte format of the evidence journal: segment header, frame, commit and gap. Knows layouts and
-// checksums only; no files, no policy. All integers are little-endian; an lsn (log sequence number)
-// counts records from 1 without holes and is the `position` of a receipt.
+// Byte format of the evidence journal: segment header, frame, commit, gap. Layouts and checksums only.
+// All integers are little-endian; an lsn (log sequence number) counts records from 1 without holes.
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -20,6 +19,7 @@ export const FRAME_KINDS = {
   review: 12,
   provenance: 13,
   keyAudit: 14,
+  namespace: 15,
 } as const;
 /** The highest kind; a number above it is damage. */
 export const FRAME_KIND_MAX = 16;
@@ -66,7 +66,7 @@ const HEADER_CHAIN_AT = 96;
 export const FRAME_BYTES = 25;
 const FRAME_CRC_AT = 4;
 const FRAME_LSN_AT = 8;
-const FRAME_TIME_AT = 16;
+export const FRAME_TIME_AT = 16;
 const FRAME_KIND_AT = 24;
 
 /*

@@ -2,7 +2,7 @@
 // the replay guard read single fields without decoding the rest.
 import assert from "node:assert/strict";
 import { GRADES, SIGNATURES, type Signature } from "../contract/vocabulary.ts";
-import { FRAME_BYTES, FRAME_KINDS, frameLength, openFrame } from "./format.ts";
+import { FRAME_BYTES, FRAME_KINDS, FRAME_TIME_AT, frameLength, openFrame } from "./format.ts";
 import { decodeProof, writeProof } from "./proof.ts";
 import type { OutcomeRecord } from "./records.ts";
 import { formatUuid, writeUuid } from "../platform/uuid.ts";
@@ -101,6 +101,8 @@ export function encodeOutcomeFrame(record: OutcomeRecord, bytes: Buffer, at: num
   bytes.set(record.body, end);
   end += record.body.byteLength;
   openFrame(bytes, at, FRAME_KINDS.outcome, end - head);
+  // Where the journal will put the time; an import is the operator's own and counted for nobody.
+  bytes.writeUInt32LE(record.signature === "bureau" ? 0 : (record.voice ?? 0), at + FRAME_TIME_AT);
   return end;
 }
 
@@ -121,6 +123,14 @@ function writeUtf8(bytes: Buffer, at: number, text: string): number {
     bytes[at + index] = code;
   }
   return length;
+}
+
+/**
+ * Number of the API key that an outcome came with, 0 for an import: a note to the ledger in a frame that
+ * the journal has not sealed yet, never on disk.
+ */
+export function outcomeSender(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at + FRAME_TIME_AT);
 }
 
 /** Recording time of the outcome frame at `at`, epoch ms. */

@@ -10,6 +10,7 @@ import {
 } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
+import { FileUnusable } from "./faults.ts";
 import { nodeFiles } from "./files.ts";
 
 export interface BureauKey {
@@ -30,7 +31,7 @@ const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
  */
 export function loadBureauKey(path: string, mayCreate = true): BureauKey {
   const existing = readIfThere(path, mayCreate);
-  if (existing !== undefined) return bureauKeyFrom(createPrivateKey(existing));
+  if (existing !== undefined) return existingKey(path, existing);
   const { privateKey } = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" });
   const temporary = `${path}.tmp`;
@@ -45,6 +46,16 @@ export function loadBureauKey(path: string, mayCreate = true): BureauKey {
   fs.renameSync(temporary, path);
   nodeFiles.syncDirectory(dirname(path));
   return bureauKeyFrom(privateKey);
+}
+
+/** @throws FileUnusable */
+function existingKey(path: string, pem: string): BureauKey {
+  try {
+    return bureauKeyFrom(createPrivateKey(pem));
+  } catch {
+    const reason = "it holds no Ed25519 private key in PEM";
+    throw new FileUnusable({ path, reason, advice: "put it back from a backup" });
+  }
 }
 
 function readIfThere(path: string, mayBeAbsent: boolean): string | undefined {

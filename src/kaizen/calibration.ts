@@ -10,20 +10,24 @@ import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows, Holdout } from "./model/holdout.ts";
 import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
 import { calibrated, fitCalibration } from "./model/start-up.ts";
-import { findingsOf, rowsRecord, SIDES } from "./run.ts";
-import type { Findings, RunOptions, Side, SideRecord } from "./run.ts";
+import { findingsOf, rowsRecord } from "./run.ts";
+import type { Findings, RunOptions, SideRecord } from "./run.ts";
+import { SIDES } from "./sides.ts";
+import type { Side } from "./sides.ts";
 
 /** Settled outcomes from which on a start-up calibration is tried. */
 export const CALIBRATION_ROWS_MIN = 200;
 /**
- * Two numbers are learnt: a tenth of what a whole scorecard needs. A try a day, and some twenty tests
- * before the first full re-fit: each may be fooled in one of a hundred cases, not in one of twenty.
+ * Two numbers are learnt: a tenth of what a whole scorecard needs. Tried by the day, and tested whenever
+ * the outcomes have doubled: each of some ten tests may be fooled in one of a hundred cases.
  */
 const CALIBRATION_POLICY: GatePolicy = {
   ...GATE_POLICY,
   z_min: 2.326,
   relative_gain_min: 0.01,
-  failures_min_pilot: 10,
+  rows_min: 100,
+  // With fewer the loss of a failure or two decides, and z says nothing.
+  failures_min_pilot: 30,
   effective_reporters_min: 10,
   effective_subjects_min: 10,
 };
@@ -50,9 +54,10 @@ function calibrateSide(
     gates: [],
     champion: champion[side],
   };
-  if (holdoutTo < CALIBRATION_ROWS_MIN || holdoutFrom >= holdoutTo) {
-    const reason = `insufficient evidence: ${holdoutTo} outcomes, needed ${CALIBRATION_ROWS_MIN}`;
-    return { ...record, reason };
+  // Rows are tested once: a test of a few would be lost, and a score of them finds something by chance.
+  const needed = Math.max(CALIBRATION_ROWS_MIN, 2 * holdoutFrom);
+  if (holdoutTo < needed) {
+    return { ...record, reason: `insufficient evidence: ${holdoutTo} outcomes, needed ${needed}` };
   }
   const reporters = evidence.reporters.subarray(holdoutFrom, holdoutTo);
   const base = {

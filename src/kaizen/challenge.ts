@@ -13,7 +13,13 @@ import type { FitRows, Holdout } from "./model/holdout.ts";
 import type { FittedRows } from "./model/leave-out.ts";
 import { denialBorder, logLossOf } from "./model/metrics.ts";
 import { evidenceWeights, newcomersOf, rowWeights } from "./model/row-weights.ts";
-import { coefficientsOf, fitScorecard, rowLogit, withCoefficients } from "./model/scorecard.ts";
+import {
+  coefficientsOf,
+  fitScorecard,
+  rowLogit,
+  stepTowards,
+  withCoefficients,
+} from "./model/scorecard.ts";
 import { calibrationSlices, slicesOf } from "./model/slices.ts";
 import { sliceGate } from "./gates/slices.ts";
 import { monotoneGate } from "./gates/random-states.ts";
@@ -147,7 +153,8 @@ function fitChallenger(
   for (const lambda of LAMBDAS) {
     const fit = fitOn(inner, lambda, Math.max(0, inner - INNER_ROWS_MAX));
     if (fit === null) continue;
-    const loss = lossOn(evidence, inner, trainTo, fit);
+    const tested = stepTowards(coefficientsOf(champion), fit.coefficients);
+    const loss = lossOn(evidence, inner, trainTo, tested);
     if (best === undefined || loss < best.loss) best = { lambda, loss };
   }
   if (best === undefined || !Number.isFinite(best.loss)) return { broken: "the fit broke" };
@@ -156,14 +163,15 @@ function fitChallenger(
   if (isSeparated(evidence, trainTo, fit)) {
     return { broken: "the fit broke: the features tell every failure from every success" };
   }
-  const shaped = withCoefficients(champion, fit.coefficients);
+  const { coefficients } = fit;
+  const tested = stepTowards(coefficientsOf(champion), coefficients);
+  const shaped = withCoefficients(champion, tested);
   const goods = goodScores(evidence, trainTo, shaped, config);
   const border = denialBorder(goods);
   // Too few successes for a guarantee: the border stays where it is.
   const isKept = options.isBorderKept === true || !Number.isFinite(border);
   const denyAt = isKept ? champion.deny_at : border;
   const model = denyAt === undefined ? shaped : { ...shaped, deny_at: denyAt };
-  const { coefficients } = fit;
   const { lambda } = best;
   return {
     model,
@@ -220,10 +228,10 @@ function isSeparated(evidence: FitRows, to: number, fit: Fit): boolean {
   return lowestFailure > highestSuccess;
 }
 
-function lossOn(evidence: FitRows, from: number, to: number, fit: Fit): number {
+function lossOn(evidence: FitRows, from: number, to: number, beta: Float64Array): number {
   let loss = 0;
   for (let row = from; row < to; row++) {
-    const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, fit.coefficients)));
+    const p = 1 / (1 + Math.exp(-rowLogit(evidence.rows, row, beta)));
     loss += logLossOf(p, evidence.failures[row]!);
   }
   return loss / (to - from);

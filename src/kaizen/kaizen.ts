@@ -1,6 +1,7 @@
 // Port of kaizen: start a run, list runs, roll a promotion back. Implemented by service/service.ts
 // over the pool, the data directory and the ledger's writer.
-import type { Findings, Side } from "./run.ts";
+import type { Findings } from "./run.ts";
+import type { Side } from "./sides.ts";
 
 /** A full re-fit, or a start-up calibration of intercept and slope alone. */
 export const RUN_KINDS = ["full", "calibration"] as const;

@@ -43,6 +43,8 @@ export interface Watched {
   early?: number;
   /** Scores under the new weights, for the drift of their distribution. */
   drift?: DriftInput;
+  /** True: a start-up calibration, which must go on earning its place. */
+  isCalibration?: boolean;
 }
 
 /** Scores since a promotion in order of time, and scores of the days before it. */
@@ -124,6 +126,13 @@ function sequential(watched: Watched) {
   return { n, sum, boundary: rho > 0 ? mixtureBoundary(variance, rho) : Infinity };
 }
 
+/** Whether log-loss has risen since by more than one clustered standard error. */
+function isDearer(watched: Watched): boolean {
+  const worse = watched.newLosses.map((loss, i) => loss - watched.oldLosses[i]!);
+  const { sum, variance } = sumOf(worse, watched, worse.length);
+  return sum > Math.sqrt(variance);
+}
+
 /** Judges by all outcomes since the promotion whether it is to be rolled back. */
 export function watchPromotion(watched: Watched): WatchResult {
   const { failures, probabilities, newLosses, oldLosses } = watched;
@@ -165,6 +174,11 @@ export function watchPromotion(watched: Watched): WatchResult {
   if (drifted >= DRIFT_DAYS && increase > 0) {
     return due(`scores have drifted for ${drifted} days and log-loss rose`);
   }
+  // Learnt from little: it need not be proved harmful to be let go.
+  const bads = failures.reduce((sum, y) => sum + y, 0);
+  if (watched.isCalibration === true && bads >= FIRST_LOOK_FAILURES && isDearer(watched)) {
+    return due(`the calibration has cost ${show(increase / n)} of log-loss an outcome since`);
+  }
   if (early.sum >= early.boundary) {
     return due(`log-loss rose by ${show(early.sum / early.n)} an outcome, beyond the boundary`);
   }
@@ -178,12 +192,14 @@ export function watchSince(
   sinceMs: number,
   own: ScoringConfig,
   parent: ScoringConfig,
+  isCalibration = false,
 ): SideWatch[] {
   return (["check", "handshake"] as const)
     .filter((side) => JSON.stringify(own[side]) !== JSON.stringify(parent[side]))
     .map((side) => {
       const rows = evidence[side];
-      return { side, ...watchRows(rows, sinceMs, rows.rows.count, side, own, parent) };
+      const span = [sinceMs, rows.rows.count] as const;
+      return { side, ...watchRows(rows, span, side, own, parent, isCalibration) };
     });
 }
 
@@ -194,11 +210,11 @@ function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): n
 /** Monitors one scorecard over rows from `sinceMs` up to row `to`. */
 export function watchRows(
   evidence: FitRows,
-  sinceMs: number,
-  to: number,
+  [sinceMs, to]: readonly [number, number],
   side: "check" | "handshake",
   own: ScoringConfig,
   parent: ScoringConfig,
+  isCalibration: boolean,
 ): WatchResult {
   const from = Math.min(to, rowAt(evidence, sinceMs));
   const live = forecast(evidence, from, to, own[side], own);
@@ -206,6 +222,7 @@ export function watchRows(
   const failures = evidence.failures.subarray(from, to);
   const before = rowAt(evidence, sinceMs - REFERENCE_DAYS * DAY_MS);
   return watchPromotion({
+    isCalibration,
     failures,
     subjects: evidence.subjects.subarray(from, to),
     reporters: evidence.reporters.subarray(from, to),

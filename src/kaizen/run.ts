@@ -17,9 +17,8 @@ import { figuresOf } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
 import { scorecardColumns } from "./model/scorecard.ts";
 import type { StateFindings } from "./gates/random-states.ts";
-
-export const SIDES = ["check", "handshake"] as const;
-export type Side = (typeof SIDES)[number];
+import { SIDES } from "./sides.ts";
+import type { Side } from "./sides.ts";
 
 const DAY_MS = 86_400_000;
 /** Days that a holdout spans at most by default. */

@@ -4,6 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
 import type { DiskStatus } from "./disk-watch.ts";
@@ -70,6 +71,7 @@ export class LedgerClient implements OpenLedger {
   readonly #onFatal: (exitCode: number) => void;
   #lsn: number;
   #hasSpace = true;
+  admission: AdmissionStatus = { refusedFull: 0, refusedLimited: 0, keysLimited: 0 };
   disk: DiskSpace = { freeBytes: Infinity, ballastBytes: 0, isLow: false };
   /** Set once nothing can be appended any more. */
   #ended: "closed" | "dead" | undefined;
@@ -98,8 +100,8 @@ export class LedgerClient implements OpenLedger {
     const { appendAudit: append } = this;
     const log = this.#log;
     this.journal = new DamageWatch({ log, append, clock: options.clock });
-    const { outcomes, durationMs, truncatedBytes, snapshotLsn } = ready;
-    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn };
+    const { outcomes, durationMs, truncatedBytes, snapshotLsn, lastRecordMs } = ready;
+    this.replay = { outcomes, durationMs, truncatedBytes, snapshotLsn, lastRecordMs };
     const post = (message: ToLedger & { kind: "append" }) =>
       this.#thread.postMessage(message, [message.frames]);
     this.#queue = new AppendQueue(post, () => this.#whyEnded(), options.clock);
@@ -145,6 +147,8 @@ export class LedgerClient implements OpenLedger {
 
   readonly appendKeyEvent = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.key, bytes);
   readonly appendPolicy = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.policy, bytes);
+  readonly appendNamespaceEvent = (bytes: Uint8Array) =>
+    this.#appendFirst(FRAME_KINDS.namespace, bytes);
   readonly appendSource = (bytes: Uint8Array) => this.#appendEvent(FRAME_KINDS.evidence, bytes);
   readonly appendAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.audit, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.config, bytes);
@@ -213,6 +217,7 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "installed") this.#installed(message.refusal);
     else if (message.kind === "table") this.#onTable(message.engineMemory);
     else if (message.kind === "health") this.#lookAt(message);
+    else if (message.kind === "admission") this.admission = message;
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.take(message);
     else if (message.kind === "failed") this.#die(message.exitCode);

@@ -2,14 +2,18 @@
 // sync, remember, fold, answer. In that order: nothing is folded or acknowledged before it is
 // durable.
 import type { BureauKey } from "../journal/signing-key.ts";
+import { Admission, refuseBulk } from "./admission/admission.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
+import type { TableRoom } from "../engine/reading.ts";
 import type { FileLayer } from "../journal/files.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
-import { FRAME_KINDS, frameKind } from "../journal/format.ts";
+import { FRAME_KINDS } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
+import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
 import { FrameBatch } from "./frame-batch.ts";
@@ -35,8 +39,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   key: BureauKey;
   epoch: number;
   /**
-   * Makes an empty table; after its `publish`, `fold` means that one. Needed once a key is revoked
-   * as compromised: without it such a revocation affects only later records.
+   * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
+   * compromised key affects only later records.
    */
   freshTable?: () => FreshTable;
   /** Epoch ms: decides which replayed identities are still worth remembering. */
@@ -49,12 +53,15 @@ export interface LedgerCoreOptions extends FoldTarget {
   replayEntriesMax?: number;
   /** Ballast and watermark of the disk (DiskReserve); 0, none, when left out. */
   reserveBytes?: number;
+  /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
+  room?: TableRoom;
+  newcomersPerHour?: NewcomersPerHour | undefined;
 }
 
 export interface LedgerCore {
   /**
-   * One commit: all runs, one sync. Results are in order of the records. A disk that is full, or
-   * too nearly full for outcomes, is a result (`VERDICT_UNAVAILABLE`).
+   * One commit: all runs, one sync. Results are in order of the records; a disk that is (nearly)
+   * full is one of them (`VERDICT_UNAVAILABLE`).
    * @throws JournalBroken when a write or sync failed.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
@@ -83,12 +90,16 @@ export interface LedgerCore {
   /** Places of the vault's sources in the journal, in order. */
   readonly sources: readonly FramePlace[];
   readonly space: DiskSpace;
+  /** Undefined without a room to judge by. */
+  readonly admission: Admission | undefined;
   /** False while the disk is full or nearly so. */
   readonly isHealthy: boolean;
   readonly lsn: number;
   readonly syncCount: number;
   readonly replayedOutcomes: number;
   readonly truncatedBytes: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  readonly lastRecordMs: number | undefined;
   close(): void;
 }
 
@@ -103,10 +114,12 @@ export function openLedgerCore(options: LedgerCoreOptions): LedgerCore {
 
 class Core implements LedgerCore {
   readonly truncatedBytes: number;
+  readonly lastRecordMs: number | undefined;
   readonly #options: LedgerCoreOptions;
   readonly #journal: JournalWriter;
   readonly #state: LedgerState;
   readonly #reserve: DiskReserve;
+  readonly admission: Admission | undefined;
   #refolding: Refold | undefined;
   /** False after the disk was full, until a write has succeeded again. */
   #hasSpace = true;
@@ -114,8 +127,12 @@ class Core implements LedgerCore {
   constructor(options: LedgerCoreOptions) {
     const { files, directory, key, epoch, start, segmentBytesMax } = options;
     this.#options = options;
-    this.#state = new LedgerState(options, options.nowMs, options.replayEntriesMax);
+    const { room, newcomersPerHour, nowMs } = options;
+    this.admission = room && new Admission(room, newcomersPerHour);
     files.makeDirectory(directory);
+    // A clock that was set forward must not make this start forget.
+    const guardMs = Math.min(nowMs, newestSegmentMs(files, directory) ?? nowMs);
+    this.#state = new LedgerState(options, guardMs, options.replayEntriesMax);
     if (start !== undefined) this.#state.resume(start);
     const recovery = recoverJournal(
       files,
@@ -135,6 +152,8 @@ class Core implements LedgerCore {
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
+    this.lastRecordMs = lastRecordMs(files, directory, this.#journal.lsn);
+    this.#state.guard.beginAt(nowMs, this.lastRecordMs);
     this.#reserve = new DiskReserve(files, directory, options.reserveBytes ?? 0);
     // Records before their key's revocation were folded by now; no reader has seen them yet.
     while (this.isRefolding) this.refold(Number.POSITIVE_INFINITY);
@@ -195,6 +214,7 @@ class Core implements LedgerCore {
     guardCommit(records, (identity) => this.#state.guard.find(identity));
     this.#reserve.look();
     if (this.#reserve.space.isLow) refuseBulk(records);
+    this.admission?.refuse(records, nowMs);
     const fresh = records.filter((record) => record.result.verdict === VERDICT_RECORDED);
     const audit = auditOf(records, nowMs);
     if (fresh.length > 0 || audit.count > 0) {
@@ -249,8 +269,10 @@ class Core implements LedgerCore {
     }
     const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
+    this.admission?.begin();
     for (const [index, record] of fresh.entries()) {
       this.#state.record(record, firstLsn + index, { segment, offset: at });
+      this.admission?.book(record, nowMs);
       at += record.end - record.at;
     }
   }
@@ -264,21 +286,6 @@ class Core implements LedgerCore {
       this.#journal.append(runs, nowMs * 1000);
       this.#reserve.look();
     }
-  }
-}
-
-/** What can wait for space, or be missed; a revocation or a promotion must not. */
-const BULK_KINDS: ReadonlySet<number> = new Set([
-  FRAME_KINDS.outcome,
-  FRAME_KINDS.evidence,
-  FRAME_KINDS.assessment,
-  FRAME_KINDS.provenance,
-]);
-
-function refuseBulk(records: readonly Pending[]): void {
-  for (const { run, at, result } of records) {
-    const isBulk = BULK_KINDS.has(frameKind(run.bytes, at));
-    if (isBulk && result.verdict === VERDICT_RECORDED) result.verdict = VERDICT_UNAVAILABLE;
   }
 }
 

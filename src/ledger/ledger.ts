@@ -52,6 +52,8 @@ export interface FrameLog {
 export interface EventLog {
   /** Makes an event of the reporters' registry durable; resolves with its position. */
   appendKeyEvent(payload: Uint8Array): Promise<number>;
+  /** Makes a change of a namespace's owner durable; resolves with its position. */
+  appendNamespaceEvent(payload: Uint8Array): Promise<number>;
   /** Puts an audit event on record (JSON); resolves with its position once durable. */
   appendAudit(payload: Uint8Array): Promise<number>;
   /**

@@ -2,6 +2,8 @@
 // While a sync runs the next batch gathers in the port, so load makes batches larger, not queues
 // longer.
 import type { MessagePort } from "node:worker_threads";
+import type { AdmissionStatus } from "./admission/admission.ts";
+import { AdmissionReport } from "./admission/admission-report.ts";
 import { type DiskStatus, DiskWatch } from "./disk-watch.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { LedgerCore } from "./core.ts";
@@ -42,6 +44,7 @@ class Loop {
   readonly #options: LedgerLoopOptions;
   readonly #ports: LedgerPorts;
   readonly #disk: DiskWatch;
+  readonly #report: AdmissionReport | undefined;
   #isOver = false;
   #isRefolding = false;
 
@@ -50,6 +53,9 @@ class Loop {
     this.#ports = new LedgerPorts(options.port, (arrived) => this.#take(arrived));
     const send = (status: DiskStatus) => this.#ports.sendAll({ kind: "health", ...status });
     this.#disk = new DiskWatch(options.core, send, (error) => this.#fail(error));
+    const { admission } = options.core;
+    const tell = (status: AdmissionStatus) => this.#ports.sendAll({ kind: "admission", ...status });
+    this.#report = admission && new AdmissionReport(admission, tell);
   }
 
   #take(first: Arrived): void {
@@ -119,6 +125,9 @@ class Loop {
       from = to;
     }
     this.#disk.sendChange();
+    this.#report?.turn(nowMs);
+    const filling = core.admission?.warning();
+    if (filling !== undefined) this.#warn(filling);
     if (core.isRefolding) this.#refoldSoon();
     else this.#options.betweenBatches?.(nowMs);
   }
@@ -149,6 +158,11 @@ class Loop {
     this.#options.closed();
   }
 
+  #warn(detail: string): void {
+    const message: FromLedger = { kind: "note", event: "agent_table_filling", detail };
+    this.#options.port.postMessage(message);
+  }
+
   #fail(error: unknown): void {
     this.#stop();
     this.#options.fail(error);
@@ -158,6 +172,7 @@ class Loop {
     this.#isOver = true;
     this.#ports.closeJoined();
     this.#disk.stop();
+    this.#report?.stop();
   }
 }
 

@@ -1,9 +1,11 @@
 // Messages between the HTTP thread and the ledger thread. Records travel as journal frames in
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
+import type { AdmissionStatus } from "./admission/admission.ts";
 import type { DiskStatus } from "./disk-watch.ts";
-import type { JournalDamage } from "../journal/faults.ts";
+import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
 /** Start data of the thread. */
@@ -19,6 +21,10 @@ export interface LedgerThreadData {
   snapshotPace?: SnapshotPace | undefined;
   /** Size in bytes of the ballast on the journal's disk, and of its watermark. */
   reserveBytes: number;
+  /** Bound of the agent table's heap, in bytes; the address space's when left out. */
+  tableBytesMax?: number | undefined;
+  /** New agents and pairs by key and hour; the ledger's default when left out. */
+  newcomersPerHour?: NewcomersPerHour | undefined;
   /** Interval in ms between two scrubs of all sealed segments; none when left out. */
   scrubEveryMs?: number | undefined;
 }
@@ -55,6 +61,7 @@ export type FromLedger =
   | InstalledMessage
   | TableMessage
   | HealthMessage
+  | AdmissionMessage
   | NoteMessage
   | ScrubMessage
   | FailedMessage;
@@ -69,13 +76,15 @@ export interface ReadyMessage {
   snapshotLsn?: number | undefined;
   /** The live table; after a re-fold another one than at the start. */
   engineMemory?: WebAssembly.Memory;
-  /** Payloads of the events of the reporters' registry, in order. */
+  /** Payloads of the events of the reporters' registry (keys and namespaces), in order. */
   keyEvents: Uint8Array[];
   /** Payloads of tenants' policies, in order; left out by threads that have none. */
   policies?: Uint8Array[];
   /** Places of the vault's sources in the journal; left out by threads that have no vault. */
   sources?: readonly FramePlace[];
   rememberedSinceMs: number;
+  /** Time of the last record at the start, epoch ms; undefined in a new journal. */
+  lastRecordMs?: number | undefined;
 }
 
 export interface ReceiptsMessage {
@@ -109,6 +118,11 @@ export interface HealthMessage extends DiskStatus {
   kind: "health";
 }
 
+/** What admission has refused since the start. */
+export interface AdmissionMessage extends AdmissionStatus {
+  kind: "admission";
+}
+
 /** An event for the operator's log; comes after `ready`. */
 export interface NoteMessage {
   kind: "note";
@@ -134,6 +148,8 @@ export interface FailedMessage {
   exitCode: number;
   detail: string;
   damage: JournalDamage | undefined;
+  /** Set when a file of the data directory cannot be used. */
+  file?: UnusableFile | undefined;
 }
 
 export const NUMBERS_PER_RECEIPT = 3;

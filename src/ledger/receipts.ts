@@ -5,8 +5,10 @@ import type { Signature } from "../contract/vocabulary.ts";
 import {
   VERDICT_CONFLICT,
   VERDICT_DUPLICATE,
+  VERDICT_NEWCOMERS,
   VERDICT_RECORDED,
   VERDICT_REPLAYED,
+  VERDICT_TABLE_FULL,
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
@@ -18,8 +20,8 @@ export interface AwaitedOutcome {
 
 /**
  * Receipt of a recorded or repeated outcome.
- * @throws ServiceFault `idempotency_conflict`, `signature_replayed` or `journal_unavailable` for
- *   any other verdict.
+ * @throws ServiceFault `idempotency_conflict`, `signature_replayed`, `table_full`,
+ *   `newcomers_limited` or `journal_unavailable` for any other verdict.
  */
 export function receiptOf(
   awaited: AwaitedOutcome,
@@ -41,6 +43,18 @@ export function receiptOf(
     );
   }
   if (verdict === VERDICT_UNAVAILABLE) throw journalUnavailable("the disk is full or nearly so");
+  if (verdict === VERDICT_TABLE_FULL) {
+    throw new ServiceFault(
+      "table_full",
+      "there is no room for another agent or pair; outcomes of known ones are still taken",
+    );
+  }
+  if (verdict === VERDICT_NEWCOMERS) {
+    throw new ServiceFault(
+      "newcomers_limited",
+      "this key has named more new agents or pairs than it may by the hour",
+    );
+  }
   const isDuplicate = verdict === VERDICT_DUPLICATE;
   if (!isDuplicate && verdict !== VERDICT_RECORDED) throw new Error(`verdict ${verdict}?`);
   return {

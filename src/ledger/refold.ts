@@ -7,7 +7,7 @@ import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
 import type { JournalReader } from "../journal/reader.ts";
 import { decodeStandings } from "../journal/standings.ts";
-import { RevokedAgents } from "../journal/revoked-agents.ts";
+import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
 import { type FoldTarget, payloadOf } from "./state.ts";
 
 /** An empty agent table without readers yet. */
@@ -40,7 +40,7 @@ export class Refold {
       if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
       else if (kind === FRAME_KINDS.assessment) {
         this.#table.foldAssessment?.(decodeAssessment(bytes, at));
-      } else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+      } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
       else if (kind === FRAME_KINDS.standings) {
         this.#table.applyStandings?.(decodeStandings(bytes, at));
       }
@@ -61,7 +61,8 @@ export class Refold {
   }
 
   #takeKeyEvent(bytes: Buffer, at: number): void {
-    const changed = this.#standings.apply(payloadOf(bytes, at));
-    if (changed !== undefined) this.#table.markKeyRevoked?.(changed.agent, changed.isRevoked);
+    for (const { agent, isRevoked } of this.#standings.apply(payloadOf(bytes, at))) {
+      this.#table.markKeyRevoked?.(agent, isRevoked);
+    }
   }
 }

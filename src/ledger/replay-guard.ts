@@ -8,6 +8,7 @@ import {
   outcomeIdBytes,
   outcomeProofBytes,
   outcomeReplayParts,
+  outcomeSender,
 } from "../journal/outcome.ts";
 import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
 import { assessmentReplayParts } from "../journal/assessments.ts";
@@ -23,6 +24,15 @@ export const VERDICT_UNAVAILABLE = 3;
 export const VERDICT_REPLAYED = 4;
 /** A row of a signed batch whose signed bytes, in the same commit, were refused. */
 export const VERDICT_DROPPED = 5;
+/** The agent table has no room for what is new in it. */
+export const VERDICT_TABLE_FULL = 6;
+/** Its key has brought more new agents or pairs than it may by the hour. */
+export const VERDICT_NEWCOMERS = 7;
+const REFUSED: ReadonlySet<number> = new Set([
+  VERDICT_UNAVAILABLE,
+  VERDICT_TABLE_FULL,
+  VERDICT_NEWCOMERS,
+]);
 
 export interface CommitResult {
   verdict: number;
@@ -43,6 +53,8 @@ export interface Pending {
   run: FrameRun;
   at: number;
   end: number;
+  /** Number of the API key that an outcome came with, 0 for none that is counted. */
+  sender: number;
   identities: readonly GuardedIdentity[];
   result: CommitResult;
   /** The earlier record of the same commit that this one repeats. */
@@ -105,10 +117,13 @@ export function splitRun(run: FrameRun): Pending[] {
     const end = at + FRAME_BYTES + frameLength(run.bytes, at);
     const result = { verdict: VERDICT_RECORDED, lsn: 0, recordedAtMs: 0, outcomeId: "" };
     const identities = identitiesOf(run.bytes, at);
+    const isOutcome = frameKind(run.bytes, at) === FRAME_KINDS.outcome;
+    const sender = isOutcome ? outcomeSender(run.bytes, at) : 0;
     const record: Pending = {
       run,
       at,
       end,
+      sender,
       identities,
       result,
       first: undefined,
@@ -184,8 +199,8 @@ function mark(result: CommitResult, isSameContent: boolean, isSigned: boolean): 
 export function settleRepeat(record: Pending): void {
   const { first, result } = record;
   if (first === undefined) return;
-  if (first.result.verdict === VERDICT_UNAVAILABLE) {
-    result.verdict = VERDICT_UNAVAILABLE;
+  if (REFUSED.has(first.result.verdict)) {
+    result.verdict = first.result.verdict;
     return;
   }
   result.lsn = first.result.lsn;

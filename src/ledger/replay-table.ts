@@ -4,6 +4,7 @@
 // age at which the API refuses an outcome, so that happens only if the cap is exceeded.
 import { hash } from "node:crypto";
 import { OUTCOME_AGE_MS_MAX } from "../contract/limits.ts";
+import { CONFIRM_MS, STOP_MS } from "../platform/steady-clock.ts";
 import { formatUuid } from "../platform/uuid.ts";
 
 /** Time that an identity is remembered, from the time the outcome was recorded. */
@@ -106,6 +107,7 @@ export class ReplayTable {
   #oldest = 0;
   #count = 0;
   #forgottenMs = 0;
+  #restMs = 0;
 
   constructor(entriesMax = REPLAY_ENTRIES_MAX, windowMs = REPLAY_WINDOW_MS) {
     this.#entriesMax = Math.max(entriesMax, ENTRIES_MIN);
@@ -116,6 +118,11 @@ export class ReplayTable {
   /** Every identity recorded since then (epoch ms) is remembered; 0 while none was forgotten. */
   get rememberedSinceMs(): number {
     return this.#forgottenMs;
+  }
+
+  /** After a long stop, or where the clock was set, nothing leaves by age for an hour. */
+  beginAt(nowMs: number, lastRecordMs = nowMs): void {
+    if (nowMs - lastRecordMs > STOP_MS) this.#restMs = nowMs + CONFIRM_MS;
   }
 
   get size(): number {
@@ -138,7 +145,7 @@ export class ReplayTable {
 
   /** Remembers a durable outcome. Evicts entries that are too old, and the oldest when full. */
   add(identity: ReplayIdentity, lsn: number, recordedAtMs: number, outcomeId: Buffer): void {
-    this.#evictBefore(recordedAtMs - this.#windowMs);
+    if (recordedAtMs >= this.#restMs) this.#evictBefore(recordedAtMs - this.#windowMs);
     if (this.#count === this.#entriesMax) this.#evictOldest();
     const slot = (this.#oldest + this.#count) % this.#entriesMax;
     const chunk = this.#roomFor(slot);

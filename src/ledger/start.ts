@@ -1,8 +1,10 @@
 // Starts the ledger thread and waits for its first message: ready, or why it failed.
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
 import type {
@@ -41,6 +43,10 @@ export interface LedgerOptions {
    * when left out.
    */
   reserveBytes?: number;
+  /** Bound of the agent table's heap, in bytes; the address space's when left out. */
+  tableBytesMax?: number | undefined;
+  /** New agents and pairs by key and hour; NEWCOMERS_PER_HOUR when left out. */
+  newcomersPerHour?: NewcomersPerHour | undefined;
   /**
    * Interval in ms between two scrubs of all sealed segments; none after the start when left out.
    */
@@ -58,6 +64,8 @@ export interface Replay {
   truncatedBytes: number;
   /** The snapshot that the table came from, if any. */
   snapshotLsn: number | undefined;
+  /** Time of the last record, epoch ms; undefined in a new journal. */
+  lastRecordMs: number | undefined;
 }
 
 export interface OpenLedger
@@ -86,6 +94,8 @@ export interface OpenLedger
   position(): number;
   /** False while the disk is full or nearly so, or after the thread died. */
   isHealthy(): boolean;
+  /** What the table's room and the limits of keys have refused, half a second ago at most. */
+  readonly admission: AdmissionStatus;
   /** Space on the journal's disk at the last check, half a second ago at most. */
   readonly disk: DiskSpace;
   /** Provenance notes accepted and not yet durable. */
@@ -104,6 +114,8 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     epoch: claim.epoch,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
+    tableBytesMax: options.tableBytesMax,
+    newcomersPerHour: options.newcomersPerHour,
     scrubEveryMs: options.scrubEveryMs,
     snapshotPace: options.snapshotPace,
   };
@@ -143,6 +155,7 @@ export function awaitReady(worker: Worker): Promise<ReadyMessage> {
 }
 
 function errorOf(message: FailedMessage): Error {
+  if (message.file !== undefined) return new FileUnusable(message.file);
   if (message.damage !== undefined) return new JournalDamaged(message.damage);
   return new JournalBroken(message.detail);
 }

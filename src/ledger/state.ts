@@ -17,7 +17,7 @@ import { decodeFold, emptyFold, type FoldedOutcome } from "../journal/folded-out
 import { outcomeRecordedAtMs } from "../journal/outcome.ts";
 import { isBatchEvidence } from "../journal/proof.ts";
 import { decodeStandings } from "../journal/standings.ts";
-import { RevokedAgents } from "../journal/revoked-agents.ts";
+import { isRegistryKind, RevokedAgents } from "../journal/revoked-agents.ts";
 import { identitiesOf, type Pending, recordIdBytes } from "./replay-guard.ts";
 import type { SnapshotStart } from "./snapshot/files.ts";
 
@@ -35,6 +35,7 @@ export interface FoldTarget {
 
 export class LedgerState {
   readonly guard: ReplayTable;
+  /** Of the reporters' registry: keys and namespaces. */
   readonly keyEvents: Buffer[] = [];
   readonly policies: Buffer[] = [];
   readonly sources: FramePlace[] = [];
@@ -100,7 +101,7 @@ export class LedgerState {
     if (kind === FRAME_KINDS.outcome) this.#count(bytes, at);
     else if (kind === FRAME_KINDS.assessment) {
       this.#target.foldAssessment?.(decodeAssessment(bytes, at));
-    } else if (kind === FRAME_KINDS.key) this.#takeKeyEvent(bytes, at);
+    } else if (isRegistryKind(kind)) this.#takeKeyEvent(bytes, at);
     else if (kind === FRAME_KINDS.policy) this.policies.push(payloadOf(bytes, at));
     else if (kind === FRAME_KINDS.standings) {
       this.#target.applyStandings?.(decodeStandings(bytes, at));
@@ -119,8 +120,9 @@ export class LedgerState {
     const payload = payloadOf(bytes, at);
     this.keyEvents.push(payload);
     if (this.exclusions.apply(payload)) this.isRefoldDue = true;
-    const changed = this.#standings.apply(payload);
-    if (changed !== undefined) this.#target.markKeyRevoked?.(changed.agent, changed.isRevoked);
+    for (const { agent, isRevoked } of this.#standings.apply(payload)) {
+      this.#target.markKeyRevoked?.(agent, isRevoked);
+    }
   }
 }
 

@@ -1,15 +1,26 @@
 // Comma-separated values (RFC 4180), written and read in this one place: what the HTTP API answers,
 // what the commands print and what an import reads. NULL is a field with nothing in it, the empty
-// string a pair of quotes, in every direction.
+// string a pair of quotes, in every direction. Text that a spreadsheet would take for a formula is
+// written with an apostrophe before it: names and actions are callers' to choose.
 import { CsvError, parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 
 /** Ends a record: CRLF in a document sent over the network, LF on a terminal or in a pipe. */
 export type RecordEnd = "\r\n" | "\n";
 
+/** How a formula begins (OWASP, CSV injection), and the wide forms that some programs read alike. */
+const FORMULA = /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
+/** Numbers too large for the type come as text, and are harmless. */
+const NUMBER = /^-\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function withoutFormula(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
 /**
  * The whole table as CSV text, the header first, each record closed by `recordEnd`. Values that are
- * neither text, number nor boolean are written as JSON; null and undefined are NULL.
+ * neither text, number nor boolean are written as JSON; null and undefined are NULL. Text that begins
+ * as a formula does gets an apostrophe before it; numbers stay as they are.
  */
 export function formatCsv(
   columns: readonly string[],
@@ -20,7 +31,7 @@ export function formatCsv(
     record_delimiter: recordEnd,
     // Of what is empty only text, unlike `quoted_empty`; and line breaks of either kind.
     quoted_match: /^$|[\r\n]/,
-    cast: { boolean: String, object: (value) => JSON.stringify(value) },
+    cast: { boolean: String, string: withoutFormula, object: (value) => JSON.stringify(value) },
   });
 }
 

@@ -11,6 +11,8 @@ export interface PoolOptions {
   filename: string;
   workerData: unknown;
   threads?: number;
+  /** Threads that start with the pool, all by default; the others when these are busy. */
+  threadsAtOnce?: number;
 }
 
 /** A pool of worker threads. */
@@ -53,14 +55,16 @@ export function moved<Result extends object>(result: Result, transfer: ArrayBuff
 /** Flags of this process that a thread may be given too; Node refuses those of whole processes. */
 const isThreadFlag = (flag: string): boolean => /^--(conditions|disable-warning)=/.test(flag);
 
-/** Starts the threads at once, so that no request pays for it. */
+/** Starts the threads at once, so that no request pays for it, or as many as are asked for. */
 export function openPool(options: PoolOptions): Pool {
   const threads = options.threads ?? defaultThreads();
   const piscina = new Piscina({
     filename: options.filename,
     workerData: options.workerData,
-    minThreads: threads,
+    minThreads: options.threadsAtOnce ?? threads,
     maxThreads: threads,
+    // A thread once started stays.
+    idleTimeout: Number.POSITIVE_INFINITY,
     maxQueue: QUEUE_MAX,
     concurrentTasksPerWorker: 1,
     // Workers sleep on an atomic between tasks: no event loop turn per message.

@@ -1,7 +1,7 @@
 // Policies of all tenants as one thread knows them: the one in force for each, and every earlier
 // one by its version, so that a logged decision can be judged again by its own rules. A fold over
 // the journal's policy events: the same events in the same order give the same book.
-import { completePolicy } from "../contract/parse/policy.ts";
+import { completePolicy } from "../contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../contract/policy.ts";
 import type { Policy, PolicyEvent } from "../contract/policy.ts";
 import { activePolicy } from "./active-policy.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { claimDataDirectory, type DataPaths } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { recoverJournal } from "../journal/recovery.ts";
-import { knownPosition, setHighWater } from "../ledger/high-water.ts";
+import { knownPosition, setHighWater } from "../ledger/snapshot/high-water.ts";
 import { removeSnapshots } from "../ledger/snapshot/files.ts";
 import { DATABASE_FILE, setAside } from "../store/files.ts";
 

@@ -4,8 +4,10 @@
 import { isAbsolute, resolve } from "node:path";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
+import { tableBytesOf } from "../engine/table-use.ts";
+import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
-import type { ScoringMode } from "../threads/scoring/pool.ts";
+import type { ScoringMode } from "../threads/scoring/modes.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_HOUR = 3_600_000;
@@ -16,6 +18,10 @@ export interface JournalSettings {
   readonly snapshotOutcomes: number;
   /** Size in bytes of the ballast on the journal's disk, and of its watermark; 0 for neither. */
   readonly reserveBytes: number;
+  /** Bound of the agent table's heap, in bytes. */
+  readonly tableBytesMax: number;
+  /** New agents and pairs by key and hour. */
+  readonly newcomersPerHour: NewcomersPerHour;
   /** Interval in ms between two scrubs of all sealed segments; undefined: at starts only. */
   readonly scrubEveryMs: number | undefined;
 }
@@ -52,11 +58,17 @@ export interface ServeConfig {
   readonly storeMemoryMegabytes: number;
   /** IANA name of the zone of local times in SQL. */
   readonly timeZone: string;
+  /** Limit in MiB on the process that runs callers' SQL. */
+  readonly queryMemoryMegabytes: number;
   /** Answers that let through, logged per second; denials always are. */
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
   readonly httpAdapter: Adapter;
+  /** Open connections over all threads; undefined: as many as descriptors allow. */
+  readonly connectionsMax: number | undefined;
+  /** Sources that one tenant may register. */
+  readonly sourcesPerTenant: number;
   /** Per key; a class that is left out is unlimited. */
   readonly rateLimits: RateLimits;
 }
@@ -103,8 +115,11 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),
     storeMemoryMegabytes: readSetting("storeMemoryMb", undefined, environment),
     timeZone: timeZoneOf(environment),
+    queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
+    connectionsMax: readSetting("connectionsMax", undefined, environment),
+    sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
       outcomes: readSetting("rateOutcomes", undefined, environment),
@@ -127,6 +142,11 @@ function journalOf(environment: Environment): JournalSettings {
   return {
     snapshotOutcomes: readSetting("snapshotOutcomes", undefined, environment),
     reserveBytes: diskReserveOf(environment),
+    tableBytesMax: tableBytesMaxOf(environment),
+    newcomersPerHour: {
+      agents: readSetting("newAgentsPerHour", undefined, environment) || Infinity,
+      pairs: readSetting("newPairsPerHour", undefined, environment) || Infinity,
+    },
     scrubEveryMs: scrubHours === 0 ? undefined : scrubHours * MS_PER_HOUR,
   };
 }
@@ -164,6 +184,11 @@ export function isTrustNamed(
 export function isTrustNamedIn(environment: Environment): boolean {
   const isSignatureRequired = readSetting("requireSignature", undefined, environment);
   return isTrustNamed({ ...credibilityOf(environment), isSignatureRequired });
+}
+
+/** Bound of the agent table's heap, in bytes. @throws InvalidSetting */
+export function tableBytesMaxOf(environment: Environment): number {
+  return tableBytesOf(readSetting("tableMb", undefined, environment));
 }
 
 /** Bytes kept free on the journal's disk. @throws InvalidSetting */

@@ -7,6 +7,7 @@ import { PolicyBook } from "../policy/policy-book.ts";
 import { Notes } from "../bureau/notes.ts";
 import { openBureau } from "../bureau/open.ts";
 import type { DecisionLog } from "../contract/decisions.ts";
+import { type NamespaceOwners, ownersAfter } from "../contract/namespaces.ts";
 import { createEngineMemory } from "../engine/memory.ts";
 import { openEngineReader } from "../engine/reader.ts";
 import type { TableReader } from "../engine/reader.ts";
@@ -16,6 +17,7 @@ import { dataPaths } from "../journal/data-directory.ts";
 import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
+import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
 import type { Log } from "../platform/log.ts";
 import { UuidV7Generator } from "../platform/uuid-v7.ts";
@@ -24,7 +26,13 @@ import { UuidV7Generator } from "../platform/uuid-v7.ts";
 const HTTP_READER_SLOT = 1;
 
 /** Events that an operator has to act on. */
-const ALARMS: ReadonlySet<string> = new Set(["journal_damaged", "journal_audit_failed"]);
+const ALARMS: ReadonlySet<string> = new Set([
+  "journal_damaged",
+  "journal_audit_failed",
+  "agent_table_overflow",
+]);
+/** And one that lets them act in time. */
+const WARNINGS: ReadonlySet<string> = new Set(["agent_table_filling"]);
 
 /** Core of a process: all that an import needs. */
 export interface Core {
@@ -36,6 +44,8 @@ export interface Core {
   readonly assessments: AssessmentQueue;
   /** The policies that the bureau judges by. */
   readonly policies: PolicyBook;
+  /** Owners of namespaces, by which this thread's reports are judged. */
+  readonly owners: NamespaceOwners;
   readonly sources: OpenVault;
   readonly notes: Notes;
   /** Closes the vault and the ledger, once what waits for it is durable. */
@@ -44,6 +54,8 @@ export interface Core {
 
 export interface CoreOptions {
   readonly dataDir: string;
+  /** Epoch ms; the system's when left out. */
+  readonly clock?: () => number;
   readonly isReservedEnabled: boolean;
   /** Called when the journal's disk can no longer be trusted: end the process with this code. */
   readonly onFatal: (exitCode: number) => void;
@@ -55,8 +67,14 @@ export interface CoreOptions {
    * Size in bytes of the ballast on the journal's disk, and of its watermark; none when left out.
    */
   readonly reserveBytes?: number;
+  /** Bound of the agent table's heap, in bytes; the address space's when left out. */
+  readonly tableBytesMax?: number;
+  /** New agents and pairs by key and hour; the ledger's default when left out. */
+  readonly newcomersPerHour?: NewcomersPerHour;
   /** Interval in ms between two scrubs of all sealed segments; none when left out. */
   readonly scrubEveryMs?: number | undefined;
+  /** Sources that one tenant may register; the vault's default when left out. */
+  readonly sourcesPerTenant?: number | undefined;
   /** Receives the events of snapshots taken, failed and ignored. */
   readonly log?: Log;
   /** Called when a revocation has made another table; the core's own reader reads it by then. */
@@ -74,19 +92,23 @@ export async function openCore(options: CoreOptions): Promise<Core> {
     engine?.rebind(memory);
     options.onTable?.(memory);
   };
+  const clock = options.clock ?? Date.now;
   const ledger = await startLedger({
     dataDir: options.dataDir,
     engineMemory: createEngineMemory(),
     onTable: (memory) => onTable(memory),
     onFatal: options.onFatal,
-    clock: Date.now,
+    clock,
     reserveBytes: options.reserveBytes ?? 0,
+    tableBytesMax: options.tableBytesMax,
+    newcomersPerHour: options.newcomersPerHour,
     scrubEveryMs: options.scrubEveryMs,
     storePort: options.storePort,
     snapshotPace:
       options.snapshotOutcomes === undefined ? undefined : snapshotPaceOf(options.snapshotOutcomes),
     log: (event, detail) => {
-      const level = ALARMS.has(event) ? "error" : "info";
+      const quiet = WARNINGS.has(event) ? "warn" : "info";
+      const level = ALARMS.has(event) ? "error" : quiet;
       options.log?.[level](event, { detail });
     },
   });
@@ -101,9 +123,14 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 }
 
 function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader): Core {
-  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal);
+  const clock = options.clock ?? Date.now;
+  const sources = openEvidenceVault(ledger, dataPaths(options.dataDir).journal, {
+    ...options,
+    clock,
+  });
   const { engineMemory } = ledger;
   const policies = new PolicyBook(ledger.policies);
+  const owners = ownersAfter(ledger.keyEvents);
   const assessments = new AssessmentQueue(ledger);
   const bureau = openBureau({
     engine,
@@ -112,7 +139,8 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     provenance: sources.assessor,
     policies,
     assessments,
-    clock: Date.now,
+    owners,
+    clock,
     environment: {
       delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       outcomeIds: new UuidV7Generator(randomFillSync),
@@ -129,5 +157,6 @@ function assembled(options: CoreOptions, ledger: OpenLedger, engine: TableReader
     }
   };
   const notes = new Notes(ledger);
-  return { engineMemory, ledger, engine, bureau, assessments, policies, sources, notes, close };
+  const parts = { bureau, assessments, policies, owners, sources, notes };
+  return { engineMemory, ledger, engine, ...parts, close };
 }

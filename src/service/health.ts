@@ -1,14 +1,21 @@
 // Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
+import type { TableUse } from "../engine/table-use.ts";
+import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
+import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import type { NamespaceOwners } from "../contract/namespaces.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
 import type { StoreState } from "../store/messages.ts";
 import type { Log } from "../platform/log.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import type { Core } from "./core.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
 import { isTrustNamed, type ServeConfig } from "./config.ts";
 
 interface Health {
@@ -44,7 +51,7 @@ export function storeWarnings(store: StoreState, nowMs: number): string[] {
   return warnings;
 }
 
-/** Gauges of the store, the decision log's files among them. */
+/** Gauges of the store, the decision log's files and callers' queries among them. */
 export function storeGauges(store: StoreState, nowMs: number): Record<string, number> {
   const { behindSinceMs } = store;
   return {
@@ -56,17 +63,19 @@ export function storeGauges(store: StoreState, nowMs: number): Record<string, nu
     decision_records_damaged: store.damagedRecords,
     decision_segments: store.segmentCount,
     decision_segment_bytes: store.segmentBytes,
-    decision_spool_bytes: store.spoolBytes,
+    decision_log_waiting_bytes: store.spoolBytes,
+    decisions_counted: store.decisionsCounted,
+    ...queryGauges(store),
   };
 }
 
 /**
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
- * SQL and the decision log lag, and come out whole once it does. `ofStore` are the lines of
- * `storeWarnings`, and `voices` the line of `vouchingWarning`, which may be empty.
+ * SQL and the decision log lag, and come out whole once it does. `more` are further warnings, those
+ * of `storeWarnings` among them; empty ones are none.
  */
-export function readiness(ledger: OpenLedger, ofStore: readonly string[], voices = ""): Health {
+export function readiness(ledger: OpenLedger, more: readonly string[] = []): Health {
   const reasons: string[] = [];
   if (ledger.disk.isLow) reasons.push("disk nearly full");
   else if (!ledger.isHealthy()) reasons.push("journal not writable");
@@ -74,9 +83,29 @@ export function readiness(ledger: OpenLedger, ofStore: readonly string[], voices
   const warnings = ledger.journal.damages.map(
     (damage) => `journal damaged: ${describeDamage(damage)}: ${DAMAGE_ADVICE}`,
   );
-  warnings.push(...ofStore);
-  if (voices !== "") warnings.push(voices);
+  warnings.push(...more.filter((warning) => warning !== ""));
   return { ready: reasons.length === 0, reasons, warnings };
+}
+
+/** A table that fills up is no reason: outcomes of known agents are still taken. */
+export function tableWarnings({ share, overflow }: TableUse): string[] {
+  const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
+  if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
+  return warnings;
+}
+
+/** Gauges of the agent table's room, and of what was refused for the want of it. */
+export function tableGauges(use: TableUse, admission: AdmissionStatus): Record<string, number> {
+  return {
+    table_bytes: use.bytes,
+    table_bytes_max: use.bytesMax,
+    table_share: use.share,
+    table_pairs: use.pairs,
+    table_overflow: use.overflow,
+    outcomes_refused_table_full: admission.refusedFull,
+    outcomes_refused_newcomers: admission.refusedLimited,
+    keys_newcomers_limited: admission.keysLimited,
+  };
 }
 
 /** Gauges of journal, its queues and disk; free space once the ledger has checked it. */
@@ -100,18 +129,91 @@ export function ledgerGauges(
   };
 }
 
+/** Parts of the service that have figures. */
+interface Measured {
+  readonly evidence: Core;
+  readonly store: OpenStore;
+  readonly decisions: OpenDecisionLog;
+  readonly reporters: ReporterKeys;
+  readonly clock: ClockKeeper;
+}
+
+/** Figures for `/metrics`. */
+export function figuresOf({ evidence, store, decisions, reporters, clock }: Measured) {
+  const { engine, ledger, sources, assessments } = evidence;
+  return {
+    configVersion: engine.activeConfigVersion,
+    agents: engine.agentCount,
+    gauges: {
+      ...ledgerGauges(ledger, assessments),
+      ...tableGauges(engine.tableUse(), ledger.admission),
+      evidence_unindexed: sources.vault.backlogCount,
+      ...sources.vault.gauges(),
+      ...reporters.gauges(),
+      ...storeGauges(store.status(), clock.now()),
+      ...decisions.gauges(),
+      clock_lead_seconds: Math.round(clock.leadMs / 1000),
+      clock_confirmed: clock.isConfirmed ? 1 : 0,
+    },
+  };
+}
+
+/** Gauges of the process that runs callers' SQL. */
+function queryGauges({ queries }: StoreState): Record<string, number> {
+  return {
+    queries_waiting: queries.waiting,
+    query_process_running: queries.running,
+    query_process_restarts: queries.restarts,
+    query_process_memory_bytes: queries.memoryBytes,
+  };
+}
+
+/** One line while namespaces are owned by whoever came first, before ownership was granted; or none. */
+export function inheritedWarning(owners: NamespaceOwners): string {
+  const count = owners.list().filter(({ state }) => state === "inherited").length;
+  if (count === 0) return "";
+  const advice = "`trustrank namespaces list` shows them, `grant` or `transfer` settles each";
+  const belong = count === 1 ? "namespace belongs" : "namespaces belong";
+  return `${count} ${belong} to the tenant that came first: ${advice}`;
+}
+
+/** Why the system's clock is not followed, or nothing is deleted by it; none while all is well. */
+export function clockWarnings(clock: Pick<ClockKeeper, "leadMs" | "isConfirmed">): string[] {
+  const leadSec = Math.round(clock.leadMs / 1000);
+  if (leadSec !== 0) {
+    const way = leadSec > 0 ? "forward" : "back";
+    return [`the system's clock jumped ${way} by ${Math.abs(leadSec)} s: not followed for an hour`];
+  }
+  return clock.isConfirmed ? [] : ["the clock is in doubt: nothing is deleted by age for an hour"];
+}
+
+/** What readiness looks at. */
+interface Watched {
+  readonly ledger: OpenLedger;
+  readonly owners: NamespaceOwners;
+  readonly engine: { tableUse(): TableUse };
+}
+
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
 export function healthOf(
   config: ServeConfig,
   log: Log,
   keyring: Keyring,
-  ledger: OpenLedger,
+  { ledger, owners, engine }: Watched,
   store: OpenStore,
+  clock: ClockKeeper,
 ): { isReady(): Health } {
-  const unvouched = () => vouchingWarning(keyring.storedKeys(), Date.now(), isTrustNamed(config));
+  const inherited = () => inheritedWarning(owners);
+  if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
+  const unvouched = () => vouchingWarning(keyring.storedKeys(), clock.now(), isTrustNamed(config));
   const detail = unvouched();
   if (detail !== "") log.warn("nothing_vouched_for", { detail });
-  return {
-    isReady: () => readiness(ledger, storeWarnings(store.status(), Date.now()), unvouched()),
-  };
+  const warnings = () => [
+    ...storeWarnings(store.status(), clock.now()),
+    unvouched(),
+    inherited(),
+    ...tableWarnings(engine.tableUse()),
+    ...clockWarnings(clock),
+  ];
+  return { isReady: () => readiness(ledger, warnings()) };
 }

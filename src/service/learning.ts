@@ -9,6 +9,7 @@ import type { OpenCredibility } from "../kaizen/service/credibility-service.ts";
 import { openKaizen } from "../kaizen/service/schedule.ts";
 import type { OpenKaizen } from "../kaizen/service/schedule.ts";
 import type { Log } from "../platform/log.ts";
+import type { SteadyClock } from "../platform/steady-clock.ts";
 import type { OpenStore } from "../store/client.ts";
 import type { ServeConfig } from "./config.ts";
 import type { Core } from "./core.ts";
@@ -25,17 +26,19 @@ interface LearningGround {
   readonly paths: DataPaths;
   readonly store: OpenStore;
   readonly evidence: Core;
+  readonly clock: Pick<SteadyClock, "now">;
 }
 
 /** Opens them, and puts their ends on `closers`. */
 export async function openLearning(
   config: ServeConfig,
   log: Log,
-  { paths, store, evidence }: LearningGround,
+  { paths, store, evidence, clock: keeper }: LearningGround,
   closers: { push(close: () => Promise<void>): unknown },
 ): Promise<Learning> {
   const { ledger, engine, notes } = evidence;
-  const shared = { journal: paths.journal, ledger, clock: Date.now, log };
+  const clock = keeper.now;
+  const shared = { journal: paths.journal, ledger, clock, log };
   const { isCredibilityWanted: isWanted = SHIPPED.credibility, seeds } = config;
   const kaizen = await openKaizen(
     { ...shared, dataDir: paths.root, seeds: isWanted ? seeds : undefined },
@@ -58,7 +61,7 @@ export async function openLearning(
     policies: evidence.policies,
     weights: () => kaizen.kaizen.weights(),
     onEnd: (ended) => {
-      notes.note("backtests", backtestRow(ended, Date.now())).catch((error: unknown) => {
+      notes.note("backtests", backtestRow(ended, clock())).catch((error: unknown) => {
         log.warn("backtest_not_on_record", { detail: (error as Error).message });
       });
     },

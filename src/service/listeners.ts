@@ -2,8 +2,11 @@
 // further threads with servers of their own on the same port. The kernel deals connections out
 // among them.
 import { platform } from "node:os";
+import { defaultThreads } from "../platform/pool.ts";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
+import type { NamespaceEvent } from "../contract/namespaces.ts";
+import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
@@ -14,6 +17,9 @@ import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
 import type { Log } from "../platform/log.ts";
+
+/** Pools of threads besides: signatures, scoring. */
+const POOLS = 2;
 
 export interface ListenersParts {
   readonly evidence: Core;
@@ -33,6 +39,8 @@ export interface Listeners {
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
+  /** Passes on a change of a namespace's owner. */
+  sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
   rebind(engineMemory: WebAssembly.Memory): void;
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
@@ -77,16 +85,23 @@ export async function openListeners(
   }
 }
 
-async function openSingleFront(
-  { host, port, httpAdapter: adapter }: ServeConfig,
-  parts: ListenersParts,
-): Promise<Listeners> {
-  const server = await startHttpServer({ adapter, host, port, ...parts.dependencies });
+/** Connections of one thread: the kernel deals them out evenly enough. */
+function limitsOf({ connectionsMax, httpThreads }: ServeConfig): { connectionsMax: number } {
+  const threads = httpThreads + POOLS * defaultThreads();
+  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads);
+  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
+}
+
+async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<Listeners> {
+  const { host, port, httpAdapter: adapter } = config;
+  const limits = limitsOf(config);
+  const server = await startHttpServer({ adapter, host, port, limits, ...parts.dependencies });
   return {
     port: server.port,
     adapter: server.adapter,
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendNamespace: () => undefined,
     rebind: () => undefined,
     close: (graceMs) => server.close(graceMs),
   };
@@ -115,6 +130,7 @@ async function openSharedListeners(
       host,
       port,
       isPortShared: true,
+      limits: limitsOf(config),
       ...dependencies,
       rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
       allCounts: async () => [running.counts(), ...(await threads.counts())],
@@ -134,6 +150,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
     adapter: server.adapter,
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
@@ -166,7 +183,9 @@ function startThreads(
       keys: dependencies.keyring.storedKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      owners: evidence.owners.list(),
       rateLimits,
+      ...limitsOf(config),
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,

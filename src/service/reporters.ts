@@ -3,6 +3,8 @@
 import { randomFillSync, randomUUID } from "node:crypto";
 import { openReporterKeys, type ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { ServiceFault } from "../contract/faults.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
+import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import type { OpenLedger } from "../ledger/client.ts";
@@ -23,12 +25,15 @@ export interface ReportersOptions {
    * Epoch ms since which the ledger remembers all signed ids; the ledger's own value when left out.
    */
   readonly rememberedSinceMs?: () => number;
+  /** Called with every change of a namespace's owner, once it is durable. */
+  readonly onNamespaceEvent?: (event: NamespaceEvent) => void;
   /** Looks up signed ids that the ledger no longer remembers; left out, they are refused. */
   readonly store?: Pick<OpenStore, "appliedUpTo" | "findSigned">;
 }
 
 export interface Reporters {
   readonly reporterKeys: ReporterKeys;
+  readonly namespaces: Namespaces;
   close(): Promise<void>;
 }
 
@@ -38,11 +43,15 @@ export function openReporters(options: ReportersOptions): Reporters {
   const serviceId = options.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
   const rememberedSinceMs = options.rememberedSinceMs ?? (() => ledger.rememberedSinceMs);
   const clock = options.clock ?? Date.now;
-  const reporterKeys = openReporterKeys({
+  const { reporterKeys, namespaces } = openReporterKeys({
     serviceId,
     events: ledger,
     keyEvents: ledger.keyEvents,
     onKeyEvent: (payload) => pool.learn(payload),
+    onNamespaceEvent: (event, payload) => {
+      pool.learn(payload);
+      options.onNamespaceEvent?.(event);
+    },
     intake: openOutcomeIntake({
       pool,
       ledger,
@@ -60,7 +69,7 @@ export function openReporters(options: ReportersOptions): Reporters {
     },
     isSignatureRequired,
   });
-  return { reporterKeys, close: () => pool.close() };
+  return { reporterKeys, namespaces, close: () => pool.close() };
 }
 
 /** Milliseconds that a repeat waits for the store to catch up with acknowledged records. */

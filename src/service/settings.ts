@@ -7,21 +7,16 @@ import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
-import {
-  DECISIONS_KEPT_DAYS,
-  OUTCOMES_KEPT_DAYS,
-  PROVENANCE_KEPT_DAYS,
-  STORE_MEMORY_MEGABYTES,
-} from "../store/client.ts";
+import { QUERY_MEMORY_MEGABYTES } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
-import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
-import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/pool.ts";
+import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
+import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,
   decimalNumber,
   onOff,
-  ratePerSecond,
   secret,
+  type Setting,
   type SettingKind,
   anyText,
   validText,
@@ -35,26 +30,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A setting that cannot be meant; the entry answers with the usage exit code. */
 export class InvalidSetting extends Error {}
 
-export interface Setting {
-  /** As commander takes it; the value's name is the setting's own. */
-  readonly flag?: string;
-  /** The first one that is set counts. */
-  readonly variables: readonly string[];
-  readonly kind: SettingKind<unknown>;
-  readonly default: string | number | boolean | undefined;
-  /** Where the default is no plain value. */
-  readonly defaultText?: string;
-  readonly sentence: string;
-  /** Commands other than `serve` read it, too or alone. */
-  readonly readBy?: "serve and commands" | "commands";
-}
-
 const seedRules: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
 };
-
-const DAYS = wholeNumber(1, 99_999);
 
 export const SETTINGS = {
   port: {
@@ -92,6 +71,13 @@ export const SETTINGS = {
     default: "auto" as const,
     sentence:
       "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
+  },
+  connectionsMax: {
+    variables: ["TRUSTRANK_CONNECTIONS_MAX"],
+    kind: wholeNumber(16, 1_000_000),
+    default: undefined,
+    defaultText: "what the descriptor limit leaves, at most 20000",
+    sentence: "open connections; beyond it the longest idle ones are closed, or new ones",
   },
   scoring: {
     flag: "--scoring <mode>",
@@ -144,62 +130,26 @@ export const SETTINGS = {
       "with 503; 0 for neither",
     readBy: "serve and commands",
   },
+  ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
     kind: decimalNumber(0, 500),
     default: 24,
     sentence: "hours between two looks at all sealed segments of the journal; 0: only at starts",
   },
-  rateScore: {
-    variables: ["TRUSTRANK_RATE_SCORE"],
-    kind: ratePerSecond,
-    default: undefined,
-    defaultText: "unlimited",
-    sentence: "paid reads per second and key",
-  },
-  rateOutcomes: {
-    variables: ["TRUSTRANK_RATE_OUTCOMES"],
-    kind: ratePerSecond,
-    default: undefined,
-    defaultText: "unlimited",
-    sentence: "reported outcomes per second and key",
-  },
-  decisionsPerSecond: {
-    variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
-    kind: wholeNumber(0, 9_999_999),
-    default: LET_THROUGH_PER_SECOND,
-    sentence: "answers that let through, logged per second; denials always are",
-  },
-  decisionsKeptDays: {
-    variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],
-    kind: DAYS,
-    default: DECISIONS_KEPT_DAYS,
-    sentence: "days that rows of the decision log are kept; daily counts stay",
-  },
-  outcomesKeptDays: {
-    variables: ["TRUSTRANK_OUTCOMES_KEPT_DAYS"],
-    kind: DAYS,
-    default: OUTCOMES_KEPT_DAYS,
-    sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
-  },
-  provenanceKeptDays: {
-    variables: ["TRUSTRANK_PROVENANCE_KEPT_DAYS"],
-    kind: DAYS,
-    default: PROVENANCE_KEPT_DAYS,
-    sentence: "days that provenance told afterwards can be queried; the journal stays",
-  },
-  storeMemoryMb: {
-    variables: ["TRUSTRANK_STORE_MEMORY_MB"],
-    kind: wholeNumber(32, 999_999),
-    default: STORE_MEMORY_MEGABYTES,
-    sentence: "MiB that DuckDB may use; four times as much for a moment when its log needs it",
-  },
+  ...PACE_SETTINGS,
   timeZone: {
     variables: ["TRUSTRANK_TIME_ZONE"],
     kind: validText("the name of a time zone, such as `Europe/Berlin`", isTimeZone),
     default: "UTC",
     sentence: "zone of the columns of SQL that end in `_local`",
     readBy: "serve and commands",
+  },
+  queryMemoryMb: {
+    variables: ["TRUSTRANK_QUERY_MEMORY_MB"],
+    kind: wholeNumber(QUERY_MEMORY_MEGABYTES, 1_048_576),
+    default: QUERY_MEMORY_MEGABYTES,
+    sentence: "MiB that the process which runs callers' SQL may use; half of it is DuckDB's own",
   },
   kaizen: {
     variables: ["TRUSTRANK_KAIZEN"],

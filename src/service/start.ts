@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
+import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
@@ -18,23 +19,22 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges, storeGauges } from "./health.ts";
+import { figuresOf, healthOf } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { raiseHighWater } from "../ledger/high-water.ts";
+import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
-import { openLearning } from "./learning.ts";
-import type { Learning } from "./learning.ts";
-import { loadSample } from "./sample.ts";
+import { type Learning, openLearning } from "./learning.ts";
 import { openReporters } from "./reporters.ts";
 import { openScoringPool } from "../threads/scoring/pool.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { openClock } from "./clock.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
-import { startStore } from "../store/client.ts";
-import type { OpenStore } from "../store/client.ts";
+import { type OpenStore, startStore } from "../store/client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -91,23 +91,39 @@ async function openService(
   closers: Closer[],
 ): Promise<Service> {
   const subscribers = new Subscribers();
-  const ground = await openGround(config, log, onFatal, closers, subscribers);
+  const clock = openClock(log, closers);
+  const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { paths, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({ ...config, paths, ledger, store: ground.store });
+  const reporting = openReporters({
+    ...config,
+    paths,
+    ledger,
+    store: ground.store,
+    onNamespaceEvent: (event) => {
+      evidence.owners.apply(event);
+      subscribers.sendNamespace(event);
+    },
+    clock: clock.now,
+  });
   closers.push(() => reporting.close());
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  const sampleCount = isSampleDue ? await loadSample(bureau, Date.now()) : 0;
+  // Loaded when due: the import reads files of three formats, and most starts import nothing.
+  const sampleCount = isSampleDue
+    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
+    : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporters: reporting.reporterKeys };
+  const { reporterKeys: reporters, namespaces } = reporting;
+  const parts = { ...ground, ...learning, scorer, reporters, namespaces };
   const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
+  closers.push(() => ground.store.endQueries());
   subscribers.attach(listeners);
   closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -139,6 +155,7 @@ async function openGround(
   onFatal: OnFatal,
   closers: Closer[],
   subscribers: Subscribers,
+  clock: ClockKeeper,
 ) {
   const claim = await claimDataDirectory(config.dataDir);
   closers.push(() => claim.release());
@@ -147,7 +164,7 @@ async function openGround(
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
-    now: Date.now,
+    now: clock.now,
     onChange: (stored) => subscribers.sendKey(stored),
   });
   if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
@@ -159,18 +176,21 @@ async function openGround(
   closers.push(() => store.close());
   closers.push(() => decisions.flush());
   const evidence = await openCore({
+    clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
     onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
+    sourcesPerTenant: config.sourcesPerTenant,
     log,
     onTable: (memory) => {
       subscribers.rebind(memory);
       store.showScores(memory);
     },
   });
+  clock.begin(evidence.ledger.replay.lastRecordMs);
   store.showScores(evidence.ledger.engineMemory);
   closers.push(() => evidence.close());
   void moveOldNotes(store, evidence, log);
@@ -178,9 +198,9 @@ async function openGround(
     log: evidence.ledger,
     book: evidence.policies,
     onPolicy: (event) => subscribers.sendPolicy(event),
-    clock: Date.now,
+    clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies };
+  return { paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;
@@ -217,6 +237,7 @@ function openStore(
     provenanceKeptDays: config.provenanceKeptDays,
     memoryMegabytes: config.storeMemoryMegabytes,
     timeZone: config.timeZone,
+    queryMemoryMegabytes: config.queryMemoryMegabytes,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }
@@ -229,11 +250,12 @@ function asFailure(error: unknown): never {
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporters: ReporterKeys;
+  namespaces: Namespaces;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
-  const { evidence, keyring, store, scorer, decisions, kaizen, credibility } = parts;
-  const { bureau, engine, ledger, sources, assessments } = evidence;
+  const { evidence, keyring, store, scorer, kaizen, credibility } = parts;
+  const { bureau, sources } = evidence;
   return {
     bureau,
     keyring,
@@ -243,25 +265,17 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     policies: parts.policies,
     backtests: parts.backtests,
     reporters: parts.reporters,
+    namespaces: parts.namespaces,
     kaizen: kaizen.kaizen,
-    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), Date.now),
+    reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
     scorer,
-    clock: Date.now,
+    clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
-    health: healthOf(config, log, keyring, ledger, store),
+    health: healthOf(config, log, keyring, evidence, store, parts.clock),
     version: versionOf(),
-    healthFigures: () => ({
-      configVersion: engine.activeConfigVersion,
-      agents: engine.agentCount,
-      gauges: {
-        ...ledgerGauges(ledger, assessments),
-        evidence_unindexed: sources.vault.backlogCount,
-        ...storeGauges(store.status(), Date.now()),
-        ...decisions.gauges(),
-      },
-    }),
+    healthFigures: () => figuresOf(parts),
   };
 }
 

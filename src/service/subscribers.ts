@@ -1,5 +1,6 @@
-// Parts of a running service that follow changes made elsewhere: keys, tables, policies. They open
+// Parts of a running service that follow changes made elsewhere: keys, tables, policies, owners. They open
 // after the parts that make the changes, so those are given this.
+import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { ScoringPool } from "../threads/scoring/pool.ts";
@@ -32,6 +33,11 @@ export class Subscribers {
   sendPolicy(event: PolicyEvent): void {
     this.scorer?.sendPolicy(event);
     this.#send((listeners) => listeners.sendPolicy(event));
+  }
+
+  /** A namespace has another owner: no later report is judged by the old one. */
+  sendNamespace(event: NamespaceEvent): void {
+    this.#send((listeners) => listeners.sendNamespace(event));
   }
 
   #send(send: (listeners: Listeners) => void): void {

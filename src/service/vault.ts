@@ -12,6 +12,7 @@ import { readFrames } from "../journal/places.ts";
 import type { OpenLedger } from "../ledger/client.ts";
 import { DeferringAssessor, type LaterAssessment } from "../vault/assessment/deferring-assessor.ts";
 import { isVaultEvent } from "../vault/sources/events.ts";
+import type { SourceLimits } from "../vault/sources/entry-use.ts";
 import type { RootSigner } from "../vault/sources/signed-root.ts";
 import { createVaultMemory } from "../vault/memory.ts";
 import { Vault } from "../vault/vault.ts";
@@ -29,13 +30,18 @@ export interface OpenVault {
  * Opens the vault of this process.
  * @throws JournalDamaged when a durable record does not verify.
  */
-export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVault {
+export function openEvidenceVault(
+  ledger: OpenLedger,
+  journal: string,
+  { clock = Date.now, ...limits }: SourceLimits & { readonly clock?: () => number } = {},
+): OpenVault {
   const memory = createVaultMemory(journal);
   const pool = openAssessingPool(memory);
   const vault = new Vault({
     memory,
     journal: { appendSource: (payload) => ledger.appendSource(payload) },
-    clock: Date.now,
+    clock,
+    sourcesPerTenant: limits.sourcesPerTenant,
     signer: bureauSigner(dataPaths(dirname(journal)).bureauKey),
     measure: pool.measure,
     indexLater: pool.index,
@@ -46,7 +52,7 @@ export function openEvidenceVault(ledger: OpenLedger, journal: string): OpenVaul
   });
   // A large text may come first, and its thread would start too late for it.
   if (vault.backlogCount > 0) pool.warm();
-  const inline = openAssessor(memory, Date.now);
+  const inline = openAssessor(memory, clock);
   return {
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),

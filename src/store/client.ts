@@ -12,6 +12,7 @@ import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
 import { type OpenStore, STATE_START, type StoreOptions, threadData } from "./options.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
+  DecisionPage,
   ExportOptions,
   QueryLimits,
   QueryResult,
@@ -21,12 +22,15 @@ import type {
   StreamedRows,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
+import { faultOf } from "./calls.ts";
+import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
 export {
   DECISIONS_KEPT_DAYS,
   OUTCOMES_KEPT_DAYS,
   PROVENANCE_KEPT_DAYS,
+  QUERY_MEMORY_MEGABYTES,
   STORE_MEMORY_MEGABYTES,
 } from "./options.ts";
 export type { OpenStore } from "./options.ts";
@@ -35,6 +39,8 @@ export type { OpenStore } from "./options.ts";
 export const QUERIES_MAX = 16;
 /** Look-ups waiting or running: a batch of items signed one by one asks for each of them. */
 const FINDS_MAX = 1000;
+/** Reads of the decision log waiting or running; queries do not count. */
+const LOG_READS_MAX = 16;
 /** States of kaizen's runs waiting to be committed: by count and by bytes. */
 const RUNS_MAX = 1000;
 const RUN_BYTES_MAX = 16 * 1024 * 1024;
@@ -76,6 +82,7 @@ class StoreClient implements OpenStore {
   isLate = false;
   readonly ledgerPort: MessagePort;
   readonly #worker: Worker;
+  readonly #isStandalone: boolean;
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
@@ -83,12 +90,12 @@ class StoreClient implements OpenStore {
   readonly #waiting = new Waiting();
   #hasState = Promise.withResolvers<void>();
   #nextId = 1;
-  #readCount = 0;
-  #findCount = 0;
-  #runCount = 0;
   readonly #onRebuilt: (() => void)[] = [];
-  #runBytes = 0;
   readonly #onAhead: (position: number, durableLsn: number) => void;
+  readonly #reads = new Line(QUERIES_MAX, "too many queries are waiting");
+  readonly #logReads = new Line(LOG_READS_MAX, "too many reads of the log are waiting");
+  readonly #finds = new Line(FINDS_MAX, "too many repeats are being looked up");
+  readonly #runs = new Line(RUNS_MAX, "too many runs are waiting", RUN_BYTES_MAX);
   #isOver = false;
   #whenExited: Promise<void>;
 
@@ -96,9 +103,10 @@ class StoreClient implements OpenStore {
     worker: Worker,
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
-    { log = () => undefined, onAhead = () => undefined }: StoreOptions,
+    { log = () => undefined, onAhead = () => undefined, isStandalone = false }: StoreOptions,
   ) {
     this.#worker = worker;
+    this.#isStandalone = isStandalone;
     this.#claim = claim;
     this.ledgerPort = ledgerPort;
     this.#log = log;
@@ -129,7 +137,7 @@ class StoreClient implements OpenStore {
     tenant?: string,
     withheld: readonly string[] = [],
   ): Promise<QueryResult> {
-    return this.#read({ name: "query", sql, limits, asker: { tenant, withheld } });
+    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld } });
   }
 
   async stream(
@@ -138,34 +146,40 @@ class StoreClient implements OpenStore {
     withheld: readonly string[] = [],
   ): Promise<StreamedRows> {
     const asker = { tenant, withheld };
-    const opened = await this.#read<OpenedStream>({ name: "openStream", sql, asker });
+    const opened = await this.#ofCaller<OpenedStream>({ name: "openStream", sql, asker });
     return streamedRows(opened, (call) => this.#call(call));
+  }
+
+  ask(sql: string): Promise<unknown[][]> {
+    return this.#read({ name: "ask", sql });
   }
 
   describe(): Promise<StoreDescription> {
     return this.#read({ name: "describe" });
   }
 
+  endQueries(): void {
+    if (!this.#isOver) this.#send({ kind: "endQueries" });
+  }
+
   showScores(engineMemory: WebAssembly.Memory): void {
     if (!this.#isOver) this.#send({ kind: "table", engineMemory });
   }
 
-  async findSigned(id: SignedId): Promise<SignedRecords> {
-    if (this.#findCount >= FINDS_MAX) throw overloaded("too many repeats are being looked up");
-    this.#findCount++;
-    try {
-      return await this.#call({ name: "findSigned", id });
-    } finally {
-      this.#findCount--;
-    }
+  findSigned(id: SignedId): Promise<SignedRecords> {
+    return this.#finds.run(() => this.#call({ name: "findSigned", id }));
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#read({ name: "decisions", filter });
+  async decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
+    return (await this.decisionPage(filter)).legs;
+  }
+
+  decisionPage(filter: DecisionFilter): Promise<DecisionPage> {
+    return this.#logReads.run(() => this.#call({ name: "decisions", filter }));
   }
 
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#read({ name: "reviews", filter, isOpen });
+    return this.#logReads.run(() => this.#call({ name: "reviews", filter, isOpen }));
   }
 
   exportDays(view: ExportView, options: ExportOptions): Promise<string[]> {
@@ -176,18 +190,14 @@ class StoreClient implements OpenStore {
     return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
-  async note(_table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void> {
+  note(_table: "kaizen_runs", event: StoreEvents["kaizen_runs"]): Promise<void> {
     const bytes = JSON.stringify(event).length;
-    const isOver = this.#runCount >= RUNS_MAX || this.#runBytes + bytes > RUN_BYTES_MAX;
-    if (isOver && this.#runCount > 0) throw overloaded("too many runs are waiting");
-    this.#runCount++;
-    this.#runBytes += bytes;
-    try {
-      await this.#call({ name: "note", event });
-    } finally {
-      this.#runCount--;
-      this.#runBytes -= bytes;
-    }
+    return this.#runs.run(() => this.#call({ name: "note", event }), bytes);
+  }
+
+  /** Beside a ledger they have a process and a bounded line of their own. */
+  #ofCaller<T>(call: StoreCall): Promise<T> {
+    return this.#isStandalone ? this.#read(call) : this.#call(call);
   }
 
   unjournaled(): Promise<MovedNote[]> {
@@ -195,14 +205,8 @@ class StoreClient implements OpenStore {
   }
 
   /** All reads wait in one line: more would only time out. */
-  async #read<T>(call: StoreCall): Promise<T> {
-    if (this.#readCount >= QUERIES_MAX) throw overloaded("too many queries are waiting");
-    this.#readCount++;
-    try {
-      return await this.#call<T>(call);
-    } finally {
-      this.#readCount--;
-    }
+  #read<T>(call: StoreCall): Promise<T> {
+    return this.#reads.run(() => this.#call<T>(call));
   }
 
   #call<T>(call: StoreCall): Promise<T> {
@@ -258,7 +262,7 @@ class StoreClient implements OpenStore {
       const call = this.#calls.get(message.id);
       this.#calls.delete(message.id);
       if (message.kind === "answer") call?.resolve(message.result as never);
-      else call?.reject(new ServiceFault(message.code, message.detail));
+      else call?.reject(faultOf(message));
     }
   }
 
@@ -281,10 +285,6 @@ class StoreClient implements OpenStore {
     this.#waiting.end(unavailable());
     this.#calls.clear();
   }
-}
-
-function overloaded(detail: string): ServiceFault {
-  return new ServiceFault("overloaded", detail);
 }
 
 function unavailable(): ServiceFault {

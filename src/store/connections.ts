@@ -1,16 +1,23 @@
 // An open database with its connections: one that writes, one for reads without a deadline, one for
-// small look-ups that an answer waits for.
+// small look-ups that an answer waits for, one for the decision log.
 import { type Connection, type Database, openDatabase } from "./duckdb.ts";
 
 export class Connections {
   readonly writer: Connection;
   readonly reader: Connection;
   readonly finder: Connection;
+  /** Of the decision log. */
+  readonly #logReader: Connection;
   readonly #database: Database;
 
   private constructor(database: Database, connections: readonly Connection[]) {
     this.#database = database;
-    [this.writer, this.reader, this.finder] = connections as [Connection, Connection, Connection];
+    [this.writer, this.reader, this.finder, this.#logReader] = connections as [
+      Connection,
+      Connection,
+      Connection,
+      Connection,
+    ];
   }
 
   /** @throws DuckDB's error when the file does not open. */
@@ -22,7 +29,7 @@ export class Connections {
   ): Promise<Connections> {
     const database = await openDatabase(path, memoryMegabytes, exportDirectory, timeZone);
     const connections = [];
-    for (let count = 0; count < 3; count++) connections.push(await database.connect());
+    for (let count = 0; count < 4; count++) connections.push(await database.connect());
     return new Connections(database, connections);
   }
 
@@ -31,9 +38,16 @@ export class Connections {
     return this.#database.connect();
   }
 
+  /** The same database with the decision log's own connection to read it. */
+  forLog(): Connections {
+    const { writer, finder } = this;
+    return new Connections(this.#database, [writer, this.#logReader, finder, this.reader]);
+  }
+
   /** Connections before instance, or the file stays locked. */
   close(): void {
-    for (const connection of [this.finder, this.reader, this.writer]) connection.close();
+    for (const connection of [this.#logReader, this.finder, this.reader, this.writer])
+      connection.close();
     this.#database.close();
   }
 }

@@ -38,6 +38,8 @@ export interface StoreCoreOptions {
   provenanceKeptDays?: number;
   /** Epoch ms. */
   clock: () => number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   memoryMegabytes: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string;
@@ -60,8 +62,12 @@ export class StoreCore {
   applied: Applied = NOTHING_APPLIED;
   /** Reads of the database, beside the apply. */
   readonly readQueue: ReadQueue;
+  /** Reads of the decision log, on a connection of their own: no query holds them up. */
+  readonly logQueue: ReadQueue;
   /** Files of rows beside the database. */
   readonly kept: KeptRows;
+  /** Raised after every write: while it is the same, so are the rows. */
+  writeCount = 0;
   readonly #options: StoreCoreOptions;
   readonly #database: Database;
   #opening: Promise<void> | undefined;
@@ -81,6 +87,8 @@ export class StoreCore {
     };
     const suspect = (error: Error) => void (this.#suspicion ??= error);
     this.readQueue = new ReadQueue(opened, suspect, options.clock);
+    const openedForLog = async () => (await opened()).forLog();
+    this.logQueue = new ReadQueue(openedForLog, suspect, options.clock);
     // Files in there were left by a process that was killed while it exported.
     fs.rmSync(this.exportDirectory, { recursive: true, force: true });
     fs.mkdirSync(options.directory, { recursive: true, mode: 0o700 });
@@ -213,21 +221,23 @@ export class StoreCore {
     });
   }
 
-  /** Whole days: a midnight, UTC. */
+  /** Whole days: a midnight, UTC. Nothing is too old while the clock is in doubt. */
   #cutoffMs(keptDays: number): number {
-    return (Math.floor(this.#options.clock() / DAY_MS) - keptDays) * DAY_MS;
+    const { clock, mayExpire } = this.#options;
+    if (mayExpire?.() === false) return 0;
+    return (Math.floor(clock() / DAY_MS) - keptDays) * DAY_MS;
   }
 
   /** Runs writes one after another: the database has one writer. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = this.#writing.then(run);
+    const done = this.#writing.then(run).finally(() => (this.writeCount += 1));
     this.#writing = done.catch(() => undefined);
     return done;
   }
 
   /** Ends running queries. Call it when no `follow` is under way. */
   async close(): Promise<void> {
-    await this.readQueue.stop();
+    await this.#stopReads();
     this.#database.close();
     this.#options.reader.close();
   }
@@ -257,15 +267,20 @@ export class StoreCore {
 
   /** Opens another database while queries may be running or waiting: they end, later ones wait. */
   async #replace(open: () => Promise<Applied>): Promise<void> {
-    const stopped = this.readQueue.stop();
-    const resume = this.readQueue.hold();
+    const stopped = this.#stopReads();
+    const resume = [this.readQueue.hold(), this.logQueue.hold()];
     try {
       await stopped;
       this.#opening = this.#become(open);
       await this.#opening;
     } finally {
-      resume();
+      for (const each of resume) each();
     }
+  }
+
+  /** Ends running and waiting reads. */
+  async #stopReads(): Promise<void> {
+    await Promise.all([this.readQueue.stop(), this.logQueue.stop()]);
   }
 
   async #become(open: () => Promise<Applied>): Promise<void> {

@@ -174,9 +174,19 @@ export class Database {
     this.generation += 1;
   }
 
+  /** Opens the files once more where only the instance has ended: most of them can still be read. */
+  async #answersAgain(): Promise<boolean> {
+    if (await answers(this.connections as Connections)) return true;
+    this.close();
+    return this.#connect(this.#options.memoryMegabytes).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Saves what only the old database knows, as far as it still opens. */
   async #saveRows(): Promise<readonly string[]> {
-    if (this.connections === undefined) return [];
+    if (this.connections === undefined || !(await this.#answersAgain())) return [];
     const { exchange, kept, clock, directory, keptDirectory, log } = this.#options;
     const { saved, lost } = await saveRows(this.connections.writer, {
       exchange,
@@ -190,6 +200,14 @@ export class Database {
     }
     return saved;
   }
+}
+
+/** Whether an instance takes statements: after a FATAL error it takes none. */
+function answers({ writer }: Connections): Promise<boolean> {
+  return writer.rows("SELECT 1").then(
+    () => true,
+    () => false,
+  );
 }
 
 function firstLine(text: string): string {

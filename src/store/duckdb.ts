@@ -1,32 +1,31 @@
 // Binding to DuckDB, and the only file that imports its package. Opens a database under the house
 // rules (one thread, bounded memory, no access to files or extensions, settings locked) and turns
 // values into JSON.
-import {
-  type DuckDBAppender,
-  type DuckDBConnection,
+import { createRequire } from "node:module";
+import type * as DuckDB from "@duckdb/node-api";
+import { LocalTimes } from "./local-time.ts";
+
+// Required, not imported: to learn the names that this package exports, `import` scans its 180 files
+// before it loads them, which costs every store thread a tenth of a second of CPU.
+const {
   DuckDBDataChunk,
   DuckDBInstance,
-  type DuckDBResult,
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
-  type DuckDBType,
   DuckDBTypeId,
-  type DuckDBValueConverter,
-  type Json,
   JsonDuckDBValueConverter,
   DOUBLE,
   LIST,
   StatementType,
   UTINYINT,
   VARCHAR,
-} from "@duckdb/node-api";
-import { LocalTimes } from "./local-time.ts";
+} = createRequire(import.meta.url)("@duckdb/node-api") as typeof DuckDB;
 
 export type Row = unknown[];
 
 /** One table's appender: values in column order, then `endRow`. */
 export type RowAppender = Pick<
-  DuckDBAppender,
+  DuckDB.DuckDBAppender,
   | "appendBigInt"
   | "appendBoolean"
   | "appendDouble"
@@ -130,13 +129,13 @@ const READING: ReadonlySet<number> = new Set([StatementType.SELECT, StatementTyp
 
 /** Most rows in a chunk of this DuckDB. */
 const CHUNK_ROWS = 2048;
-const COLUMN_TYPES: Readonly<Record<string, DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
+const COLUMN_TYPES: Readonly<Record<string, DuckDB.DuckDBType>> = { UTINYINT, DOUBLE, VARCHAR };
 
 class NodeConnection implements Connection {
-  readonly #connection: DuckDBConnection;
+  readonly #connection: DuckDB.DuckDBConnection;
   readonly #localTimes: LocalTimes;
 
-  constructor(connection: DuckDBConnection, localTimes: LocalTimes) {
+  constructor(connection: DuckDB.DuckDBConnection, localTimes: LocalTimes) {
     this.#connection = connection;
     this.#localTimes = localTimes;
   }
@@ -179,7 +178,7 @@ class NodeConnection implements Connection {
   ): Promise<void> {
     const appender = await this.#connection.createAppender(table);
     try {
-      const chunkTypes = types.map((type) => COLUMN_TYPES[type] as DuckDBType);
+      const chunkTypes = types.map((type) => COLUMN_TYPES[type] as DuckDB.DuckDBType);
       for (let from = 0; from < count; from += CHUNK_ROWS) {
         const rowCount = Math.min(CHUNK_ROWS, count - from);
         const chunk = DuckDBDataChunk.create(chunkTypes, rowCount);
@@ -228,9 +227,9 @@ function failedLate(error: Error): never {
 }
 
 function streamOf(
-  result: DuckDBResult,
+  result: DuckDB.DuckDBResult,
   close: () => void,
-  converter: DuckDBValueConverter<Json>,
+  converter: DuckDB.DuckDBValueConverter<DuckDB.Json>,
   atEnd: () => Promise<void>,
 ): RowStream {
   const names = result.columnNames();
@@ -248,7 +247,7 @@ function streamOf(
   };
 }
 
-function timestampOf(epochMs: number): DuckDBTimestampValue {
+function timestampOf(epochMs: number): DuckDB.DuckDBTimestampValue {
   return new DuckDBTimestampValue(BigInt(Math.round(epochMs * 1000)));
 }
 
@@ -262,7 +261,7 @@ const DECIMAL_DIGITS_MAX = 15;
 function jsonConverter(
   onText: (length: number) => void,
   localTimes: LocalTimes,
-): DuckDBValueConverter<Json> {
+): DuckDB.DuckDBValueConverter<DuckDB.Json> {
   return (value, type, converter) => {
     // Most values are plain, and are told from the rest by less than the general conversion does.
     if (value === null || typeof value === "boolean") return value;
@@ -290,7 +289,7 @@ function jsonConverter(
 }
 
 /** RFC 3339 with milliseconds, or microseconds where there are any; `infinity` as it is. */
-function instantOf(timestamp: DuckDBTimestampValue): string {
+function instantOf(timestamp: DuckDB.DuckDBTimestampValue): string {
   const text = timestamp.toString();
   const [day = "", time = ""] = text.split(" ");
   if (!/^\d{4}-\d\d-\d\d$/.test(day)) return text;

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { CATALOG } from "./view.ts";
 
 export const DATABASE_FILE = `${CATALOG}.duckdb`;
-const WAL_FILE = `${DATABASE_FILE}.wal`;
+export const WAL_FILE = `${DATABASE_FILE}.wal`;
 const ASIDE = /^broken-(\d+)$/;
 /** Databases set aside that are kept; the oldest beyond them go. */
 const ASIDE_MAX = 5;

@@ -1,29 +1,30 @@
-// Loop of the store thread: receive the durable position of the journal, apply it at a bounded
-// rate, answer queries in between. A failure to apply is logged and tried again; it stops nothing
-// else.
+// Loop of the store thread: receive the durable position of the journal, apply it at a bounded rate,
+// answer queries in between. A failure to apply is logged and tried again.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
-import { SCORED_VIEWS } from "../contract/views.ts";
-import { unjournaledNotes } from "./rows/notes.ts";
-import { findSigned } from "./rows/signed-lookup.ts";
 import { APPLY_RECORDS_MAX, StoreAhead, type StoreCore } from "./core.ts";
 import type { FromStore, StoreCall, StoreState, ToStore } from "./messages.ts";
+import {
+  isOfCaller,
+  performForCaller,
+  performForStore,
+  readsScores,
+  transferable,
+} from "./calls.ts";
 import { StoreExports } from "./exports.ts";
-import { describeViews } from "./query/catalogue.ts";
+import { STATE_START } from "./options.ts";
 import type { StoreRecords } from "./records.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
 import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
-/** Different notes of older versions given out at once. */
-const MOVED_MAX = 200;
-/** Time that the database may work on one streamed answer. */
-export const STREAM_WORK_MS = 60_000;
-/**
- * Interval between two checks of the rings: a check is a few loads, and no writer has to wake this
- * thread. It bounds the loss of denials and of flagged decisions in a crash.
- */
+/** Time that callers' SQL is left at the service's end. */
+const QUERIES_END_MS = 2000;
+/** Interval between two checks of the rings: it bounds the loss of denials in a crash. */
 const LOOK_INTERVAL_MS = 50;
+/** Interval at which the figures of the decision log are told while they change. */
+const TELL_INTERVAL_MS = 1000;
 
 export interface StoreLoopOptions {
   port: MessagePort;
@@ -35,9 +36,13 @@ export interface StoreLoopOptions {
   openScores: (engineMemory: WebAssembly.Memory) => ScoreSource;
   /** Days that daily scores are kept. */
   scoresKeptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
+  /** Process for callers' SQL; undefined: it runs in the store itself, for an operator's command. */
+  sandbox: Omit<SandboxOptions, "core" | "readScores" | "settle" | "onChange" | "log"> | undefined;
 }
 
 /** Serves until the `close` message. Returns at once. */
@@ -56,8 +61,12 @@ class StoreLoop {
   #isClosing = false;
   #looking: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
+  #told = "0 0";
+  #toldAtMs = 0;
   readonly #scores: ScoreKeeper;
   readonly #exports: StoreExports;
+  readonly #sandbox: Sandbox | undefined;
+  #ending: NodeJS.Timeout | undefined;
 
   constructor(options: StoreLoopOptions) {
     this.#options = options;
@@ -69,6 +78,23 @@ class StoreLoop {
       position: () => this.#durableLsn ?? 0,
       clock: options.clock,
       keptDays: options.scoresKeptDays,
+      mayExpire: options.mayExpire,
+      log: (event, detail) => this.#send({ kind: "log", event, detail }),
+    });
+    this.#sandbox = options.sandbox && this.#openSandbox(options.sandbox);
+  }
+
+  #openSandbox(sandbox: NonNullable<StoreLoopOptions["sandbox"]>): Sandbox {
+    return new Sandbox({
+      ...sandbox,
+      core: this.#options.core,
+      readScores: (call) => this.#readScores(call),
+      settle: async () => {
+        const asOfMs = this.#options.clock();
+        await this.#settle();
+        return asOfMs;
+      },
+      onChange: () => this.#sendState(),
       log: (event, detail) => this.#send({ kind: "log", event, detail }),
     });
   }
@@ -91,7 +117,17 @@ class StoreLoop {
       this.#logDecisionFailure(error);
     }
     if (records.isIngestDue(nowMs)) void this.#ingest();
+    this.#tell(nowMs);
     if (this.#scores.isSampleDue(nowMs)) void this.#scores.refresh();
+  }
+
+  #tell(nowMs: number): void {
+    const { spoolBytes, decisionsCounted } = this.#options.records.gauges();
+    const figures = `${spoolBytes} ${decisionsCounted}`;
+    if (figures === this.#told || nowMs - this.#toldAtMs < TELL_INTERVAL_MS) return;
+    this.#told = figures;
+    this.#toldAtMs = nowMs;
+    this.#sendState();
   }
 
   /** One at a time; a caller that arrives while one runs waits for it and for nothing more. */
@@ -99,9 +135,7 @@ class StoreLoop {
     return this.#draining ?? this.#drain((nowMs) => this.#options.records.ingest(nowMs));
   }
 
-  /**
-   * Ingests to the end of the spool; a failure is logged, and reads go on with the rows there are.
-   */
+  /** Ingests to the end of the spool; after a failure reads go on with the rows there are. */
   async #settle(): Promise<void> {
     // The drain in progress may have begun before the last decision.
     while (this.#draining !== undefined) await this.#draining;
@@ -134,8 +168,13 @@ class StoreLoop {
   #take(message: ToStore): void {
     if (message.kind === "notify") this.#hear(message.lsn);
     else if (message.kind === "call") void this.#answer(message);
+    else if (message.kind === "endQueries") this.#endQueriesSoon();
     else if (message.kind === "table") this.#scores.open(message.engineMemory);
     else void this.#close();
+  }
+
+  #endQueriesSoon(): void {
+    this.#ending ??= setTimeout(() => void this.#sandbox?.end(), QUERIES_END_MS);
   }
 
   #hear(lsn: number): void {
@@ -182,38 +221,31 @@ class StoreLoop {
       this.#send({ kind: "answer", id, result }, transferable(result));
     } catch (error) {
       const isFault = error instanceof ServiceFault;
-      const code = isFault ? error.code : "store_unavailable";
-      const detail = isFault ? error.detail : "the outcome store does not answer";
       if (!isFault) this.#send({ kind: "log", event: "store_call_failed", detail: String(error) });
-      this.#send({ kind: "refusal", id, code, detail });
+      const { code, detail, errors, retryAfterSec } = isFault
+        ? error
+        : new ServiceFault("store_unavailable", "the outcome store does not answer");
+      this.#send({ kind: "refusal", id, code, detail, errors, retryAfterSec });
     }
     // A query can have found the database broken: the next apply looks into it.
     if (this.#options.core.isSuspect) this.#schedule(0);
   }
 
   async #perform(call: StoreCall): Promise<unknown> {
-    const { core, records } = this.#options;
-    if (call.name === "note") return records.note(call.event);
-    if (call.name === "unjournaled") {
-      return core.readQueue.read((reader) => unjournaledNotes(reader, MOVED_MAX));
-    }
-    if (call.name === "findSigned") {
-      return core.readQueue.find((finder) => findSigned(finder, call.id));
-    }
-    if (call.name === "nextPart") return core.readQueue.streams.next(call.stream);
-    if (call.name === "closeStream") return core.readQueue.streams.close(call.stream);
-    if (call.name === "describe") return core.readQueue.read(describeViews);
-    // A read sees all decisions made before it, and scores that are not old.
+    const { core, records, clock } = this.#options;
+    const freshen = () => this.#freshen(call);
+    if (isOfCaller(call)) return performForCaller(call, core, this.#sandbox, freshen);
+    return performForStore(call, { core, records, exports: this.#exports, clock, freshen });
+  }
+
+  /** A read sees all decisions made before it, and scores that are not old. */
+  async #freshen(call: StoreCall): Promise<void> {
     await this.#settle();
+    await this.#readScores(call);
+  }
+
+  async #readScores(call: StoreCall): Promise<void> {
     if (readsScores(call)) await this.#scores.refresh();
-    if (call.name === "query") return core.readQueue.query(call.sql, call.limits, call.asker);
-    if (call.name === "openStream") {
-      return core.readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
-    }
-    if (call.name === "decisions") return records.decisions(call.filter);
-    if (call.name === "reviews") return records.reviews(call.filter, call.isOpen);
-    if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
-    return this.#exports.file(call.view, call.day, call.options);
   }
 
   #isBehind(): boolean {
@@ -225,6 +257,9 @@ class StoreLoop {
     this.#isClosing = true;
     clearTimeout(this.#timer);
     clearInterval(this.#looking);
+    clearTimeout(this.#ending);
+    // First: a copy for it may hold up the apply.
+    await this.#sandbox?.end();
     await this.#applying;
     await this.#draining;
     await this.#scores.close();
@@ -246,13 +281,10 @@ class StoreLoop {
       reopenCount: core.reopenCount,
       reopenedAtMs: core.reopenedAtMs,
       isBuilding: core.isBuilding,
-      restoringCount: records.restoringCount,
       behindSinceMs: this.#behindSinceMs,
-      damagedRecords: records.damagedCount,
-      segmentCount: records.kept.count,
-      segmentBytes: records.kept.bytes,
-      spoolBytes: records.waitingBytes,
       failure: this.#failure,
+      queries: this.#sandbox?.figures ?? STATE_START.queries,
+      ...records.gauges(),
     };
     const text = JSON.stringify(state);
     if (text === this.#sentState) return;
@@ -263,18 +295,4 @@ class StoreLoop {
   #send(message: FromStore, transfer: ArrayBuffer[] = []): void {
     this.#options.port.postMessage(message, transfer);
   }
-}
-
-/** Parts of streams and exported days move instead of being copied. */
-function transferable(result: unknown): ArrayBuffer[] {
-  if (!(result instanceof Uint8Array) || !(result.buffer instanceof ArrayBuffer)) return [];
-  return result.byteLength === result.buffer.byteLength ? [result.buffer] : [];
-}
-
-const SCORES_NAMED = new RegExp(`\\b(${SCORED_VIEWS.join("|")})\\b`, "i");
-
-/** Whether a read may look at scores, by the words of its text. */
-function readsScores(call: StoreCall): boolean {
-  if (call.name === "query" || call.name === "openStream") return SCORES_NAMED.test(call.sql);
-  return "view" in call && SCORES_NAMED.test(call.view);
 }

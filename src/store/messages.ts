@@ -1,5 +1,5 @@
 // Messages between the main thread and the store thread.
-import type { FaultCode } from "../contract/faults.ts";
+import type { FaultCode, FieldError } from "../contract/faults.ts";
 import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
@@ -18,6 +18,8 @@ export interface StoreThreadData {
   outcomesKeptDays: number;
   provenanceKeptDays: number;
   timeZone: string;
+  /** Limit on the memory of the process for callers' SQL; not used on its own. */
+  queryMemoryMegabytes: number;
 }
 
 /** Calls to the store; the answers are those of the port's methods (store.ts). */
@@ -26,6 +28,7 @@ export type StoreCall =
   | { name: "openStream"; sql: string; asker: Asker }
   | { name: "nextPart"; stream: number }
   | { name: "closeStream"; stream: number }
+  | { name: "ask"; sql: string }
   | { name: "describe" }
   | { name: "findSigned"; id: SignedId }
   | { name: "decisions"; filter: DecisionFilter }
@@ -40,10 +43,39 @@ export type ToStore =
   | { kind: "notify"; lsn: number }
   /** The agent table whose scores are shown from now on. */
   | { kind: "table"; engineMemory: WebAssembly.Memory }
+  /** The service ends: callers' SQL does so shortly, whatever it does. */
+  | { kind: "endQueries" }
   | { kind: "close" };
 
+/** Figures of the process that runs callers' SQL. */
+export interface QueryFigures {
+  /** 1 while the process is there. */
+  running: number;
+  /** How many times it had to be killed, or ended by itself. */
+  restarts: number;
+  /** Its resident bytes. */
+  memoryBytes: number;
+  /** Queries that run or wait. */
+  waiting: number;
+}
+
+/** Figures of the decision log (StoreRecords). */
+export interface LogFigures {
+  /** Decision segments and kept files that a new database still lacks. */
+  restoringCount: number;
+  /** Decision records that could not be read. */
+  damagedRecords: number;
+  /** Compressed decision segments. */
+  segmentCount: number;
+  segmentBytes: number;
+  /** Bytes of decisions that are not rows yet. */
+  spoolBytes: number;
+  /** Repeated denials counted in another's row, since the start. */
+  decisionsCounted: number;
+}
+
 /** The state of the store, sent after every change. */
-export interface StoreState {
+export interface StoreState extends LogFigures {
   appliedLsn: number;
   durableLsn: number;
   outcomeCount: number;
@@ -53,18 +85,12 @@ export interface StoreState {
   reopenedAtMs: number;
   /** True while a new database has not caught up with the journal. */
   isBuilding: boolean;
-  /** Decision segments and kept files that a new database still lacks. */
-  restoringCount: number;
   /** Since when it has not been up with the journal, epoch ms; 0 while it is. */
   behindSinceMs: number;
-  /** Decision records that could not be read. */
-  damagedRecords: number;
-  /** Compressed decision segments, and bytes of decisions that wait to be rows. */
-  segmentCount: number;
-  segmentBytes: number;
-  spoolBytes: number;
   /** Reason why the store does not follow the journal now, or empty. */
   failure: string;
+  /** The process for callers' SQL. */
+  queries: QueryFigures;
 }
 
 export type FromStore =
@@ -72,5 +98,12 @@ export type FromStore =
   | { kind: "answer"; id: number; result: unknown }
   /** The store has rows of positions that the journal lacks: nothing is applied any more. */
   | { kind: "ahead"; position: number; durableLsn: number }
-  | { kind: "refusal"; id: number; code: FaultCode; detail: string }
+  | {
+      kind: "refusal";
+      id: number;
+      code: FaultCode;
+      detail: string;
+      errors: readonly FieldError[];
+      retryAfterSec: number | undefined;
+    }
   | { kind: "log"; event: string; detail: string };

@@ -6,6 +6,7 @@ import type { StoreState, StoreThreadData } from "./messages.ts";
 import type { Store } from "./store.ts";
 
 export const STORE_MEMORY_MEGABYTES = 512;
+export const QUERY_MEMORY_MEGABYTES = 1024;
 export const DECISIONS_KEPT_DAYS = 90;
 /** Thirteen months: a year can be compared with the one before. */
 export const OUTCOMES_KEPT_DAYS = 396;
@@ -25,6 +26,8 @@ export interface StoreOptions {
   provenanceKeptDays?: number;
   /** 512 by default; much less makes a database end itself often, and be opened again. */
   memoryMegabytes?: number;
+  /** Limit on the memory of the process that runs callers' SQL; at least 1024. */
+  queryMemoryMegabytes?: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string | undefined;
   /** Called for rebuilds and failures, one line each. */
@@ -40,6 +43,8 @@ export interface OpenStore extends Store {
   readonly ledgerPort: MessagePort;
   /** The last state received. */
   status(): StoreState;
+  /** Gives callers' SQL two more seconds: an end of the service waits for none. */
+  endQueries(): void;
   /** `listener` is called each time that the database was set aside and made anew. */
   whenRebuilt(listener: () => void): void;
   /** True when `close` did not wait for the thread any longer: native code still runs there. */
@@ -62,6 +67,7 @@ export function threadData(options: StoreOptions, paths: DataPaths): StoreThread
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
     provenanceKeptDays: options.provenanceKeptDays ?? PROVENANCE_KEPT_DAYS,
     timeZone: options.timeZone ?? "UTC",
+    queryMemoryMegabytes: options.queryMemoryMegabytes ?? QUERY_MEMORY_MEGABYTES,
   };
 }
 
@@ -80,5 +86,7 @@ export const STATE_START: StoreState = {
   segmentCount: 0,
   segmentBytes: 0,
   spoolBytes: 0,
+  decisionsCounted: 0,
   failure: "",
+  queries: { running: 0, restarts: 0, memoryBytes: 0, waiting: 0 },
 };

@@ -1,17 +1,18 @@
 // Side of the store beside outcomes and SQL: decisions drained from the rings, kaizen's runs, the
 // decision log read back, pruning, and what a rebuilt database lacks.
 import type { DecisionFilter } from "../contract/decisions.ts";
-import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { DROP_BYTES } from "./decisions/ring-layout.ts";
 import { DecisionFollower } from "./decisions/follower.ts";
+import { RepeatedDenials } from "./decisions/repeats.ts";
 import { DecisionReader } from "./decisions/ring-reader.ts";
 import { readDecisions } from "./decisions/rows.ts";
-import { DecisionSpool } from "./decisions/spool.ts";
-import { type KeptSize, Upkeep } from "./upkeep.ts";
+import { DecisionSpool, type SpoolMark } from "./decisions/spool.ts";
+import { Upkeep } from "./upkeep.ts";
 import { insertRun } from "./rows/events.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import type { StoreCore } from "./core.ts";
-import type { Review, StoreEvents } from "./store.ts";
+import type { LogFigures } from "./messages.ts";
+import type { DecisionPage, Review, StoreEvents } from "./store.ts";
 
 /** Longest time in ms between drains while records wait; urgent ones drain at every check. */
 const DRAIN_INTERVAL_MS = 1000;
@@ -31,8 +32,10 @@ const REST_BUSY = 10;
 const SPOOL_BYTES_MAX = 1024 * 1024 * 1024;
 /** Segments that a stop may still turn into rows; the rest waits for the next start. */
 const CLOSING_SEGMENTS_MAX = 4;
-/** A read waits this long for what a rebuilt database lacks, then takes what is there. */
+/** A query waits this long for what a rebuilt database lacks, then takes what is there. */
 const RESTORE_WAIT_MS = 3000;
+/** Longest that a read of the log waits for waiting decisions to become rows. */
+const READ_WAIT_MS = 1000;
 
 export interface StoreRecordsOptions {
   core: StoreCore;
@@ -43,6 +46,8 @@ export interface StoreRecordsOptions {
   decisionsKeptDays: number;
   /** Reads wait until a rebuilt database has everything. */
   isPatient?: boolean;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: () => boolean;
   log?: (event: string, detail: string) => void;
 }
 
@@ -53,6 +58,9 @@ export class StoreRecords {
   readonly #follower: DecisionFollower;
   readonly #upkeep: Upkeep;
   readonly #isPatient: boolean;
+  readonly #repeats = new RepeatedDenials();
+  /** Records that the disk refused, and the positions of the rings behind them. */
+  #unwritten: { parts: Uint8Array[]; positions: number[] } | undefined;
   #drainedAtMs = 0;
   #retryAtMs = 0;
   #secondMs = 0;
@@ -65,33 +73,14 @@ export class StoreRecords {
     this.#readers = rings.map((ring) => new DecisionReader(ring));
     this.#spool = new DecisionSpool(core.keptDirectory, startMs);
     this.#follower = new DecisionFollower(core, core.keptDirectory, options.log);
-    this.#upkeep = new Upkeep(core, options.decisionsKeptDays, options.log ?? (() => undefined));
+    this.#upkeep = new Upkeep({ ...options, core, keptDays: options.decisionsKeptDays });
     this.#isPatient = options.isPatient ?? false;
-  }
-
-  /** Segments and files that a rebuilt database still lacks. */
-  get restoringCount(): number {
-    return this.#follower.restoringCount;
-  }
-
-  /** Records that could not be read since the start. */
-  get damagedCount(): number {
-    return this.#follower.damagedCount;
-  }
-
-  /** Compressed segments. */
-  get kept(): KeptSize {
-    return this.#upkeep.kept;
-  }
-
-  /** Bytes of decisions that are on disk and no rows yet. */
-  get waitingBytes(): number {
-    return this.#spool.waitingBytes;
   }
 
   /** Whether to empty the rings now: an urgent record waits, or one for long, or many. */
   isSpoolDue(nowMs: number): boolean {
     if (nowMs < this.#retryAtMs) return false;
+    if (this.#repeats.isDue(nowMs)) return true;
     const used = Math.max(0, ...this.#readers.map((reader) => reader.used));
     if (used > DROP_BYTES / 2) return true;
     if (used > 0 && nowMs - this.#drainedAtMs >= DRAIN_INTERVAL_MS) return true;
@@ -99,29 +88,50 @@ export class StoreRecords {
   }
 
   /**
-   * Empties the rings into the spool; it is on disk when this returns. Waits for no database.
+   * Empties the rings into the spool; it is on disk when this returns, but for the counts of
+   * repeated denials of this second, unless `withCounts`. Waits for no database.
    * @throws the file system's error when the disk refuses: then the rings keep their records.
    */
-  emptyRings(nowMs: number): void {
+  emptyRings(nowMs: number, withCounts = false): void {
     this.#countBusy(nowMs);
-    const isEmpty = this.#readers.every((reader) => reader.used === 0);
-    if (isEmpty || this.#spool.waitingBytes >= SPOOL_BYTES_MAX) return;
+    if (this.#spool.waitingBytes >= SPOOL_BYTES_MAX) return;
+    // What the disk refused has been sifted already: it goes first, as it is.
+    if (this.#unwritten !== undefined) this.#write(this.#unwritten, nowMs);
+    const copied: Uint8Array[] = [];
+    const positions = this.#readers.map((reader) => reader.copy(copied));
+    const parts = this.#repeats.sift(copied, nowMs);
+    if (withCounts) parts.push(...this.#repeats.takeHeld());
+    if (copied.length > 0 || parts.length > 0) this.#write({ parts, positions }, nowMs);
+  }
+
+  #write(batch: { parts: Uint8Array[]; positions: number[] }, nowMs: number): void {
     this.#drainedAtMs = nowMs;
-    const parts: Uint8Array[] = [];
-    const positions = this.#readers.map((reader) => reader.copy(parts));
+    this.#unwritten = batch;
     try {
-      this.#spool.put(parts, nowMs);
+      if (batch.parts.length > 0) this.#spool.put(batch.parts, nowMs);
     } catch (error) {
       this.#retryAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
     }
-    for (const [index, reader] of this.#readers.entries()) reader.release(positions[index]!);
+    this.#unwritten = undefined;
+    for (const [index, reader] of this.#readers.entries()) reader.release(batch.positions[index]!);
+  }
+
+  gauges(): LogFigures {
+    return {
+      restoringCount: this.#follower.restoringCount,
+      damagedRecords: this.#follower.damagedCount,
+      segmentCount: this.#upkeep.kept.count,
+      segmentBytes: this.#upkeep.kept.bytes,
+      spoolBytes: this.#spool.waitingBytes,
+      decisionsCounted: this.#repeats.countedTotal,
+    };
   }
 
   /** Quiet: every second. Busy: only old bytes, and then a share of the time. */
   isIngestDue(nowMs: number): boolean {
     if (nowMs < this.#ingestAtMs) return false;
-    if (this.#follower.isStale || this.restoringCount > 0) return true;
+    if (this.#isRestoring) return true;
     if (this.#spool.waitingBytes === 0) return this.#upkeep.isDue(nowMs);
     const ageMs = nowMs - this.#spool.waitingSinceMs;
     return ageMs >= (this.#isBusy(nowMs) ? SPOOL_AGE_MS_MAX : DRAIN_INTERVAL_MS);
@@ -131,7 +141,7 @@ export class StoreRecords {
   async ingest(nowMs: number): Promise<void> {
     try {
       await this.#ingestOne(nowMs);
-      if (this.restoringCount === 0) await this.#upkeep.run(nowMs);
+      if (!this.#isRestoring) await this.#upkeep.run(nowMs);
     } catch (error) {
       this.#ingestAtMs = nowMs + RETRY_INTERVAL_MS;
       throw error;
@@ -142,7 +152,7 @@ export class StoreRecords {
   async settle(nowMs: number): Promise<void> {
     const startedAt = performance.now();
     for (let isFull = true; isFull;) {
-      this.emptyRings(nowMs);
+      this.emptyRings(nowMs, true);
       isFull = this.#spool.waitingBytes >= SPOOL_BYTES_MAX;
       // Records that arrive meanwhile are for the next call.
       for (let left = this.#spool.waitingBytes; left > 0;) {
@@ -151,18 +161,58 @@ export class StoreRecords {
       }
     }
     const isInTime = () => this.#isPatient || performance.now() - startedAt < RESTORE_WAIT_MS;
-    do await this.#ingestOne(nowMs);
-    while (this.restoringCount > 0 && isInTime());
-    if (this.restoringCount === 0) await this.#upkeep.run(nowMs);
+    while (this.#isRestoring && isInTime()) await this.#ingestOne(nowMs);
+    if (!this.#isRestoring) await this.#upkeep.run(nowMs);
+  }
+
+  /**
+   * Turns waiting records into rows, the newest first, for at most a second: a read of the log does
+   * not stand in line behind everything that a flood left.
+   * @returns whether every decision made before is a row now.
+   */
+  async #settleNewest(nowMs: number): Promise<boolean> {
+    try {
+      this.emptyRings(nowMs, true);
+    } catch {
+      // Told by the loop's own attempts.
+    }
+    const mark = this.#spool.mark;
+    const deadline = AbortSignal.timeout(READ_WAIT_MS);
+    const over = new Promise<void>((resolve) => {
+      deadline.addEventListener("abort", () => resolve());
+    });
+    await Promise.race([this.#ingestNewest(nowMs, mark, deadline), over]);
+    return !this.#isLacking(mark);
+  }
+
+  /** Whether decisions before `mark`, or those that a rebuilt database lacks, are no rows yet. */
+  #isLacking(mark: SpoolMark): boolean {
+    return this.#isRestoring || this.#spool.nextBefore(mark) !== undefined;
+  }
+
+  async #ingestNewest(nowMs: number, mark: SpoolMark, deadline: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      while (!deadline.aborted && this.#isLacking(mark)) {
+        await this.#ingestOne(nowMs + performance.now() - startedAt, mark);
+      }
+    } catch {
+      // The read goes on with the rows there are; the next ingest tells why.
+    }
   }
 
   /** Before a stop: the rings are emptied, a long spool is left for the next start. */
   async close(nowMs: number): Promise<void> {
-    this.emptyRings(nowMs);
+    this.emptyRings(nowMs, true);
     for (let part = 0; part < CLOSING_SEGMENTS_MAX && this.#spool.waitingBytes > 0; part += 1) {
       await this.#ingestOne(nowMs);
     }
     this.#spool.close();
+  }
+
+  /** Whether the open database lacks something, or has not been looked at yet. */
+  get #isRestoring(): boolean {
+    return this.#follower.isStale || this.#follower.restoringCount > 0;
   }
 
   #isBusy(nowMs: number): boolean {
@@ -180,10 +230,11 @@ export class StoreRecords {
   }
 
   /**
-   * One step: what waits in the spool, else what a rebuilt database lacks.
+   * One step: what waits in the spool, the newest before `mark` or without one the oldest; else what
+   * a rebuilt database lacks.
    * @returns the bytes that it took off the spool.
    */
-  async #ingestOne(nowMs: number): Promise<number> {
+  async #ingestOne(nowMs: number, mark?: SpoolMark): Promise<number> {
     const startedAt = performance.now();
     let taken = 0;
     await this.#core.write(async (writer) => {
@@ -192,7 +243,7 @@ export class StoreRecords {
         this.#spool.resume(this.#follower.taken.bytes);
         this.#upkeep.renew();
       }
-      const next = this.#spool.next();
+      const next = mark === undefined ? this.#spool.next() : this.#spool.nextBefore(mark);
       if (next === undefined) {
         await this.#follower.restoreOne(writer);
         return;
@@ -216,12 +267,16 @@ export class StoreRecords {
     await this.#core.write((writer) => inTransaction(writer, () => insertRun(writer, event)));
   }
 
-  decisions(filter: DecisionFilter): Promise<ReplayableLeg[]> {
-    return this.#core.readQueue.read((connection) => readDecisions(connection, filter));
+  /** Reads the log in a lane of its own: behind no query, and behind no flood of decisions. */
+  async decisions(filter: DecisionFilter, nowMs: number): Promise<DecisionPage> {
+    const isComplete = await this.#settleNewest(nowMs);
+    const legs = await this.#core.logQueue.read((reader) => readDecisions(reader, filter));
+    return { legs, isComplete };
   }
 
-  reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]> {
-    return this.#core.readQueue.read(async (connection) => {
+  async reviews(filter: DecisionFilter, isOpen: boolean, nowMs: number): Promise<Review[]> {
+    await this.#settleNewest(nowMs);
+    return this.#core.logQueue.read(async (connection) => {
       const tenant = filter.tenant === undefined ? [] : [filter.tenant];
       const rows = await connection.rows(
         `SELECT to_json(r) FROM reviews AS r WHERE true

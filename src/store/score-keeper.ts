@@ -42,6 +42,8 @@ export interface ScoreKeeperOptions {
   clock: () => number;
   /** Days that daily samples are kept. */
   keptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  mayExpire?: (() => boolean) | undefined;
   /** Agents of a daily sample, 20,000 by default. */
   sampledAgentsMax?: number;
   log: (event: string, detail: string) => void;
@@ -139,12 +141,12 @@ export class ScoreKeeper {
 
   async #sample(writer: Connection, nowMs: number): Promise<void> {
     const today = Math.floor(nowMs / DAY_MS);
-    const { core, keptDays } = this.#options;
+    const { core, keptDays, mayExpire } = this.#options;
     // A database that is being rebuilt may lack the sample that a file has.
     const kept = core.kept.list().filter(({ kind }) => kind === "scores");
     this.#sampledDay ??= Math.max(await lastSampledDay(writer), kept.at(-1)?.number ?? -1);
     if (this.#sampledDay >= today) return;
-    const cutoffDay = today - keptDays;
+    const cutoffDay = mayExpire?.() === false ? 0 : today - keptDays;
     const agentsMax = this.#options.sampledAgentsMax ?? SAMPLED_AGENTS_MAX;
     await sampleScores(writer, today, cutoffDay, agentsMax);
     await noteTaken(writer, core.kept.nameOf("scores", today), 0, true);

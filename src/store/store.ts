@@ -91,6 +91,13 @@ export interface ExportOptions {
   by?: ExportDay | undefined;
 }
 
+/** Answer of a read of the decision log. */
+export interface DecisionPage {
+  legs: ReplayableLeg[];
+  /** False while decisions made before the read still wait to become rows. */
+  isComplete: boolean;
+}
+
 /** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
 
@@ -99,8 +106,9 @@ export interface Store {
    * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Does not
    * wait for the journal to be applied.
    * @throws ServiceFault `query_rejected` when the text is anything else, or takes too much time,
-   *   memory or text in its answer; `overloaded` when too many reads wait; `store_unavailable` when
-   *   the store cannot answer; `insufficient_scope` when it reads a view of `withheld`.
+   *   memory or text in its answer; `overloaded` when too many reads wait; `rate_limited` when too
+   *   many of the tenant's do, or one had to be stopped by force; `store_unavailable` when the store
+   *   cannot answer; `insufficient_scope` when it reads a view of `withheld`.
    */
   query(
     sql: string,
@@ -114,6 +122,8 @@ export interface Store {
    * @throws ServiceFault as `query`; `overloaded` when too many are open.
    */
   stream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  /** All rows of a small query of our own, never of a caller's text: nothing limits it. */
+  ask(sql: string): Promise<unknown[][]>;
   /** The documented views, with the meaning of every column. */
   describe(): Promise<StoreDescription>;
   /**
@@ -122,8 +132,13 @@ export interface Store {
    *   store cannot answer.
    */
   findSigned(id: SignedId): Promise<SignedRecords>;
-  /** Logged decisions, newest first; those made before the call are among them. */
+  /** Logged decisions, newest first; those made before the call are among them (`decisionPage`). */
   decisions(filter: DecisionFilter): Promise<ReplayableLeg[]>;
+  /**
+   * The same, and whether they are all: after a flood of decisions older ones may still wait to
+   * become rows, and the newest are read first.
+   */
+  decisionPage(filter: DecisionFilter): Promise<DecisionPage>;
   /** Flagged decisions, newest first; `isOpen` leaves out those a person has resolved. */
   reviews(filter: DecisionFilter, isOpen: boolean): Promise<Review[]>;
   /**

@@ -21,23 +21,33 @@ export interface KeptSize {
   readonly bytes: number;
 }
 
+export interface UpkeepOptions {
+  readonly core: StoreCore;
+  /** Of rows of the decision log. */
+  readonly keptDays: number;
+  /** Whether the clock can be trusted to delete by; left out, it can. */
+  readonly mayExpire?: () => boolean;
+  readonly log?: (event: string, detail: string) => void;
+}
+
 export class Upkeep {
   /** Compressed segments as of the last look. */
   kept: KeptSize = { count: 0, bytes: 0 };
   readonly #core: StoreCore;
   readonly #keptDays: number;
+  readonly #mayExpire: () => boolean;
   readonly #log: (event: string, detail: string) => void;
   #doneDay = 0;
 
-  /** `keptDays`: of rows of the decision log. */
-  constructor(core: StoreCore, keptDays: number, log: (event: string, detail: string) => void) {
+  constructor({ core, keptDays, mayExpire = () => true, log = () => undefined }: UpkeepOptions) {
     this.#core = core;
     this.#keptDays = keptDays;
+    this.#mayExpire = mayExpire;
     this.#log = log;
   }
 
   isDue(nowMs: number): boolean {
-    return dayOf(nowMs) !== this.#doneDay;
+    return dayOf(nowMs) !== this.#doneDay && this.#mayExpire();
   }
 
   /** Another database is open: it is to be looked at again. */

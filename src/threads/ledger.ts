@@ -4,19 +4,26 @@ import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
 import { engineDigest, tableImage } from "../engine/image.ts";
+import { clockOfThread } from "./clock.ts";
 import { startScrubbing } from "./scrub-schedule.ts";
+import { TABLE_MIB_MAX, tableBytesOf } from "../engine/table-use.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import { segmentsOf } from "../journal/format.ts";
-import { openLedgerCore } from "../ledger/core.ts";
-import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/high-water.ts";
+import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
+import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
+import { SnapshotRefused } from "../ledger/snapshot/files.ts";
 import { tableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
-import { SNAPSHOT_PACE, SnapshotTaker } from "../ledger/snapshot/taker.ts";
+import {
+  SNAPSHOT_PACE,
+  SnapshotTaker,
+  type SnapshotTakerOptions,
+} from "../ledger/snapshot/taker.ts";
 
 /**
  * `engineSettings` of startLedger. The seed keys the identifier hash; the bureau key's by default.
@@ -40,7 +47,8 @@ function main(port: MessagePort, data: ThreadData): void {
     const exitCode =
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
-    send({ kind: "failed", exitCode, detail: String(error), damage });
+    const file = error instanceof FileUnusable ? error.file : undefined;
+    send({ kind: "failed", exitCode, detail: String(error), damage, file });
     end();
   };
   let snapshots: SnapshotTaker | undefined;
@@ -54,14 +62,16 @@ function main(port: MessagePort, data: ThreadData): void {
   };
   try {
     const startedAt = performance.now();
-    const { core, taker, ready, notes, install } = open(data, send);
+    const { core, taker, ready, notes, overflow, install } = open(data, send);
     snapshots = taker;
     send({ ...ready, durationMs: performance.now() - startedAt });
     for (const note of notes) send({ kind: "note", event: "snapshot_ignored", detail: note });
+    if (overflow > 0) send({ kind: "note", event: "agent_table_overflow", detail: left(overflow) });
     const log = (event: string, detail: string) => send({ kind: "note", event, detail });
+    const { now } = clockOfThread();
     const mark = new HighWaterMark(nodeFiles, data.root, log);
     // Under load the thread never comes back to its timers; at rest no batch comes.
-    const timer = setInterval(() => mark.mark(core.lsn, Date.now()), MARK_INTERVAL_MS).unref();
+    const timer = setInterval(() => mark.mark(core.lsn, now()), MARK_INTERVAL_MS).unref();
     closeMark = () => {
       clearInterval(timer);
       mark.close(core.lsn);
@@ -78,21 +88,32 @@ function main(port: MessagePort, data: ThreadData): void {
   }
 }
 
+function left(overflow: number): string {
+  return `${overflow} records of the journal found no room in the agent table and do not count: raise TRUSTRANK_TABLE_MB and start again`;
+}
+
 /** Opens table and journal, from the newest usable snapshot on. */
 function open(data: ThreadData, send: Send) {
   const key = bureauKeyFor(data);
   const config = data.engineSettings?.config ?? defaultConfig();
   const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
   const image = tableImage(data.engineMemory);
+  const tableBytesMax = data.tableBytesMax ?? tableBytesOf(TABLE_MIB_MAX);
   const { layoutVersion } = image;
   const identity = { layoutVersion, engineDigest: engineDigest(config), seed };
   const notes: string[] = [];
   const source = { files: nodeFiles, directory: data.snapshots, identity, image };
   const ignored = (why: string) => notes.push(why);
   const known = knownPosition(nodeFiles, data.root, data.snapshots);
-  const table = new LiveTable(data.engineMemory, config, seed);
-  const { core, start } = startFromSnapshot({ ...source, ignored }, (snapshot) => {
-    table.open(snapshot !== undefined);
+  // An empty table's image is what every image has beside the heap.
+  const imageBytesMax = image.bytes() + tableBytesMax;
+  const table = new LiveTable(data.engineMemory, config, seed, tableBytesMax);
+  const { core, start } = startFromSnapshot({ ...source, ignored, imageBytesMax }, (snapshot) => {
+    if (!table.open(snapshot !== undefined)) {
+      throw new SnapshotRefused(
+        "its table was made under another bound, and something was left out",
+      );
+    }
     const opened = openLedgerCore({
       files: nodeFiles,
       directory: data.journal,
@@ -105,23 +126,14 @@ function open(data: ThreadData, send: Send) {
       freshTable: () => table.fresh((engineMemory) => send({ kind: "table", engineMemory })),
       nowMs: data.nowMs,
       reserveBytes: data.reserveBytes,
+      room: table,
+      newcomersPerHour: data.newcomersPerHour,
       start: snapshot,
       known,
     });
     return { core: opened, start: snapshot };
   });
-  const taker = new SnapshotTaker({
-    point: () => core.point(),
-    isRefolding: () => core.isRefolding,
-    guard: core.guard,
-    image: () => tableImage(table.memory),
-    identity,
-    pace: data.snapshotPace ?? SNAPSHOT_PACE,
-    outcomesSaved: start?.outcomes ?? 0,
-    nowMs: data.nowMs,
-    startWriter: (died) => startSnapshotWriter(data, died),
-    log: (event, detail) => send({ kind: "note", event, detail }),
-  });
+  const taker = takerOf(data, core, table, { identity, outcomesSaved: start?.outcomes ?? 0 }, send);
   const ready = {
     kind: "ready" as const,
     lsn: core.lsn,
@@ -132,10 +144,31 @@ function open(data: ThreadData, send: Send) {
     policies: [...core.policies],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
+    lastRecordMs: core.lastRecordMs,
     snapshotLsn: start?.lsn,
   };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
-  return { core, taker, ready, notes, install };
+  return { core, taker, ready, notes, overflow: table.overflow, install };
+}
+
+function takerOf(
+  data: ThreadData,
+  core: LedgerCore,
+  table: LiveTable,
+  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved">,
+  send: Send,
+): SnapshotTaker {
+  return new SnapshotTaker({
+    point: () => core.point(),
+    isRefolding: () => core.isRefolding,
+    guard: core.guard,
+    image: () => tableImage(table.memory),
+    ...from,
+    pace: data.snapshotPace ?? SNAPSHOT_PACE,
+    nowMs: data.nowMs,
+    startWriter: (died) => startSnapshotWriter(data, died),
+    log: (event, detail) => send({ kind: "note", event, detail }),
+  });
 }
 
 function startSnapshotWriter(data: ThreadData, died: (detail: string) => void): MessagePort {

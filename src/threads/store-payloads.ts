@@ -3,8 +3,8 @@
 // not shown; it stays in the journal.
 import { createHash } from "node:crypto";
 import { BACKTEST_EVENT } from "../bureau/notes.ts";
-import { namespaceOf } from "../bureau/reporters/key-registry.ts";
 import { type KeyEvent } from "../contract/key-events.ts";
+import { type NamespaceEvent, namespaceOf } from "../contract/namespaces.ts";
 import type { NoteTable } from "../contract/notes.ts";
 import { configName } from "../engine/config.ts";
 import {
@@ -28,6 +28,7 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     const kind = frameKind(bytes, at);
     if (kind === FRAME_KINDS.evidence) return sourceOf(payload);
     if (kind === FRAME_KINDS.key) return auditOf(keyAudit(payload, recordedAtMs));
+    if (kind === FRAME_KINDS.namespace) return auditOf(namespaceAudit(payload, recordedAtMs));
     if (kind === FRAME_KINDS.audit) {
       return { ...auditOf(namedAudit(payload, recordedAtMs)), ...backtestOf(payload) };
     }
@@ -100,6 +101,12 @@ function keyAudit(payload: Buffer, recordedAtMs: number): AuditRow {
     recordedAtMs,
     detail: payload.toString(),
   };
+}
+
+function namespaceAudit(payload: Buffer, recordedAtMs: number): AuditRow {
+  const { event, tenant, namespace } = JSON.parse(payload.toString()) as NamespaceEvent;
+  const detail = payload.toString();
+  return { event, tenant, agent: null, namespace, kid: null, recordedAtMs, detail };
 }
 
 /** Some events name only a reporter's key, others the tenant they concern. */

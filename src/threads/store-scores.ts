@@ -1,7 +1,7 @@
 // Scores of the agent table as rows of the store, read in the store's own thread: no other thread
 // waits, and no row crosses between threads.
 import { normalizeScore } from "../bureau/decisions/verify.ts";
-import { namespaceOf } from "../bureau/reporters/key-registry.ts";
+import { namespaceOf } from "../contract/namespaces.ts";
 import { STANDING_BITS } from "../contract/standings.ts";
 import { REGIMES, TIERS } from "../contract/vocabulary.ts";
 import { openEngineReader } from "../engine/reader.ts";

@@ -3,6 +3,7 @@ import type { VerifyContext } from "../contract/schemas/scores.ts";
 import type { Measured } from "./calibration/labels.ts";
 import type { IndexLater } from "./grounding/indexing.ts";
 import type { VaultMemory } from "./memory.ts";
+import type { SourceLimits } from "./sources/entry-use.ts";
 import type { RootSigner } from "./sources/signed-root.ts";
 
 /** Journal of the vault's events. Resolves once the event is durable, in order of the calls. */
@@ -16,7 +17,7 @@ export type MeasureTexts = (
   tenant: string,
 ) => Promise<(Measured | undefined)[]>;
 
-export interface VaultOptions {
+export interface VaultOptions extends SourceLimits {
   /** New and empty: the vault is its one writer. */
   readonly memory: VaultMemory;
   readonly journal: SourceJournal;

@@ -1,11 +1,11 @@
 // Writer's side of the vault's shared memory: makes versions of sources visible to readers, and frees
 // the memory of old ones when the last guard that could see them is gone.
-import { Catalogue, isTaint } from "./sources/catalogue.ts";
+import { Catalogue, isTaint, NOT_FOUND } from "./sources/catalogue.ts";
 import { tenantWord } from "./sources/catalogue-keys.ts";
 import type { SourceEvent } from "./sources/events.ts";
 import { GroundingWriter } from "./grounding/grounding.ts";
-import { makeReady } from "./grounding/indexing.ts";
-import type { ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { INDEX_INLINE_UNITS_MAX, inParts, makeReady } from "./grounding/indexing.ts";
+import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
 import { IndexBacklog } from "./grounding/index-backlog.ts";
 import { TaintedTexts } from "./grounding/minhash.ts";
 import { Retirement } from "./sources/epochs.ts";
@@ -33,11 +33,6 @@ export class SourcePublisher {
     this.#backlog = new IndexBacklog(memory.indexBacklog, memory.grounding);
   }
 
-  /** Sources that still fit. */
-  get room(): number {
-    return this.#catalogue.room;
-  }
-
   /** Bytes of indexes, those waiting for reuse included. */
   get indexBytes(): number {
     return this.#writer.indexBytes;
@@ -53,15 +48,53 @@ export class SourcePublisher {
     return makeReady(text, (flat, leaves) => this.#writer.build(flat, leaves));
   }
 
+  /** Prepares texts: in place while that is quick, else on another thread. */
+  async makeAllReady(
+    texts: readonly TextToIndex[],
+    later: IndexLater | undefined,
+  ): Promise<ReadyText[]> {
+    const units = texts.reduce((sum, { text }) => sum + text.length, 0);
+    if (later === undefined || units <= INDEX_INLINE_UNITS_MAX) {
+      return texts.map((text) => this.makeReady(text));
+    }
+    const ready: ReadyText[] = [];
+    try {
+      for (const part of inParts(texts, ({ text }) => text.length)) {
+        ready.push(...(await later(part)));
+      }
+    } catch (error) {
+      // What was prepared before a later part failed is not needed.
+      for (const each of ready) this.discard(each);
+      throw error;
+    }
+    return ready;
+  }
+
   /** Frees a prepared text that is not needed. */
   discard(ready: ReadyText | undefined): void {
     if (ready === undefined || ready.document === 0) return;
     this.#retirement.add(() => this.#writer.discard(ready.document));
   }
 
+  /** Forgets a source: its entry is used again once no reader can hold it. */
+  forget(number: number): void {
+    if (number === NOT_FOUND) return;
+    this.#catalogue.unname(number);
+    this.#release(this.#catalogue.dropDocument(number));
+    this.#retirement.add(() => {
+      this.#catalogue.free(number);
+      return true;
+    });
+  }
+
+  /** Whether the entry of a replaced version stays in use: its content is listed as tainted. */
+  staysListed(number: number): boolean {
+    return number !== NOT_FOUND && this.#catalogue.isListed(number);
+  }
+
   /**
    * Publishes an event: a state, or a version with its prepared text. Returns the number of its
-   * entry.
+   * entry; NOT_FOUND when there was none left for it.
    */
   put(
     event: SourceEvent,
@@ -70,7 +103,8 @@ export class SourcePublisher {
   ): number {
     this.#retirement.sweep();
     this.#taint(event, ready);
-    if (before?.isSameContent === true && !this.#isBetter(ready, before.number)) {
+    const isPlaced = before !== undefined && before.number !== NOT_FOUND;
+    if (isPlaced && before.isSameContent && !this.#isBetter(ready, before.number)) {
       this.#catalogue.setState(before.number, event.state);
       if (event.state !== "active") this.#withdraw(before.number);
       this.discard(ready);
@@ -86,7 +120,7 @@ export class SourcePublisher {
       registeredAt: Math.floor(event.registered_at / 1000),
     });
     // The previous version no longer answers for the id, and its text supports nothing.
-    if (before !== undefined) this.#retire(before);
+    if (before !== undefined && before.number !== NOT_FOUND) this.#retire(before);
     return number;
   }
 

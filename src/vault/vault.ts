@@ -14,7 +14,8 @@ import type {
   ThresholdList,
 } from "../contract/schemas/sources.ts";
 import { ServiceFault } from "../contract/faults.ts";
-import { SOURCES_MAX } from "./sources/catalogue.ts";
+import { NOT_FOUND } from "./sources/catalogue.ts";
+import { EntryUse, type Forgettable, ownerOfHeld, type SourceGauges } from "./sources/entry-use.ts";
 import {
   canonicalBytes,
   CHAIN_START,
@@ -26,8 +27,8 @@ import {
 } from "./sources/events.ts";
 import type { SourceEvent } from "./sources/events.ts";
 import { numbersModel, readNumbers } from "./grounding/tables.ts";
-import { INDEX_INLINE_UNITS_MAX, inParts, leaveForLater } from "./grounding/indexing.ts";
-import type { IndexLater, ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import { leaveForLater } from "./grounding/indexing.ts";
+import type { ReadyText } from "./grounding/indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
 import type { TextPlace } from "./grounding/index-backlog.ts";
 import { leafHash, MerkleTree } from "./sources/merkle.ts";
@@ -37,7 +38,9 @@ import {
   isSameContent,
   keepsText,
   nameOf,
+  nameOfEvent,
   recordOf,
+  textOf,
 } from "./sources/records.ts";
 import type { Held } from "./sources/records.ts";
 import { SourcePublisher } from "./publisher.ts";
@@ -47,6 +50,8 @@ import type { VaultMemory } from "./memory.ts";
 import type { VaultOptions } from "./options.ts";
 
 const LIST_MAX = 1000;
+
+type Registered = { record: EvidenceRecord; isNew: boolean };
 
 const named = (bytes: Buffer) => `sha256:${bytes.toString("hex")}`;
 
@@ -61,14 +66,15 @@ export class Vault implements EvidenceVault {
   readonly #byIndex: (Held | undefined)[] = [];
   readonly #tree = new MerkleTree();
   readonly #seal: RootSeal;
+  readonly #use: EntryUse;
   #chain = CHAIN_START;
 
   constructor(options: VaultOptions) {
-    const { memory } = options;
-    this.memory = memory;
+    this.memory = options.memory;
     this.#options = options;
-    this.#publisher = new SourcePublisher(memory);
-    const thresholds = new TenantThresholds(memory.thresholds);
+    this.#publisher = new SourcePublisher(this.memory);
+    this.#use = new EntryUse(options, (source) => this.#forget(source));
+    const thresholds = new TenantThresholds(this.memory.thresholds);
     this.#labels = new LabelBook(readNumbers(), numbersModel(), thresholds);
     this.#seal = new RootSeal(options.signer, options.clock);
   }
@@ -80,6 +86,11 @@ export class Vault implements EvidenceVault {
   /** Bytes of memory that indexes of texts ever took; freed indexes are reused first. */
   get indexBytes(): number {
     return this.#publisher.indexBytes;
+  }
+
+  /** Use of the bounds on sources. */
+  gauges(): SourceGauges {
+    return this.#use.gauges();
   }
 
   /** Texts of the journal that are not indexed yet. */
@@ -112,23 +123,23 @@ export class Vault implements EvidenceVault {
    * Registers sources, all or none by validity; resolves once durable. Repeating a registration
    * changes nothing.
    * @throws ServiceFault `insufficient_scope` for a public source without `admin`,
-   *   `invalid_request` when digest and text disagree, `overloaded` when the vault is full.
+   *   `invalid_request` when digest and text disagree, `source_quota_exceeded`, `vault_full`.
    */
-  async register(
-    items: readonly EvidenceItem[],
-    by: EvidenceRegistrar,
-  ): Promise<{ record: EvidenceRecord; isNew: boolean }[]> {
+  async register(items: readonly EvidenceItem[], by: EvidenceRegistrar): Promise<Registered[]> {
     const events = items.map((item, at) =>
       eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    if (this.#publisher.room < events.length) {
-      throw new ServiceFault("overloaded", `the vault holds ${SOURCES_MAX} sources, its limit`);
-    }
-    const ready = await this.#makeReady(events.filter((event) => !this.#isHeld(event)));
+    const release = this.#use.reserve(events.filter((event) => this.#needsEntry(event)));
+    return this.#registerAll(events).finally(release);
+  }
+
+  async #registerAll(events: readonly SourceEvent[]): Promise<Registered[]> {
+    const fresh = events.filter((event) => !isRepeat(this.#heldBefore(event), event));
+    const ready = await this.#makeReady(fresh);
     return Promise.all(
       events.map(async (event) => {
         const before = this.#heldBefore(event);
-        if (before !== undefined && isRepeat(before, event)) {
+        if (isRepeat(before, event)) {
           this.#publisher.discard(ready.get(event));
           return { record: recordOf(before), isNew: false };
         }
@@ -212,39 +223,22 @@ export class Vault implements EvidenceVault {
     return held;
   }
 
-  #heldBefore({ tenant, visibility, source_id }: SourceEvent): Held | undefined {
-    return this.#held.get(nameOf(tenant, visibility, source_id));
+  #heldBefore(event: SourceEvent): Held | undefined {
+    return this.#held.get(nameOfEvent(event));
   }
 
-  #isHeld(event: SourceEvent): boolean {
+  /** A new version takes the entry of the one before, unless that one's content stays listed. */
+  #needsEntry(event: SourceEvent): boolean {
     const before = this.#heldBefore(event);
-    return before !== undefined && isRepeat(before, event);
+    if (before === undefined || before.number === NOT_FOUND) return true;
+    return !isSameContent(before, event) && this.#publisher.staysListed(before.number);
   }
 
-  /** Prepares texts: in place while that is quick, else on another thread. */
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
     const texts = withText.map((event) => textOf(event)!);
-    const units = texts.reduce((sum, { text }) => sum + text.length, 0);
-    const isLater = this.#options.indexLater !== undefined && units > INDEX_INLINE_UNITS_MAX;
-    const ready = isLater
-      ? await this.#makeReadyLater(texts, this.#options.indexLater)
-      : texts.map((text) => this.#publisher.makeReady(text));
+    const ready = await this.#publisher.makeAllReady(texts, this.#options.indexLater);
     return new Map(withText.map((event, at) => [event, ready[at]!]));
-  }
-
-  /** Part by part; frees the prepared texts when a later part fails. */
-  async #makeReadyLater(texts: readonly TextToIndex[], later: IndexLater): Promise<ReadyText[]> {
-    const ready: ReadyText[] = [];
-    try {
-      for (const part of inParts(texts, ({ text }) => text.length)) {
-        ready.push(...(await later(part)));
-      }
-    } catch (error) {
-      for (const each of ready) this.#publisher.discard(each);
-      throw error;
-    }
-    return ready;
   }
 
   async #append(event: SourceEvent, ready: ReadyText | undefined): Promise<Held> {
@@ -257,7 +251,26 @@ export class Vault implements EvidenceVault {
     return this.#apply(event, ready);
   }
 
+  /** A revoked source gives its entry back; its events stay in the chain. */
+  #forget({ name, held }: Forgettable): void {
+    this.#held.delete(name);
+    this.#byIndex[held.index] = undefined;
+    this.#use.forget(name, held);
+    if (held.number === NOT_FOUND) return;
+    this.#use.add(ownerOfHeld(held), -1);
+    this.#publisher.forget(held.number);
+  }
+
+  /** Books the entry of a version that was just put, and that of the one before. */
+  #bookEntry(held: Held, old = NOT_FOUND): void {
+    if (held.number === old) return;
+    if (held.number !== NOT_FOUND) this.#use.add(ownerOfHeld(held), 1);
+    if (old === NOT_FOUND || this.#publisher.staysListed(old)) return;
+    this.#use.add(ownerOfHeld(held), -1);
+  }
+
   #apply(event: SourceEvent, ready: ReadyText | undefined): Held {
+    if (event.state !== "revoked") this.#use.makeRoom();
     const before = this.#heldBefore(event);
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
@@ -278,11 +291,9 @@ export class Vault implements EvidenceVault {
     this.#tree.append(leafHash(canonical));
     if (before !== undefined) this.#byIndex[before.index] = undefined;
     this.#byIndex.push(held);
-    this.#held.set(nameOf(event.tenant, event.visibility, event.source_id), held);
+    this.#held.set(nameOfEvent(event), held);
+    this.#bookEntry(held, before?.number);
+    this.#use.note(nameOfEvent(event), held);
     return held;
   }
-}
-
-function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefined {
-  return text === undefined ? undefined : { text, kind, state };
 }

@@ -56,6 +56,15 @@ test.concurrent("eval:trust --robust: with credibility invented agents buy littl
   expect(check.auc).toBeGreaterThan(0.7);
 });
 
+test.concurrent("bench:first-call: a warmed client's first check is an answer", async () => {
+  const { rows } = await lastLine("bench/first-call.ts", "--smoke");
+  expect((rows as { mode: string }[]).map(({ mode }) => mode)).toEqual([
+    "fetch",
+    "client",
+    "warmed",
+  ]);
+});
+
 test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
   const report = await lastLine("bench/attacks-default.ts", "--smoke");
   expect(report["one_key_points_max"]).toBeLessThanOrEqual(10);

@@ -5,7 +5,7 @@ import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** Under Vitest the built command (see _build-command.ts), else the sources. */
-const ENTRY =
+export const ENTRY =
   process.env["TRUSTRANK_TEST_COMMAND"] ??
   fileURLToPath(new URL("../../src/cli/trustrank.ts", import.meta.url));
 

@@ -76,6 +76,7 @@ describe("a refused authorisation", () => {
     const stranger = await makeKey(["keys:write", "analytics:read"], "globex");
     await both[0].ask(`/v1/keys/${revoked.key_id}`, { method: "DELETE" });
     const keys = `/v1/agents/${encodeURIComponent("agent://denied/one")}/keys`;
+    await both[0].ask("/v1/namespaces/denied", { method: "PUT", body: { tenant: "acme" } });
     await registerKey(writer.key, "agent://denied/two");
 
     for (const each of both) {

@@ -2,7 +2,7 @@
 // evidence that is damaged. Real processes, real files.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ describe("a start that fails", () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr).toMatch(/^trustrank: cannot listen on [^\n]+\n$/);
     holder.close();
-    const started = startCommand(["serve", "--port", "0", "--json", ...other]);
+    const started = startCommand(["serve", "--port", "0", "--no-sample", "--json", ...other]);
     const facts = JSON.parse(await started.firstLine);
     expect(facts).toMatchObject({
       admin_key: expect.stringMatching(/^tr_live_/),
@@ -37,6 +37,27 @@ describe("a start that fails", () => {
     });
     started.process.kill("SIGTERM");
     expect((await started.ended).code).toBe(0);
+  });
+});
+
+describe("a file that cannot be used", () => {
+  it.each([
+    ["bureau.key", "-----BEGIN PRIVATE KEY-----\n", "put it back from a backup"],
+    ["kaizen/state.json", '{"champion": ', "or move it away to go on with the shipped weights"],
+    ["kaizen/state.json", '{"champion": 7}', "put it back from a backup"],
+  ])("stops the start with its name and what to do: %s", async (name, content, advice) => {
+    const root = mkdtempSync(join(folder, "unusable-"));
+    const path = join(root, name);
+    mkdirSync(join(root, "kaizen"));
+    writeFileSync(path, content);
+    const failed = await runCommand(["serve", "--port", "0", "--no-sample", "--data-dir", root]);
+    expect(failed.code).toBe(65);
+    const last = failed.stderr.trim().split("\n").at(-1);
+    expect(last).toMatch(/^trustrank: `[^\n]+` cannot be used, it holds no [^\n]+: /);
+    expect(last).toContain(path);
+    expect(last).toContain(advice);
+    // As it was: nothing is made anew over what may be the only copy.
+    expect(readFileSync(path, "utf8")).toBe(content);
   });
 });
 

@@ -64,6 +64,22 @@ describe("two HTTP threads", () => {
     }
   });
 
+  it("a namespace is the owner's on both from its grant, anybody's from its revocation", async () => {
+    const outcome = { subject: "agent://threads/s", outcome: 1, stakes: 1, grade: "counterparty" };
+    const { key } = await makeKey(both[0]);
+    for (const [round, [one, other]] of [...pairs(), ...pairs()].entries()) {
+      const body = { ...outcome, reporter: `agent://taken-${round}/r` };
+      const path = `/v1/namespaces/taken-${round}`;
+      await one.ask(path, { method: "PUT", body: { tenant: "globex" } });
+      for (const each of [other, one]) {
+        const forged = await each.ask("/v1/outcomes", { key, body });
+        expect([forged.status, forged.json.code]).toEqual([403, "namespace_not_owned"]);
+      }
+      await one.ask(path, { method: "DELETE" });
+      expect((await other.ask("/v1/outcomes", { key, body })).status).toBe(201);
+    }
+  });
+
   it("a rate limit is one limit", async () => {
     const { key } = await makeKey(both[0]);
     const startedAt = performance.now();
@@ -142,7 +158,8 @@ describe("two HTTP threads", () => {
       ]);
       const problem = await each.ask("/v1/query", { body: { sql: 7 }, headers });
       expect(problem.json).toMatchObject({ status: 400, code: "invalid_request" });
-      expect(problem.json.request_id).toBe("asked-1");
+      expect(problem.headers["x-request-id"]).toBe("asked-1");
+      expect(problem.json.request_id).not.toBe("asked-1");
       const unknown = await each.ask("/v1/kaizen/runs/none");
       expect(unknown.json).toMatchObject({ status: 404, code: "not_found" });
       const signed = await each.ask("/v1/outcomes", {

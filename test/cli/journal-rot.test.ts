@@ -42,10 +42,13 @@ it("rot under a running server is told, counted, on record, and over when mended
   const names = writeSegments();
   const rotten = names[1]!;
   const intact = readFileSync(join(journal, rotten));
-  const started = startCommand(["serve", "--port", "0", "--json", "--data-dir", dataDir], {
-    TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
-    TRUSTRANK_SCRUB_HOURS: OFTEN,
-  });
+  const started = startCommand(
+    ["serve", "--port", "0", "--json", "--no-sample", "--data-dir", dataDir],
+    {
+      TRUSTRANK_ADMIN_KEY: ADMIN_KEY,
+      TRUSTRANK_SCRUB_HOURS: OFTEN,
+    },
+  );
   let told = "";
   started.process.stderr!.on("data", (piece) => (told += piece));
   const { url } = JSON.parse(await started.firstLine) as { url: string };
@@ -60,6 +63,9 @@ it("rot under a running server is told, counted, on record, and over when mended
     return (await ask("/v1/query", { sql })).json.rows as unknown[][];
   };
   await expect.poll(() => gauge("journal_verified_seconds"), PATIENT).toBeDefined();
+  // Or the store would find the rot itself, and could not go on to the record of it.
+  const position = await gauge("journal_position");
+  await expect.poll(() => gauge("store_position"), PATIENT).toBe(position);
   expect((await ask("/readyz")).json).toEqual({ ready: true, reasons: [] });
   expect(await gauge("journal_damages")).toBe("0");
 

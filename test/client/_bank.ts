@@ -3,30 +3,39 @@
 import { type ApprovalPolicy, handshakeApproval } from "../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import { type OutcomeReport, outcomeReport } from "../../src/client/reporting/outcome-report.ts";
-import { type Service, startTestService } from "./_service.ts";
+import type { ToolEnd } from "../../src/client/reporting/tool-end.ts";
+import { type Reported, type Service, startTestService } from "./_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 
 export const agent = (name: string) => `agent://test/${name}`;
-const SUBJECT = "agent://shop/seller";
 
 export interface Transfer {
   counterparty: string;
+  amount: number;
 }
 
 export const schema = {
   type: "object" as const,
-  properties: { counterparty: { type: "string" as const } },
-  required: ["counterparty"],
+  properties: { counterparty: { type: "string" as const }, amount: { type: "number" as const } },
+  required: ["counterparty", "amount"],
   additionalProperties: false as const,
 };
+
+/** How the bank behaves when it is called; `flaky` throws the first time. */
+export type Behaviour = "returns" | "throws" | "flaky" | "error value" | "hangs";
 
 /** One per suite; `open` starts each test afresh. */
 export class Bank {
   readonly client: TrustRankClient;
   readonly #service: Service;
+  behaviour: Behaviour = "returns";
+  /** Returned as `error value`, in the framework's own form. */
+  errorValue: unknown = { isError: true };
   ran: string[] = [];
   reads = 0;
-  /** New for every test: outcomes are identified by it. */
+  /** Request ids of the decisions since `open`. */
+  decided: string[] = [];
+  /** New for every test, unless a test repeats it. */
   callId = "";
   #callCount = 0;
 
@@ -54,24 +63,57 @@ export class Bank {
   open(): { policy: ApprovalPolicy; report: OutcomeReport } {
     this.ran = [];
     this.reads = 0;
+    this.decided = [];
+    this.behaviour = "returns";
     this.#callCount += 1;
     this.callId = `call-${this.#callCount}`;
     this.#service.appended.length = 0;
     const { client } = this;
-    const initiator = () => agent("connect");
-    const policy = handshakeApproval({ client, initiator, stakes: () => 5 });
-    return { policy, report: outcomeReport({ client, subject: () => SUBJECT }) };
+    const policy = handshakeApproval<Transfer>({
+      client,
+      initiator: () => agent("connect"),
+      stakes: ({ amount }) => amount,
+      onDecision: ({ verdict }) => void this.decided.push(verdict?.request_id ?? "none"),
+    });
+    const isAgentFault = () => false;
+    // The agent that was decided on; outcomes of the reserved ones are refused.
+    const subject = (end: ToolEnd) =>
+      (end.decision ?? policy.decisionOn?.(end))?.subject?.replace("://test/", "://shop/");
+    return { policy, report: outcomeReport({ client, policy, subject, isAgentFault }) };
   }
 
-  /** The tool; with `agent://test/verify` it fails. */
-  transfer({ counterparty }: Transfer): string {
+  /** The tool. */
+  async transfer({ counterparty }: Transfer, signal?: AbortSignal): Promise<unknown> {
     this.ran.push(counterparty);
-    if (counterparty.endsWith("/verify")) throw new Error("the bank is closed");
-    return "sent";
+    const isFirst = this.ran.length === 1;
+    switch (this.behaviour) {
+      case "returns":
+        return "sent";
+      case "error value":
+        return this.errorValue;
+      case "hangs":
+        return await aborted(signal);
+      case "flaky":
+        if (!isFirst) return "sent";
+    }
+    throw new Error("the bank is closed");
   }
 
   /** What was reported, in order: 1 or 0. */
   outcomes(): number[] {
-    return this.#service.appended.map(({ outcome }) => outcome);
+    return this.reported().map(({ outcome }) => outcome);
   }
+
+  reported(): readonly Reported[] {
+    return this.#service.appended;
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal === undefined) throw new Error("this framework hands on no signal");
+    signal.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")), {
+      once: true,
+    });
+  });
 }

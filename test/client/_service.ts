@@ -20,6 +20,8 @@ export interface Reported {
   stakes: number;
   grade: string;
   id: string;
+  requestId: string;
+  isAgentFault: boolean;
 }
 
 export interface Service {
@@ -78,11 +80,12 @@ function memoryLedger(appended: Reported[]): Ledger {
   const ledger: Pick<Ledger, "append" | "pendingCount" | "close"> = {
     append: (record) => {
       const { idempotencyKey: key, outcomeId, subject, reporter, outcome, stakes } = record;
+      const { requestId, isAgentFault } = record;
       const known = receipts.get(key);
       if (key !== "" && known !== undefined) return Promise.resolve({ ...known, duplicate: true });
       const grade = GRADES[record.gradeIndex] ?? "";
       const id = key.slice(key.lastIndexOf("\n") + 1);
-      appended.push({ subject, reporter, outcome, stakes, grade, id });
+      appended.push({ subject, reporter, outcome, stakes, grade, id, requestId, isAgentFault });
       const receipt: OutcomeReceipt = {
         outcome_id: outcomeId,
         position: appended.length,

@@ -4,6 +4,7 @@ import { TrustRankClient } from "../../src/client/client.ts";
 import { TrustGateError, TrustRankError } from "../../src/client/errors.ts";
 import type { VerifyResponse } from "../../src/contract/schemas/scores.ts";
 import { checkReply, rejection, service as replying, verifyReply } from "./_replies.ts";
+import type { FetchLike } from "../../src/client/runtime.ts";
 import { type Service, startTestService } from "./_service.ts";
 import { WAIT_MS_MAX } from "../_patience.ts";
 
@@ -78,6 +79,26 @@ describe("require", () => {
     expect((thrown as TrustGateError).verdict).toMatchObject({ decision: "refuse" });
     expect((thrown as TrustGateError).response.status).toBe(403);
     expect(await client.require(ESCALATE, { stakes: 10 })).toMatchObject({ decision: "escalate" });
+  });
+
+  it("opens its connection before the first question, and says whether it could", async () => {
+    let paths: string[] = [];
+    const fetch: FetchLike = (url, init) => {
+      paths = [...paths, new URL(url).pathname];
+      return globalThis.fetch(url, init);
+    };
+    const warmed = new TrustRankClient({ ...service, fetch });
+    expect([await warmed.warmUp(), paths]).toEqual([true, ["/healthz"]]);
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999" });
+    expect(await down.warmUp()).toBe(false);
+  });
+
+  it("calls a refused connection unreachable, even in a process that was busy", async () => {
+    const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:64999", timeoutMs: 20 });
+    const asked = rejection(down.check("agent://acme/a", { stakes: 1 }));
+    const until = performance.now() + 60;
+    while (performance.now() < until);
+    expect(await asked).toMatchObject({ code: "unreachable" });
   });
 
   it("reports an outage as another error", async () => {

@@ -137,7 +137,7 @@ describe("a name that does not resolve", () => {
   it("costs a write rail its outcome, counted, and nobody a turn", async () => {
     const client = open(NOWHERE, 30_000);
     const report = outcomeReport({ client, subject: () => "agent://shop/seller" });
-    report({ toolName: "transfer", callId: "call-1", isSuccess: true });
+    report({ toolName: "transfer", input: {}, callId: "call-1", output: "sent" });
     expect(report.queue.pendingCount).toBe(1);
     await report.queue.flush(50);
     expect(report.queue.counts).toMatchObject({ offered: 1, sent: 0, dropped: 1 });

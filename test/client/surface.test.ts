@@ -39,6 +39,6 @@ it("is documented, every export of it", () => {
     }
   }
   expect(silent).toEqual([]);
-  expect(adapters).toHaveLength(5);
+  expect(adapters).toHaveLength(6);
   expect([...passedOn].filter((name) => name !== "" && !found.has(name))).toEqual([]);
 });

@@ -15,7 +15,7 @@ import {
   segmentsOf,
 } from "../../src/journal/format.ts";
 import { recoverJournal } from "../../src/journal/recovery.ts";
-import { knownPosition } from "../../src/ledger/high-water.ts";
+import { knownPosition } from "../../src/ledger/snapshot/high-water.ts";
 import { snapshotsOf } from "../../src/ledger/snapshot/format.ts";
 import { Evidence } from "./evidence.ts";
 import { launchServer, startServer } from "./server.ts";

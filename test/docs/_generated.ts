@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ATTACKS } from "../../bench/attack/attacks.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { Access } from "../../src/http/route-description.ts";
 
@@ -19,6 +20,7 @@ export interface GeneratedPage {
 
 export const GENERATED: readonly GeneratedPage[] = [
   { path: "docs/reference/api.md", made: routesTable },
+  { path: "docs/operate/attacks.md", made: attacksTable },
 ];
 
 /** Text of a page of the tree. */
@@ -51,4 +53,10 @@ function routesTable(): string {
     ({ methods, cells }) => `| ${methods.join(", ")} | ${cells} |`,
   );
   return ["| method | path | scope | what it does |", "|---|---|---|---|", ...lines, ""].join("\n");
+}
+
+/** One row per attack, in the order in which they are played. */
+function attacksTable(): string {
+  const lines = ATTACKS.map(({ name, what }) => `| \`${name}\` | ${what} |`);
+  return ["| attack | what is attempted |", "|---|---|", ...lines, ""].join("\n");
 }

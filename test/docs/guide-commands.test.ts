@@ -29,6 +29,8 @@ const EXPECTED: readonly (readonly [command: string, answer: RegExp])[] = [
   ["agents/agent%3A%2F%2Fhooli", /"standing":\{"in_force":true/],
 ];
 
+const documentsOf = () => GUIDES.flatMap(fencesOf).filter(({ language }) => language === "json");
+
 describe("the guide's commands", () => {
   let service: SampleService;
   beforeAll(async () => {
@@ -53,9 +55,21 @@ describe("the guide's commands", () => {
   });
 
   it("shows policies that the service takes", () => {
-    const documents = GUIDES.flatMap(fencesOf).filter(({ language }) => language === "json");
+    const isPolicy = ({ text }: { text: string }) => !text.includes("mcpServers");
+    const documents = documentsOf().filter(isPolicy);
     expect(documents.length).toBeGreaterThan(0);
     for (const { text } of documents) expect(() => parsePolicy(JSON.parse(text))).not.toThrow();
+  });
+
+  it("shows an MCP client's settings that name a command of ours", async () => {
+    const settings = documentsOf().find(({ text }) => text.includes("mcpServers"));
+    const { mcpServers } = JSON.parse(settings!.text) as {
+      mcpServers: { trustrank: { args: [string, ...string[]] } };
+    };
+    const [program, ...flags] = mcpServers.trustrank.args;
+    expect(program).toBe("trustrank");
+    const command = `npm run -s trustrank -- ${flags.join(" ")} --help`;
+    expect(await service.run("bash", ["-c", command])).toContain("MCP clients");
   });
 
   it("leaves no block untested without a reason", () => {

@@ -39,7 +39,14 @@ describe("made parts", () => {
 
 describe("docs/reference/errors.md", () => {
   const page = readPage("docs/reference/errors.md");
-  const headings = ["The request", "Who asks", "Outcomes", "Signatures and keys", "The service"];
+  const headings = [
+    "The request",
+    "Who asks",
+    "Outcomes",
+    "Signatures and keys",
+    "Sources",
+    "The service",
+  ];
   const rows = headings.flatMap((heading) => rowsUnder(page, `## ${heading}`));
 
   it("has every fault code once, with its status", () => {

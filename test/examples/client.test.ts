@@ -50,7 +50,7 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "refuse -> deny",
     "denied",
   ],
-  "report.ts": ["{ offered: 3, sent: 3, dropped: 0, retried: 0 }"],
+  "report.ts": ["approved", /^\{ offered: 2, sent: 2, dropped: 0, retried: 0 \} \{ refused: 0, /],
   "signed.ts": ["reporter invalid_request"],
 };
 
@@ -80,12 +80,17 @@ it.each(Object.entries(EXPECTED))("%s prints what it shows", async (name, expect
   }
 });
 
-it("counts a call once that report.ts reported twice", async () => {
+it("joins the outcomes of report.ts to the decisions that let them through", async () => {
   const { rows } = await service.post<{ rows: unknown[][] }>("/v1/query", {
-    sql: "SELECT outcome_id FROM outcomes WHERE subject = 'agent://shop/delivery'",
+    sql: `SELECT o.outcome, o.agent_fault, o.stakes FROM outcomes o JOIN decisions d USING (request_id)
+      WHERE o.subject = 'agent://hooli/search-agent' AND d.subject = o.subject
+      ORDER BY o.outcome DESC`,
     format: "json",
   });
-  expect(rows).toHaveLength(2);
+  expect(rows).toEqual([
+    [1, true, 1],
+    [0, false, 1],
+  ]);
 });
 
 it("runs them by the script that their heads name", async () => {

@@ -1,5 +1,5 @@
 // The example configurations that no program here can run: what they ask the service for exists,
-// and means what their comments say. nginx and Caddy run in programs.test.ts.
+// and means what their comments say. nginx and Caddy run in _program.ts.
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Service, startTestService } from "../client/_service.ts";

@@ -63,6 +63,10 @@ export class RowStore implements Store {
     };
   }
 
+  async ask() {
+    return [];
+  }
+
   async describe() {
     const columns = [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }];
     return { views: [{ name: "outcomes", comment: "outcomes", columns }], timeZone: "UTC" };
@@ -70,6 +74,9 @@ export class RowStore implements Store {
 
   readonly noted: { table: string; event: object }[] = [];
   legs: ReplayableLeg[] = [];
+  isLogComplete = true;
+  /** While set, notes wait for it. */
+  hold: Promise<void> | undefined = undefined;
 
   async decisions(filter: DecisionFilter) {
     return this.legs
@@ -78,6 +85,10 @@ export class RowStore implements Store {
       .filter((leg) => filter.agent === undefined || leg.subject === filter.agent)
       .filter((leg) => Date.parse(leg.evaluated_at) >= (filter.sinceMs ?? 0))
       .slice(0, filter.limit);
+  }
+
+  async decisionPage(filter: DecisionFilter) {
+    return { legs: await this.decisions(filter), isComplete: this.isLogComplete };
   }
 
   async reviews(filter: DecisionFilter) {

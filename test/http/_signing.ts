@@ -7,6 +7,7 @@ import path from "node:path";
 import { type CompactJWSHeaderParameters, CompactSign, FlattenedSign } from "jose";
 import { openBureau } from "../../src/bureau/open.ts";
 import { Policies } from "../../src/bureau/policies.ts";
+import { ownersAfter } from "../../src/contract/namespaces.ts";
 import { thumbprint } from "../../src/contract/public-key.ts";
 import { tableImage } from "../../src/engine/image.ts";
 import { createEngineMemory } from "../../src/engine/memory.ts";
@@ -157,20 +158,16 @@ export async function openService(
   const book = new PolicyBook();
   const onPolicy = () => undefined;
   const policies = new Policies({ log: ledger, book, onPolicy, clock: now });
-  const bureau = openBureau({
-    engine,
-    ledger,
-    events: ledger,
-    policies: book,
-    clock: now,
-    environment,
-  });
+  const owners = ownersAfter(ledger.keyEvents);
+  const parts = { engine, ledger, events: ledger, policies: book, owners };
+  const bureau = openBureau({ ...parts, clock: now, environment });
   const reporting = openReporters({
     paths: dataPaths(dataDir),
     ledger,
     serviceId: SERVICE_ID,
     isSignatureRequired: options.isSignatureRequired ?? false,
     clock: now,
+    onNamespaceEvent: (event) => owners.apply(event),
     rememberedSinceMs: () => options.rememberedSinceMs ?? ledger.rememberedSinceMs,
     ...(store === undefined ? {} : { store }),
   });
@@ -189,6 +186,7 @@ export async function openService(
     store: store ?? new RowStore(),
     notes: notesTo(undefined),
     reporters,
+    namespaces: reporting.namespaces,
     clock: now,
     logger: quiet,
     health: { isReady: () => ({ ready: true, reasons: [] }) },

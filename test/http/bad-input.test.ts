@@ -149,6 +149,13 @@ describeServers("bad input", (service) => {
     expect(errors).toMatchObject([{ pointer: "/expires", code: "unknown" }]);
   });
 
+  it("keeps a refusal's detail on one line, whatever the member is called", async () => {
+    const body = { tenant: "x", scopes: ["admin"], "a\nb\u2028c": 5 };
+    const { errors, problem } = await refused("/v1/keys", { key: service.admin, body });
+    expect(errors).toMatchObject([{ pointer: "/a\nb\u2028c", code: "unknown" }]);
+    expect(problem.detail).toContain("a?b?c");
+  });
+
   it("does not know other paths, however spelt", async () => {
     const paths = [
       "/",

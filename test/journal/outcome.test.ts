@@ -1,7 +1,7 @@
 // An outcome survives the trip through journal bytes, whatever its members hold.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SIGNATURES } from "../../src/contract/vocabulary.ts";
+import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { VOICE_FIRST_PARTY, VOICE_MAX, VOICE_STRANGER } from "../../src/contract/voices.ts";
 import { decodeFold, type FoldedOutcome } from "../../src/journal/folded-outcome.ts";
 import {
@@ -76,7 +76,11 @@ test("the lazy decode sees what the whole decode sees, anywhere in a run", () =>
             reporter: record.reporter,
             outcome: record.outcome,
             stakes: record.stakes,
-            gradeIndex: record.gradeIndex,
+            // A stranger's grade is at most what a counterparty's word proves.
+            gradeIndex:
+              record.isFirstParty !== true && (record.voice ?? 0) >= VOICE_STRANGER
+                ? Math.max(record.gradeIndex, GRADES.indexOf("counterparty"))
+                : record.gradeIndex,
             signatureIndex: SIGNATURES.indexOf(
               record.isFirstParty === true && record.signature === "none"
                 ? "bureau"

@@ -50,9 +50,11 @@ describe("a start-up calibration", () => {
   it("asks for two hundred outcomes, and for new ones the next time", () => {
     const evidence = evidenceFrom(3, 600, MORE);
     expect(runOver(evidence, 150).sides[0]!.reason).toContain("150 outcomes, needed 200");
+    // As many as there were at the last test.
     const again = runOver(evidence, 600, evidence.timesMs[550]);
-    expect(again.sides[0]!.reason).toMatch(/insufficient evidence: 50 rows/);
-    expect(again.config).toBeUndefined();
+    expect(again.sides[0]!.reason).toBe("insufficient evidence: 600 outcomes, needed 1100");
+    expect(again.sides[0]!.challenger).toBeUndefined();
+    expect(runOver(evidence, 600, evidence.timesMs[290]).sides[0]!.gates[0]!.id).toBe("G1");
   });
 
   it("changes no order and denies nobody else", () => {

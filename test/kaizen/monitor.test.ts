@@ -70,6 +70,18 @@ describe("the watch", () => {
     expect(seen.sentence).toMatch(/beyond the boundary/);
   });
 
+  it("lets a calibration go for less than a re-fit, though not for one bad day", () => {
+    const slight = { ...watched(6, 3000, 0.005), isCalibration: true };
+    expect(watchPromotion({ ...slight, isCalibration: false }).isRollbackDue).toBe(false);
+    expect(watchPromotion(slight).sentence).toMatch(/calibration has cost/);
+    for (const harm of [-0.02, 0.001]) {
+      const kept = watchPromotion({ ...watched(6, 3000, harm), isCalibration: true });
+      expect(kept.isRollbackDue).toBe(false);
+    }
+    const early = { ...prefix(watched(6, 3000, 0.05), 200), isCalibration: true };
+    expect(watchPromotion(early).isRollbackDue).toBe(false);
+  });
+
   it("takes back at once what refuses good agents or gives no number", () => {
     expect(watchPromotion({ ...watched(4, 500, 0), refused: 9 }).sentence).toMatch(/refused/);
     const broken = watched(5, 500, 0);

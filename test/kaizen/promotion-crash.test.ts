@@ -81,23 +81,27 @@ async function afterwards(server: CrashServer) {
   return { status, run, served: verdict.body.config_version };
 }
 
-const BEFORE = [
+/** In the whole service, over HTTP: the first cut leaves least behind, the last one most. */
+const FIRST = ["before the config file", "rename .json before 2", "during the run"] as const;
+const LAST = [
+  "before the state",
+  "rename state.json before 1",
+  "before the promotion was committed",
+] as const;
+/** From here on the swap has not happened when the process dies. */
+const COMMITTED = ["after the state", "rename state.json after 1"] as const;
+
+const BETWEEN = [
   // The run's own file is replaced when it starts, with its findings, and when it ends.
-  ["before the config file", "rename .json before 2", "during the run"],
   ["after the config file", "rename .json after 2", "during the run"],
   ["before the findings", "rename .json before 3", "during the run"],
   ["after the findings", "rename .json after 3", "before the promotion was committed"],
   ["before the journal's record", "write journal before 1", "before the promotion was committed"],
   ["before its sync", "sync journal before 1", "before the promotion was committed"],
   ["after its sync", "sync journal after 1", "before the promotion was committed"],
-  ["before the state", "rename state.json before 1", "before the promotion was committed"],
 ] as const;
 
-const AFTER = [
-  // From here on the swap has not happened when the process dies.
-  ["after the state", "rename state.json after 1"],
-  ["before the record's end", "rename .json before 5"],
-] as const;
+const AFTER = ["before the record's end", "rename .json before 5"] as const;
 
 describe("with findings that win without the work", () => {
   /** Promotes in a process that does not survive it; what the next start finds. */
@@ -117,7 +121,7 @@ describe("with findings that win without the work", () => {
     return { run, served };
   }
 
-  it.concurrent.each(BEFORE)("the champion stays when killed %s", async (_, killAt, when) => {
+  it.concurrent.each(BETWEEN)("the champion stays when killed %s", async (_, killAt, when) => {
     const { run, served } = await promotedToDeath(killAt);
     expect(served).toBe(SHIPPED);
     expect(run).toMatchObject({
@@ -126,40 +130,36 @@ describe("with findings that win without the work", () => {
     });
   });
 
-  it.concurrent.each(AFTER)("the challenger is in when killed %s", async (_, killAt) => {
-    const { run, served } = await promotedToDeath(killAt);
+  it.concurrent(`the challenger is in when killed ${AFTER[0]}`, async () => {
+    const { run, served } = await promotedToDeath(AFTER[1]);
     expect(run.state).toBe("promoted");
     expect(run.challenger_version).not.toBe(SHIPPED);
     expect(served).toBe(run.challenger_version);
   });
 });
 
-// In the whole service: the first cut leaves least behind, the last one most.
-it.concurrent.each([BEFORE[0], BEFORE.at(-1)!])(
-  "the champion stays when killed %s",
-  async (_, killAt, when) => {
-    const dataDir = freshCopy();
-    await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
-    const server = await serve(dataDir);
-    const { status, run, served } = await afterwards(server);
-    expect(served).toBe(SHIPPED);
-    expect(status.config_version).toBe(SHIPPED);
-    expect(run).toMatchObject({
-      state: "failed",
-      reason: `the process ended ${when}: the champion stays`,
-    });
-    // Nothing is spent, nothing is in the way: the same run promotes now.
-    const again = await server.post("/v1/kaizen/run", JSON.stringify(RUN));
-    const promoted = again.body as RunRecord;
-    expect(promoted.state).toBe("promoted");
-    expect((await afterwards(server)).served).toBe(promoted.challenger_version);
-    await server.kill();
-  },
-);
+/** Promotes in the whole service, which does not survive it; the champion stays. Started again. */
+async function cutPromotion(dataDir: string, [, killAt, when]: readonly [string, string, string]) {
+  await askToDeath(await serve(dataDir, killAt), "/v1/kaizen/run", RUN);
+  const server = await serve(dataDir);
+  const { status, run, served } = await afterwards(server);
+  expect(served).toBe(SHIPPED);
+  expect(status.config_version).toBe(SHIPPED);
+  expect(run).toMatchObject({
+    state: "failed",
+    reason: `the process ended ${when}: the champion stays`,
+  });
+  return server;
+}
 
-it.concurrent("the challenger is in when killed after the state", async () => {
+it.concurrent(`the champion stays when killed ${LAST[0]}`, async () => {
+  const server = await cutPromotion(freshCopy(), LAST);
+  expect((await server.kill()).signal).toBe("SIGKILL");
+});
+
+it.concurrent(`the challenger is in when killed ${COMMITTED[0]}`, async () => {
   const dataDir = freshCopy();
-  await askToDeath(await serve(dataDir, AFTER[0][1]), "/v1/kaizen/run", RUN);
+  await askToDeath(await serve(dataDir, COMMITTED[1]), "/v1/kaizen/run", RUN);
   const server = await serve(dataDir);
   const { status, run, served } = await afterwards(server);
   expect(run.state).toBe("promoted");
@@ -171,21 +171,32 @@ it.concurrent("the challenger is in when killed after the state", async () => {
   await server.kill();
 });
 
-describe("a promotion that nobody cuts off", () => {
+describe(`a promotion after one that was cut off ${FIRST[0]}`, () => {
   const promoted = join(root, "promoted");
   let challenger: RunRecord["challenger_version"];
+  let servedThen: string;
   beforeAll(async () => {
     cpSync(history, promoted, { recursive: true });
-    const server = await serve(promoted);
+    const server = await cutPromotion(promoted, FIRST);
+    // Nothing is spent, nothing is in the way: the same run promotes now.
     const run = (await server.post("/v1/kaizen/run", JSON.stringify(RUN))).body as RunRecord;
     if (run.state !== "promoted") throw new Error(`the run is ${run.state}: ${run.reason}`);
     challenger = run.challenger_version;
+    servedThen = (await afterwards(server)).served;
     await server.kill("SIGTERM");
   });
 
-  it("leaves both configs, one promotion, nothing half-written", () => {
+  it("serves the challenger", () => {
+    expect(servedThen).toBe(challenger);
+  });
+
+  it("leaves both configs and one promotion, and no more half-written than the cut did", () => {
     const kaizen = join(promoted, "kaizen");
-    const names = readdirSync(join(kaizen, "configs"));
+    // The cut came between the write of a config's file and its rename.
+    const isWhole = (name: string) => !name.endsWith(".tmp");
+    const files = readdirSync(join(kaizen, "configs"));
+    const names = files.filter(isWhole);
+    expect(files.length - names.length).toBeLessThanOrEqual(1);
     expect(names).toHaveLength(2);
     expect(names).toContain(`${SHIPPED}.json`);
     expect(readdirSync(kaizen).filter((name) => name.endsWith(".tmp"))).toEqual([]);

@@ -43,6 +43,10 @@ export function openLocalLedger(
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.key, payload));
       }),
+    appendNamespaceEvent: (payload) =>
+      new Promise((resolve) => {
+        resolve(commitEvent(FRAME_KINDS.namespace, payload));
+      }),
     appendAudit: (payload) =>
       new Promise((resolve) => {
         resolve(commitEvent(FRAME_KINDS.audit, payload));

@@ -51,6 +51,17 @@ test("receipts in order, replay on restart, positions announced to the store", a
   await next.close();
 });
 
+test("a broken promise in the fold ends the thread, and a close of the ledger too", async () => {
+  const { ledger, fatal } = await open(temporaryDirectory());
+  await ledger.append(recordOf(1));
+  // No request has this grade: the engine refuses it after the sync.
+  const broken = ledger.append(recordOf(2, { gradeIndex: 9 }));
+  await expect(broken).rejects.toMatchObject({ code: "journal_unavailable" });
+  await expect(ledger.append(recordOf(3))).rejects.toMatchObject({ code: "journal_unavailable" });
+  await ledger.close();
+  expect(fatal).toEqual([70]);
+});
+
 test("duplicates and conflicts in flight", async () => {
   const { ledger } = await open(temporaryDirectory());
   const [first, second, third] = await Promise.allSettled([

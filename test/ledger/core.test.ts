@@ -7,6 +7,7 @@ import {
   VERDICT_DUPLICATE,
   VERDICT_RECORDED,
 } from "../../src/ledger/replay-guard.ts";
+import { CONFIRM_MS } from "../../src/platform/steady-clock.ts";
 import { openLocalLedger } from "./_local-ledger.ts";
 import {
   newKey,
@@ -130,4 +131,37 @@ test("the local ledger speaks receipts and faults", async () => {
   const receipts = await ledger.appendBatch(many);
   expect(receipts.map((each) => each.position)).toEqual(many.map((_, index) => index + 2));
   await ledger.close();
+});
+
+const keyed = (n: number, changes: object = {}) =>
+  recordOf(n, { idempotencyKey: `k-${n}`, ...changes });
+
+test("a start under a clock that was set forward forgets no id, and counts none twice", () => {
+  const { core } = openCore(directory, key);
+  core.commit([runOf([keyed(1)])], NOW_MS);
+  core.close();
+  const setMs = NOW_MS + 400 * DAY_MS;
+  const { core: next, folded } = openCore(directory, key, { nowMs: setMs });
+  expect(next.lastRecordMs).toBe(NOW_MS);
+  // Another outcome under the clock that was set, then the clock is right again.
+  next.commit([runOf([keyed(2, { recordedAtMs: setMs })])], setMs);
+  const [repeat] = next.commit([runOf([keyed(1)])], NOW_MS + 1000);
+  expect(repeat).toMatchObject({ verdict: VERDICT_DUPLICATE, lsn: 1 });
+  expect(folded).toHaveLength(2);
+  next.close();
+});
+
+test("after a long stop ids leave by age again an hour later", () => {
+  const { core } = openCore(directory, key);
+  core.commit([runOf([keyed(1)])], NOW_MS);
+  core.close();
+  const laterMs = NOW_MS + 30 * DAY_MS;
+  const { core: next } = openCore(directory, key, { nowMs: laterMs });
+  next.commit([runOf([keyed(2, { recordedAtMs: laterMs + 1000 })])], laterMs + 1000);
+  expect(next.guard.size).toBe(2);
+  const confirmedMs = laterMs + CONFIRM_MS;
+  next.commit([runOf([keyed(3, { recordedAtMs: confirmedMs })])], confirmedMs);
+  expect(next.guard.size).toBe(2);
+  expect(next.rememberedSinceMs).toBeGreaterThan(0);
+  next.close();
 });

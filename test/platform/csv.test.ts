@@ -4,6 +4,8 @@ import { describe, expect, it } from "vitest";
 
 import { formatCsv, parseCsvLine } from "../../src/platform/csv.ts";
 
+const FORMULA = /^(?![-]\d+(\.\d+)?([eE][+-]?\d+)?$)[=+@\t\r\-\uFF1D\uFF0B\uFF0D\uFF20]/;
+
 describe("CSV written", () => {
   it("quotes what needs it and tells NULL from an empty string", () => {
     const rows = [
@@ -12,12 +14,23 @@ describe("CSV written", () => {
       [true, 1.5],
       [false, -0.25],
       ['say "hi"', ["a", 1]],
-      [undefined, "\r"],
+      [undefined, "a\r"],
     ];
     expect(formatCsv(["a,b", "c"], rows, "\r\n")).toBe(
       '"a,b",c\r\n"",\r\n"x\ny","{""k"":1}"\r\ntrue,1.5\r\nfalse,-0.25\r\n' +
-        '"say ""hi""","[""a"",1]"\r\n,"\r"\r\n',
+        '"say ""hi""","[""a"",1]"\r\n,"a\r"\r\n',
     );
+  });
+
+  it("writes no formula, and numbers as they are", () => {
+    const formulas = ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", "\uFF1D1"];
+    const numbers = [-1, -0.5, 1e300, -1n, "-12345678901234567890", "-1.5e-7"];
+    const rows = [formulas, numbers, ["a=b", "agent://a/b", "{-}"]];
+    expect(formatCsv(["=h"], rows, "\n")).toBe(
+      "'=h\n'=1+1,'+1,'-1+1,'@SUM(A1),'\t=1,'\uFF1D1\n" +
+        "-1,-0.5,1e+300,-1,-12345678901234567890,-1.5e-7\na=b,agent://a/b,{-}\n",
+    );
+    expect(formatCsv(["\r=1"], [], "\n")).toBe('"\'\r=1"\n');
   });
 
   it("has a header even of no rows", () => {
@@ -44,7 +57,10 @@ describe("CSV read", () => {
     fc.assert(
       fc.property(record, (fields) => {
         const [, line] = formatCsv(["h"], [fields], "\r\n").split("\r\n");
-        expect(parseCsvLine(line!)).toEqual(fields);
+        const written = fields.map((value) =>
+          value !== null && FORMULA.test(value) ? `'${value}` : value,
+        );
+        expect(parseCsvLine(line!)).toEqual(written);
       }),
     );
   });

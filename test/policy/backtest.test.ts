@@ -2,7 +2,7 @@
 // bound, and the interval of its false alarms.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { completePolicy } from "../../src/contract/parse/policy.ts";
+import { completePolicy } from "../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY, THIN_RULES } from "../../src/contract/policy.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import { BACKTEST_QUESTIONS } from "../../src/contract/schemas/backtest.ts";

@@ -1,6 +1,14 @@
 // Readiness and metrics of the ledger.
 import { expect, test } from "vitest";
-import { ledgerGauges, readiness, storeGauges, storeWarnings } from "../../src/service/health.ts";
+import { NamespaceOwners } from "../../src/contract/namespaces.ts";
+import {
+  clockWarnings,
+  inheritedWarning,
+  ledgerGauges,
+  readiness,
+  storeGauges,
+  storeWarnings,
+} from "../../src/service/health.ts";
 import { STATE_START } from "../../src/store/options.ts";
 import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
 
@@ -98,4 +106,31 @@ test("a store that is up says nothing; each trouble of it is a warning, and a nu
   });
   const { ready, warnings } = readiness(ledgerLike(), ["store is behind"]);
   expect({ ready, warnings }).toEqual({ ready: true, warnings: ["store is behind"] });
+});
+
+test("namespaces of first-comers are a warning until an admin has settled them", () => {
+  const owner = { tenant: "acme", sinceMs: 1, grantedBy: null };
+  const owners = new NamespaceOwners([
+    { ...owner, namespace: "a", state: "inherited" },
+    { ...owner, namespace: "b", state: "granted" },
+  ]);
+  const warning = inheritedWarning(owners);
+  expect(warning).toMatch(/^1 namespaces? .*`trustrank namespaces list`/);
+  expect(readiness(ledgerLike(), ["", warning]).warnings).toEqual([warning]);
+  const grant = { at_ms: 2, namespace: "a", tenant: "acme", keeps_keys: false, by: "k" };
+  owners.apply({ event: "namespace.granted", ...grant });
+  expect(inheritedWarning(owners)).toBe("");
+});
+
+test("a clock that is not followed, or not yet deleted by, is a warning", () => {
+  expect(clockWarnings({ leadMs: 0, isConfirmed: true })).toEqual([]);
+  expect(clockWarnings({ leadMs: 34_560_000_000, isConfirmed: false })).toEqual([
+    "the system's clock jumped forward by 34560000 s: not followed for an hour",
+  ]);
+  expect(clockWarnings({ leadMs: -7_200_000, isConfirmed: false })).toEqual([
+    "the system's clock jumped back by 7200 s: not followed for an hour",
+  ]);
+  expect(clockWarnings({ leadMs: 0, isConfirmed: false })).toEqual([
+    "the clock is in doubt: nothing is deleted by age for an hour",
+  ]);
 });

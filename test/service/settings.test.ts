@@ -7,10 +7,10 @@ import { configurationPage, describeVariables } from "../../src/service/settings
 import {
   InvalidSetting,
   readSetting,
-  type Setting,
   type SettingName,
   SETTINGS,
 } from "../../src/service/settings.ts";
+import type { Setting } from "../../src/service/setting-kinds.ts";
 import { runCommand } from "../cli/_process.ts";
 
 const PAGE = new URL("../../docs/reference/configuration.md", import.meta.url);
@@ -34,6 +34,7 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["decisionsPerSecond", "TRUSTRANK_DECISIONS_PER_SECOND", "-1"],
   ["decisionsKeptDays", "TRUSTRANK_DECISIONS_KEPT_DAYS", "0"],
   ["outcomesKeptDays", "TRUSTRANK_OUTCOMES_KEPT_DAYS", "100000"],
+  ["queryMemoryMb", "TRUSTRANK_QUERY_MEMORY_MB", "1023"],
   ["timeZone", "TRUSTRANK_TIME_ZONE", "Berlin"],
   ["kaizen", "TRUSTRANK_KAIZEN", "never"],
   ["seeds", "TRUSTRANK_SEEDS", "everybody"],

@@ -34,8 +34,14 @@ function fill(dataDir: string): void {
   journal.close();
 }
 
-function open(dataDir: string, clock: () => number, outcomesKeptDays = KEPT_DAYS): StoreCore {
+function open(
+  dataDir: string,
+  clock: () => number,
+  outcomesKeptDays = KEPT_DAYS,
+  mayExpire = () => true,
+): StoreCore {
   return new StoreCore({
+    mayExpire,
     directory: join(dataDir, "store"),
     reader: openJournalReader(nodeFiles, join(dataDir, "journal")),
     describe: describeRecord,
@@ -112,5 +118,25 @@ test("a rebuild brings nothing back that has expired", async () => {
     [(KEPT_DAYS + 1) * PER_DAY],
   ]);
   expect(await rowsOf(core, DAILY)).toEqual(daily);
+  await core.close();
+});
+
+test("nothing is too old while the clock is in doubt", async () => {
+  const dataDir = temporaryDirectory();
+  fill(dataDir);
+  let isConfirmed = false;
+  const setMs = TODAY_MS + 400 * DAY_MS;
+  const core = open(
+    dataDir,
+    () => setMs,
+    KEPT_DAYS,
+    () => isConfirmed,
+  );
+  await catchUp(core, DAYS * PER_DAY);
+  await core.expire();
+  expect(await rowsOf(core, "SELECT count(*) FROM outcomes")).toEqual([[DAYS * PER_DAY]]);
+  isConfirmed = true;
+  await core.expire();
+  expect(await rowsOf(core, "SELECT count(*) FROM outcomes")).toEqual([[0]]);
   await core.close();
 });

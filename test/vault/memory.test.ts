@@ -2,11 +2,7 @@
 // reader may be looking at it.
 import { describe, expect, it } from "vitest";
 
-import {
-  Catalogue,
-  createCatalogueMemory,
-  SOURCES_MAX,
-} from "../../src/vault/sources/catalogue.ts";
+import { Catalogue, createCatalogueMemory } from "../../src/vault/sources/catalogue.ts";
 import {
   CitationMemory,
   createCitationMemory,
@@ -77,7 +73,6 @@ describe("churn", () => {
       number = next;
     }
     expect(catalogue.size).toBe(3);
-    expect(catalogue.room).toBe(SOURCES_MAX - 2);
     expect(catalogue.registeredAt(catalogue.find("acme", "page"))).toBe(999);
     expect(catalogue.find("rival", "page")).toBe(-1);
     expect(catalogue.stateOfContent("acme", entry(500, "active").sha256)).toBe("recorded_false");

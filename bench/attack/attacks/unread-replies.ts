@@ -1,9 +1,9 @@
 // Pipelined requests for large replies by a peer who never reads one.
-import net from "node:net";
-import { once } from "node:events";
+import type { Socket } from "node:net";
 import type { Attack } from "../attack.ts";
 import { ADMIN_KEY, type ServerProcess } from "../../server-process.ts";
-import { type AttackStage, delay, figuresOf } from "../stage.ts";
+import { type AttackStage, delay, figuresOf, othersFailed } from "../stage.ts";
+import { openSocket } from "../wire.ts";
 
 const SOCKETS = 10;
 const REQUESTS = 10_000;
@@ -15,35 +15,25 @@ const MEMORY_MORE_MIB = 200;
 export const unreadReplies: Attack = {
   name: "unread-replies",
   what: "ten connections ask for ten thousand large replies each and never read one",
-  async play(stage) {
-    const broken: string[] = [];
-    const figures: Record<string, number> = {};
-    for (const adapter of ["uws", "node"]) {
-      const service = await stage.startWith({ TRUSTRANK_HTTP_ADAPTER: adapter });
+  play: (stage) =>
+    stage.onBoth(async (service) => {
+      const broken: string[] = [];
       const watched = await stage.watch(service, () => flood(stage, service));
-      for (const [name, value] of Object.entries(figuresOf(watched))) {
-        figures[`${adapter}_${name}`] = value;
-      }
       const moreMib = watched.memoryPeakMib - watched.memoryBeforeMib;
-      if (moreMib > MEMORY_MORE_MIB) broken.push(`${adapter}: ${Math.round(moreMib)} MiB more`);
-      if (watched.during.failed > 0) broken.push(`${adapter}: others were not answered`);
-      await service.stop();
-    }
-    return { broken, figures };
-  },
+      if (moreMib > MEMORY_MORE_MIB) broken.push(`${Math.round(moreMib)} MiB more`);
+      broken.push(...othersFailed(watched));
+      return { broken, figures: figuresOf(watched) };
+    }),
 };
 
 async function flood(stage: AttackStage, service: ServerProcess): Promise<void> {
-  const port = Number(new URL(service.url).port);
   const lines = ["GET /openapi.json HTTP/1.1", "Host: x", `Authorization: Bearer ${ADMIN_KEY}`];
   const text = `${lines.join("\r\n")}\r\n\r\n`.repeat(stage.isShort ? REQUESTS_SHORT : REQUESTS);
-  const sockets: net.Socket[] = [];
+  const sockets: Socket[] = [];
   for (let i = 0; i < SOCKETS; i++) {
-    const socket = net.connect(port, "127.0.0.1");
     // The service may close such a connection: that is one way to hold.
-    socket.on("error", () => undefined);
+    const socket = await openSocket(service.url);
     sockets.push(socket);
-    await once(socket, "connect");
     socket.pause();
     socket.write(text);
   }

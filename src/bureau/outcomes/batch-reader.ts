@@ -13,9 +13,9 @@ import {
 import type { BatchEvidence, OutcomeRecord } from "../../journal/records.ts";
 import type { CallContext, ImportResult } from "../bureau.ts";
 import { KeyRegistry } from "../reporters/key-registry.ts";
-import { type KeyEvent } from "../../contract/key-events.ts";
+import type { RegistryEvent } from "../../contract/namespaces.ts";
 import type { OutcomeIds } from "../services.ts";
-import { acceptableOutcome, type Sender, signBy } from "./record.ts";
+import { acceptableOutcome, reporterFault, type Sender, signBy } from "./record.ts";
 import type { SignatureVerifier } from "../reporters/reporters.ts";
 import { SignedBody, type SigningRules } from "../reporters/signed-body.ts";
 
@@ -65,9 +65,9 @@ export class BatchReader {
     this.#verify = verify;
   }
 
-  /** Folds the next event of the reporters' registry (payload of a record of kind `key`). */
+  /** Folds the next event of the reporters' registry (payload of a record of kind `key` or `namespace`). */
   learn(payload: Uint8Array): void {
-    this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as KeyEvent);
+    this.#registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     this.keyEventCount += 1;
   }
 
@@ -91,7 +91,8 @@ export class BatchReader {
       if (row instanceof ServiceFault) return row;
       if (isSignedItem(row)) return this.#item(task, row, rules);
       if (task.isSignatureRequired) return unsigned();
-      return acceptableOutcome(this.#services, row, task, task.nowMs);
+      const fault = reporterFault(this.#registry.owners, row.reporter, task);
+      return fault ?? acceptableOutcome(this.#services, row, task, task.nowMs);
     };
     // All items start their verification before the first is awaited: they form one batch.
     return { rows: await inOrder(rows.map(read)), evidence: undefined };

@@ -1,11 +1,11 @@
 // Use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
 // signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
-import { ServiceFault } from "../../contract/faults.ts";
+import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierItems } from "./earlier-receipts.ts";
-import { acceptableOutcome } from "./record.ts";
+import { acceptableOutcome, reporterFault, senderOf } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /** A row's receipt, or the fault for which it was refused. */
@@ -23,10 +23,14 @@ export async function recordOutcomeBatch(
 ): Promise<BatchItem[]> {
   const { signed } = call;
   const nowMs = services.clock();
+  const sender = senderOf(call.principal);
   const records = rows.map((row) => {
     if (row instanceof ServiceFault) return row;
-    const fault = signed?.reporterFault(row.reporter);
-    return fault ?? acceptableOutcome(services, row, call.principal, nowMs);
+    const fault =
+      signed === undefined
+        ? reporterFault(services.owners, row.reporter, sender)
+        : signed.reporterFault(row.reporter);
+    return fault ?? acceptableOutcome(services, row, sender, nowMs);
   });
   let evidenceId = "";
   if (signed !== undefined) {
@@ -48,7 +52,7 @@ export async function recordOutcomeBatch(
         record.proof = { kind: "batch", kid, jti, evidenceId, index };
         record.idempotencyKey ||= `jws\n${kid}\n${jti}\n${index}`;
       }
-      const receipt = await services.ledger.append(record).catch(conflictOrThrow);
+      const receipt = await services.ledger.append(record).catch(ofRowOrThrow);
       if (signed === undefined || receipt instanceof ServiceFault) return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     }),
@@ -66,7 +70,7 @@ function keepEvidence(
 }
 
 /** An error that cannot be laid to one row ends the batch: nothing was acknowledged of it. */
-function conflictOrThrow(error: unknown): ServiceFault {
-  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+function ofRowOrThrow(error: unknown): ServiceFault {
+  if (isOfOneRow(error)) return error;
   throw error;
 }

@@ -1,9 +1,10 @@
 // Use case of `POST /v1/outcomes` (SPEC §2.6, §4.4) and of the operators' import: which evidence is
 // acceptable, and the record that the journal keeps of it. The ledger folds it and makes it
 // durable.
-import { ServiceFault } from "../../contract/faults.ts";
+import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
 import { agentKey } from "../../contract/identifiers.ts";
 import { OUTCOME_AGE_MS_MAX, OUTCOME_SKEW_MS_MAX } from "../../contract/limits.ts";
+import { namespaceOf, type NamespaceReader } from "../../contract/namespaces.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { GRADES } from "../../contract/vocabulary.ts";
@@ -14,8 +15,28 @@ import { earlierReceipt } from "./earlier-receipts.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 import { isReserved } from "../decisions/test-agents.ts";
 
-/** The part of a key's holder that a record keeps. */
-export type Sender = Pick<Principal, "tenant" | "voice" | "isFirstParty">;
+/** The part of a key's holder that a report is judged by. */
+export interface Sender extends Pick<Principal, "tenant" | "voice" | "isFirstParty"> {
+  /** May report in any name. */
+  readonly isAdmin: boolean;
+}
+
+export function senderOf({ tenant, voice, isFirstParty, scopes }: Principal): Sender {
+  return { tenant, voice, isFirstParty, isAdmin: scopes.has("admin") };
+}
+
+/** Fault of an unsigned report in the name of another tenant's agent, or undefined. */
+export function reporterFault(
+  owners: NamespaceReader,
+  reporter: string,
+  { tenant, isAdmin }: Sender,
+): ServiceFault | undefined {
+  const owner = owners.ownerOf(namespaceOf(reporter));
+  if (owner === undefined || owner === tenant || isAdmin) return undefined;
+  const code = "namespace_not_owned";
+  const detail = "`reporter` is in another tenant's namespace: it must sign";
+  return new ServiceFault(code, detail, [{ pointer: "/reporter", code, detail }]);
+}
 
 const NO_BODY = new Uint8Array(0);
 
@@ -29,8 +50,11 @@ export async function recordOutcome(
   call: OutcomeContext,
 ): Promise<OutcomeReceipt> {
   const { signed } = call;
+  const sender = senderOf(call.principal);
   signed?.assertReporter(request.reporter);
-  const record = acceptableOutcome(services, request, call.principal, services.clock());
+  const forged = signed === undefined && reporterFault(services.owners, request.reporter, sender);
+  if (forged instanceof ServiceFault) throw forged;
+  const record = acceptableOutcome(services, request, sender, services.clock());
   if (record instanceof ServiceFault) throw record;
   record.idempotencyKey ||= headerKey(call);
   record.body = call.body;
@@ -86,17 +110,17 @@ export function importOutcomes(
       const settledAtMs = request.settled_at ?? nowMs;
       const fault = refusal(request, settledAtMs, nowMs, Number.POSITIVE_INFINITY);
       if (fault !== undefined) return fault;
-      const record = recordOf(services, request, call.principal, settledAtMs, nowMs);
+      const record = recordOf(services, request, senderOf(call.principal), settledAtMs, nowMs);
       record.isFirstParty = true;
       record.signature = "bureau";
       record.source = source;
-      return services.ledger.append(record).catch(conflictOrThrow);
+      return services.ledger.append(record).catch(ofRowOrThrow);
     }),
   );
 }
 
-function conflictOrThrow(error: unknown): ServiceFault {
-  if (error instanceof ServiceFault && error.code === "idempotency_conflict") return error;
+function ofRowOrThrow(error: unknown): ServiceFault {
+  if (isOfOneRow(error)) return error;
   throw error;
 }
 

@@ -1,8 +1,17 @@
 // Registry of reporters' keys and of the tenants that may register them, as a fold over events: the
 // same events in the same order give the same registry, so replaying the journal rebuilds it. Holds
-// no clock and decides nothing about requests; reporters.ts does.
+// no clock and decides nothing about requests; reporters.ts and namespaces.ts do.
 import { parsePublicKey } from "../../contract/public-key.ts";
-import type { KeyEvent, KeyRegistered, KeyRevoked } from "../../contract/key-events.ts";
+import type { KeyRegistered, KeyRevoked } from "../../contract/key-events.ts";
+import {
+  actAfter,
+  isNamespaceEvent,
+  type KeyAct,
+  type NamespaceEvent,
+  namespaceOf,
+  NamespaceOwners,
+  type RegistryEvent,
+} from "../../contract/namespaces.ts";
 
 export const KEY_STATES = ["pending", "active", "retiring", "retired", "revoked"] as const;
 export type KeyState = (typeof KEY_STATES)[number];
@@ -19,6 +28,8 @@ export interface ReporterKey {
   retiresAtMs: number | null;
   revokedAtMs: number | null;
   compromisedSinceMs: number | null;
+  /** In whose right it stands; undefined for a key of a former owner. */
+  act: KeyAct | undefined;
 }
 
 /** State of a key at `timeMs` (epoch ms). Only active and retiring keys verify. */
@@ -29,22 +40,18 @@ export function keyStateAt(key: ReporterKey, timeMs: number): KeyState {
   return key.notBeforeMs > timeMs ? "pending" : "active";
 }
 
-/** `agent://<namespace>/...` -> namespace. */
-export function namespaceOf(agent: string): string {
-  const start = "agent://".length;
-  return agent.slice(start, agent.indexOf("/", start));
-}
-
 export class KeyRegistry {
   readonly #keys = new Map<string, ReporterKey>();
   readonly #byAgent = new Map<string, ReporterKey[]>();
-  readonly #owners = new Map<string, string>();
+  readonly owners = new NamespaceOwners();
 
   /**
    * Folds the next event. Events are written by this service: one that does not fit is a defect.
    */
-  apply(event: KeyEvent): void {
-    if (event.event === "registered") this.#register(event);
+  apply(event: RegistryEvent): void {
+    this.owners.apply(event);
+    if (isNamespaceEvent(event)) this.#changeOwner(event);
+    else if (event.event === "registered") this.#register(event);
     else this.#revoke(event);
   }
 
@@ -57,9 +64,9 @@ export class KeyRegistry {
     return this.#byAgent.get(agent) ?? [];
   }
 
-  /** The tenant that registered the first key in a namespace. */
-  ownerOf(namespace: string): string | undefined {
-    return this.#owners.get(namespace);
+  /** Number of an agent's keys, past ones included; a former owner's take no place. */
+  standingCount(agent: string): number {
+    return this.ofAgent(agent).filter(({ act }) => act !== undefined).length;
   }
 
   #register(event: KeyRegistered): void {
@@ -82,11 +89,20 @@ export class KeyRegistry {
       retiresAtMs: null,
       revokedAtMs: null,
       compromisedSinceMs: null,
+      act: this.owners.actOf(event, agent),
     };
     this.#keys.set(kid, key);
     this.#byAgent.set(agent, [...others.filter((other) => other.kid !== kid), key]);
-    const namespace = namespaceOf(agent);
-    if (!this.#owners.has(namespace)) this.#owners.set(namespace, tenant);
+  }
+
+  /** Keys of a former owner sign for nobody there any more. Rare: looks at every key. */
+  #changeOwner(event: NamespaceEvent): void {
+    for (const key of this.#keys.values()) {
+      if (key.act === undefined || namespaceOf(key.agent) !== event.namespace) continue;
+      key.act = actAfter(key.act, event);
+      if (key.act !== undefined) continue;
+      key.retiresAtMs = Math.min(key.retiresAtMs ?? event.at_ms, event.at_ms);
+    }
   }
 
   #revoke(event: KeyRevoked): void {

@@ -1,22 +1,32 @@
 // Nonces for proofs of possession: each good once, for one agent and tenant, for a few minutes.
-// Bounded: at the limit the oldest lapse, and their owners request new ones.
+// Bounded by tenant, so that none lapses another's, and in all: at a limit the oldest lapse, and their
+// owners request new ones.
 
 const NONCE_BYTES = 24;
-const OUTSTANDING_MAX = 10_000;
+/** Nonces of one tenant, and of all; over these the tenant with the most gives way. */
+export const NONCES_PER_TENANT = 1000;
+const OUTSTANDING_MAX = 50_000;
 export const NONCE_TTL_MS = 5 * 60_000;
 
 interface Issued {
-  scope: string;
+  agent: string;
   expiresAtMs: number;
 }
 
 export class Nonces {
   readonly #fillRandom: (bytes: Uint8Array) => void;
-  /** In order of issue. */
-  readonly #issued = new Map<string, Issued>();
+  /** By tenant, each in order of issue. */
+  readonly #issued = new Map<string, Map<string, Issued>>();
+  #count = 0;
+  #lapsed = 0;
 
   constructor(fillRandom: (bytes: Uint8Array) => void) {
     this.#fillRandom = fillRandom;
+  }
+
+  /** Nonces that may still be used, and those that lapsed for want of room. */
+  gauges(): { nonces_outstanding: number; nonces_lapsed: number } {
+    return { nonces_outstanding: this.#count, nonces_lapsed: this.#lapsed };
   }
 
   issue(agent: string, tenant: string, nowMs: number): { nonce: string; expiresAtMs: number } {
@@ -24,19 +34,51 @@ export class Nonces {
     this.#fillRandom(bytes);
     const nonce = bytes.toString("base64url");
     const expiresAtMs = nowMs + NONCE_TTL_MS;
-    for (const [oldest, { expiresAtMs: end }] of this.#issued) {
-      if (end > nowMs && this.#issued.size < OUTSTANDING_MAX) break;
-      this.#issued.delete(oldest);
-    }
-    this.#issued.set(nonce, { scope: `${tenant}\n${agent}`, expiresAtMs });
+    const own = this.#issued.get(tenant) ?? new Map<string, Issued>();
+    this.#issued.set(tenant, own);
+    this.#dropExpired(tenant, own, nowMs);
+    if (own.size >= NONCES_PER_TENANT) this.#dropOldest(tenant, own);
+    if (this.#count >= OUTSTANDING_MAX) this.#makeRoom(nowMs);
+    this.#issued.set(tenant, own.set(nonce, { agent, expiresAtMs }));
+    this.#count++;
     return { nonce, expiresAtMs };
   }
 
   /** Consumes a nonce. @returns whether it was valid for this agent and tenant now. */
   take(nonce: string, agent: string, tenant: string, nowMs: number): boolean {
-    const issued = this.#issued.get(nonce);
-    if (issued?.scope !== `${tenant}\n${agent}`) return false;
-    this.#issued.delete(nonce);
+    const own = this.#issued.get(tenant);
+    const issued = own?.get(nonce);
+    if (own === undefined || issued?.agent !== agent) return false;
+    this.#drop(tenant, own, nonce);
     return issued.expiresAtMs > nowMs;
+  }
+
+  #dropExpired(tenant: string, own: Map<string, Issued>, nowMs: number): void {
+    for (const [nonce, { expiresAtMs }] of own) {
+      if (expiresAtMs > nowMs) return;
+      this.#drop(tenant, own, nonce);
+    }
+  }
+
+  /** Drops all that have expired; where none has, the oldest of the tenant with the most. */
+  #makeRoom(nowMs: number): void {
+    for (const [tenant, own] of this.#issued) this.#dropExpired(tenant, own, nowMs);
+    if (this.#count < OUTSTANDING_MAX) return;
+    let most: [string, Map<string, Issued>] | undefined;
+    for (const entry of this.#issued) if (entry[1].size > (most?.[1].size ?? 0)) most = entry;
+    if (most !== undefined) this.#dropOldest(...most);
+  }
+
+  #dropOldest(tenant: string, own: Map<string, Issued>): void {
+    this.#lapsed++;
+    for (const nonce of own.keys()) {
+      this.#drop(tenant, own, nonce);
+      return;
+    }
+  }
+
+  #drop(tenant: string, own: Map<string, Issued>, nonce: string): void {
+    if (own.delete(nonce)) this.#count--;
+    if (own.size === 0) this.#issued.delete(tenant);
   }
 }

@@ -10,6 +10,8 @@ import type {
   ReporterKeyRevocation,
 } from "../../contract/schemas/reporter-keys.ts";
 import type { OutcomeIntake } from "../outcomes/batch-reader.ts";
+import type { NamespaceEvent } from "../../contract/namespaces.ts";
+import { Namespaces } from "./namespaces.ts";
 import { Reporters, type ReportersOptions } from "./reporters.ts";
 import { SignedBody } from "./signed-body.ts";
 
@@ -28,6 +30,8 @@ export interface ReporterKeys {
   /** Reads whole batches on another thread; left out, they are recorded row by row. */
   readonly intake?: OutcomeIntake;
   nonce(agent: string, principal: Principal): KeyNonce;
+  /** Figures under the names of their metrics. */
+  gauges(): Record<string, number>;
   list(agent: string): ReporterKeyDescription[];
   register(
     agent: string,
@@ -41,10 +45,25 @@ export interface ReporterKeys {
   ): Promise<ReporterKeyDescription>;
 }
 
-export function openReporterKeys(
-  options: ReportersOptions & { intake?: OutcomeIntake },
-): ReporterKeys {
+export interface ReporterKeysOptions extends ReportersOptions {
+  readonly intake?: OutcomeIntake;
+  /** Called with every change of an owner once it is durable and holds. */
+  readonly onNamespaceEvent?: (event: NamespaceEvent, payload: Uint8Array) => void;
+}
+
+/** Keys of reporters, and the namespaces in which tenants may register them. */
+export function openReporterKeys(options: ReporterKeysOptions): {
+  reporterKeys: ReporterKeys;
+  namespaces: Namespaces;
+} {
   const reporters = new Reporters(options);
+  const { registry, changes } = reporters;
+  const { events, clock, onNamespaceEvent: onEvent = () => undefined } = options;
+  const namespaces = new Namespaces({ events, registry, changes, onEvent, clock });
+  return { reporterKeys: keysOf(reporters, options), namespaces };
+}
+
+function keysOf(reporters: Reporters, options: ReporterKeysOptions): ReporterKeys {
   const rules = { ...options, registry: reporters.registry };
   return {
     serviceId: reporters.serviceId,
@@ -53,6 +72,7 @@ export function openReporterKeys(
     signedBody: (header, body) => new SignedBody(rules, header, body),
     mayBeForgotten: (header) => mayBeForgotten(header, options),
     nonce: (agent, principal) => reporters.nonce(agent, principal),
+    gauges: () => reporters.gauges(),
     list: (agent) => reporters.list(agent),
     register: (agent, request, principal) => reporters.register(agent, request, principal),
     revoke: (agent, request, principal) => reporters.revoke(agent, request, principal),

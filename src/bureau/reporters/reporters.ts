@@ -13,8 +13,10 @@ import type {
 } from "../../contract/schemas/reporter-keys.ts";
 import type { SignedId, SignedRecords } from "../../contract/signed-records.ts";
 import type { EventLog } from "../../ledger/ledger.ts";
-import { KeyRegistry, keyStateAt, namespaceOf, type ReporterKey } from "./key-registry.ts";
-import { type KeyEvent } from "../../contract/key-events.ts";
+import { KeyRegistry, keyStateAt, type ReporterKey } from "./key-registry.ts";
+import type { KeyEvent, KeyRight } from "../../contract/key-events.ts";
+import { namespaceOf, type RegistryEvent } from "../../contract/namespaces.ts";
+import { Changes } from "./changes.ts";
 import { Nonces } from "./nonces.ts";
 
 /**
@@ -31,7 +33,7 @@ export interface ReportersOptions {
   /** Required `aud` of signatures. */
   readonly serviceId: string;
   readonly events: EventLog;
-  /** Payloads of the key events so far, in order. */
+  /** Payloads of the registry's events so far (keys and namespaces), in order. */
   readonly keyEvents: readonly Uint8Array[];
   readonly verify: SignatureVerifier;
   /** Every signed id recorded since then (epoch ms) is in the ledger; defaults to all. */
@@ -53,8 +55,8 @@ export class Reporters {
   readonly registry = new KeyRegistry();
   readonly options: ReportersOptions;
   readonly #nonces: Nonces;
-  /** Changes run one after another, each on the registry that the last one left. */
-  #lastChange: Promise<unknown> = Promise.resolve();
+  /** Of keys and of namespaces, each on the registry that the last one left. */
+  readonly changes = new Changes();
 
   constructor(options: ReportersOptions) {
     this.options = options;
@@ -62,19 +64,23 @@ export class Reporters {
     this.isSignatureRequired = options.isSignatureRequired ?? false;
     this.#nonces = new Nonces(options.fillRandom);
     for (const payload of options.keyEvents) {
-      this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as KeyEvent);
+      this.registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
     }
   }
 
   /** Issues the nonce that the agent's next key must sign. */
   nonce(agent: string, principal: Principal): KeyNonce {
-    this.#assertOwner(agent, principal);
+    this.#rightOf(agent, principal);
     const issued = this.#nonces.issue(agent, principal.tenant, this.options.clock());
     return {
       nonce: issued.nonce,
       audience: this.serviceId,
       expires_at: new Date(issued.expiresAtMs).toISOString(),
     };
+  }
+
+  gauges(): Record<string, number> {
+    return this.#nonces.gauges();
   }
 
   list(agent: string): ReporterKeyDescription[] {
@@ -88,10 +94,10 @@ export class Reporters {
     request: ReporterKeyRequest,
     principal: Principal,
   ): Promise<ReporterKeyDescription> {
-    return this.#change(async () => {
+    return this.changes.run(async () => {
       const key = parsePublicKey(request.jwk);
       const known = this.registry.find(key.kid);
-      this.#assertOwner(agent, principal);
+      const by = this.#rightOf(agent, principal);
       if (known !== undefined && known.agent !== agent) {
         throw new ServiceFault("key_conflict", "another agent has registered this key");
       }
@@ -102,7 +108,7 @@ export class Reporters {
         );
       }
       await this.#assertPossession(agent, request.proof, key, principal);
-      if (this.registry.ofAgent(agent).length >= REPORTER_KEYS_MAX) {
+      if (this.registry.standingCount(agent) >= REPORTER_KEYS_MAX) {
         throw new ServiceFault("key_conflict", `an agent has at most ${REPORTER_KEYS_MAX} keys`);
       }
       const nowMs = this.options.clock();
@@ -118,6 +124,7 @@ export class Reporters {
         expires_ms: request.expires ?? null,
         others_retire_ms: nowMs + overlapSec * 1000,
         proof: request.proof,
+        by,
       });
       return describe(this.registry.find(key.kid) as ReporterKey, nowMs);
     });
@@ -131,8 +138,8 @@ export class Reporters {
     request: ReporterKeyRevocation,
     principal: Principal,
   ): Promise<ReporterKeyDescription> {
-    return this.#change(async () => {
-      this.#assertOwner(agent, principal);
+    return this.changes.run(async () => {
+      const by = this.#rightOf(agent, principal);
       const key = this.registry.find(request.kid);
       if (key?.agent !== agent) throw new ServiceFault("not_found", "the agent has no such key");
       const nowMs = this.options.clock();
@@ -146,20 +153,23 @@ export class Reporters {
           tenant: principal.tenant,
           kid: key.kid,
           compromised_since_ms: since,
+          by,
         });
       }
       return describe(key, nowMs);
     });
   }
 
-  /** A namespace belongs to the tenant that registered its first key; administrators may help. */
-  #assertOwner(agent: string, principal: Principal): void {
-    const owner = this.registry.ownerOf(namespaceOf(agent));
-    if (owner === undefined || owner === principal.tenant || principal.scopes.has("admin")) return;
-    throw new ServiceFault(
-      "namespace_not_owned",
-      "another tenant keeps the keys of this namespace",
-    );
+  /**
+   * In whose right the caller changes the keys of an agent.
+   * @throws ServiceFault `namespace_not_owned` when it is neither the owner nor an administrator.
+   */
+  #rightOf(agent: string, principal: Principal): KeyRight {
+    const namespace = namespaceOf(agent);
+    if (this.registry.owners.ownerOf(namespace) === principal.tenant) return "owner";
+    if (principal.scopes.has("admin")) return "admin";
+    const detail = `no administrator has granted \`${namespace}\` to the key's tenant`;
+    throw new ServiceFault("namespace_not_owned", detail);
   }
 
   async #assertPossession(
@@ -187,12 +197,6 @@ export class Reporters {
     this.registry.apply(event);
     // Before the change is answered: from here on every thread judges by it.
     this.options.onKeyEvent?.(payload);
-  }
-
-  #change<T>(run: () => Promise<T>): Promise<T> {
-    const result = this.#lastChange.then(run);
-    this.#lastChange = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -1,6 +1,6 @@
 // Adapter for the AI SDK (`ai` 7): `toolApproval` of generateText, streamText and ToolLoopAgent,
 // and the callback after a tool ran. Typed by structure; nothing is imported.
-import type { ApprovalPolicy } from "../gates/approval.ts";
+import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
 /** Members read of the SDK's approval options. */
@@ -20,34 +20,59 @@ export type AiSdkApprovalStatus =
 
 /**
  * A `toolApproval` for every tool of a call, unlisted ones included. Never rejects; a repeated
- * question about a tool call after its approval is answered from memory.
+ * question about a tool call after its approval is answered from memory. The SDK names no
+ * conversation: where the model repeats call ids, the same question is one question for as long as
+ * a verdict lives.
  */
 export function aiSdkApproval(
   policy: ApprovalPolicy,
 ): (options: AiSdkToolCall) => Promise<AiSdkApprovalStatus> {
   return async ({ toolCall }) => {
     const { toolName, toolCallId: callId, input } = toolCall;
-    const { action, reason } = await policy({ toolName, callId, input });
-    if (action === "run") return { type: "approved", reason };
-    if (action === "park") return { type: "user-approval", reason };
-    return { type: "denied", reason };
+    return statusOf(await policy({ toolName, callId, input }));
   };
+}
+
+/** The same for one tool: `toolApproval: { transfer: aiSdkToolApproval(policy, "transfer") }`. */
+export function aiSdkToolApproval(
+  policy: ApprovalPolicy,
+  toolName: string,
+): (input: unknown, options: { readonly toolCallId: string }) => Promise<AiSdkApprovalStatus> {
+  return async (input, { toolCallId: callId }) =>
+    statusOf(await policy({ toolName, callId, input }));
+}
+
+function statusOf({ action, reason }: ToolDecision): AiSdkApprovalStatus {
+  if (action === "run") return { type: "approved", reason };
+  if (action === "park") return { type: "user-approval", reason };
+  return { type: "denied", reason };
 }
 
 /** Members read of the SDK's event after a tool ran. */
 export interface AiSdkToolEnd {
-  readonly toolCall: { readonly toolName: string; readonly toolCallId: string };
-  readonly toolOutput: { readonly type: string };
+  readonly toolCall: {
+    readonly toolName: string;
+    readonly toolCallId: string;
+    readonly input?: unknown;
+  };
+  readonly toolOutput: {
+    readonly type: string;
+    readonly output?: unknown;
+    readonly error?: unknown;
+  };
 }
 
-/** Outcome reporting as an `onToolExecutionEnd`. Denied calls never ran and are not reported. */
+/**
+ * Outcome reporting as an `onToolExecutionEnd`, which the SDK calls for tools that ran alone: not
+ * for denied calls, nor for arguments that do not fit the tool's schema.
+ */
 export function aiSdkOutcomes(report: OutcomeReport): (event: AiSdkToolEnd) => void {
   return ({ toolCall, toolOutput }) => {
-    if (toolOutput.type !== "tool-result" && toolOutput.type !== "tool-error") return;
-    report({
-      toolName: toolCall.toolName,
-      callId: toolCall.toolCallId,
-      isSuccess: toolOutput.type === "tool-result",
-    });
+    const { toolName, toolCallId: callId, input } = toolCall;
+    const { type, output } = toolOutput;
+    if (type === "tool-result") report({ toolName, callId, input, output });
+    if (type === "tool-error") {
+      report({ toolName, callId, input, error: toolOutput.error ?? new Error("not told") });
+    }
   };
 }

@@ -2,6 +2,7 @@
 // `defineTool`, statuses as its runtime reads them. `trustGate` and `outcomeHook` fit eve
 // unchanged. Reads only members that have been stable across its versions.
 import {
+  type AnyInput,
   type ApprovalPolicy,
   checkApproval,
   type CheckApprovalOptions,
@@ -9,12 +10,12 @@ import {
   type HandshakeApprovalOptions,
   type ToolDecision,
 } from "../gates/approval.ts";
-import { principalOf } from "../reporting/outcome-hook.ts";
+import { principalOf, sessionOf } from "../reporting/outcome-hook.ts";
 
-/** Members read of eve's `ApprovalContext`. */
-export interface EveApprovalContext {
+/** Members read of eve's `ApprovalContext`; `Input` is the tool's. */
+export interface EveApprovalContext<Input = AnyInput> {
   readonly toolName: string;
-  readonly toolInput?: unknown;
+  readonly toolInput?: Input | undefined;
   readonly callId: string;
   readonly abortSignal?: AbortSignal | undefined;
   readonly session?: unknown;
@@ -26,30 +27,40 @@ export type EveApprovalStatus =
   | { readonly type: "denied"; readonly reason: string }
   | { readonly type: "user-approval" };
 
-export type EveApprovalPolicy = (context: EveApprovalContext) => Promise<EveApprovalStatus>;
+/** The `approval` of a tool; `policy` is for the hook that reports what came of the call. */
+export interface EveApprovalPolicy<Input = AnyInput> {
+  (context: EveApprovalContext<Input>): Promise<EveApprovalStatus>;
+  readonly policy: ApprovalPolicy;
+}
 
 /** The outbound gate by the score of one agent: the `approval` of a tool. Never rejects. */
-export function trustRankApproval(options: CheckApprovalOptions): EveApprovalPolicy {
+export function trustRankApproval<Input = AnyInput>(
+  options: CheckApprovalOptions<Input>,
+): EveApprovalPolicy<Input> {
   return evePolicy(checkApproval(options));
 }
 
 /** The outbound gate by the handshake of two agents: the `approval` of a tool. Never rejects. */
-export function mutualHandshakeApproval(options: HandshakeApprovalOptions): EveApprovalPolicy {
+export function mutualHandshakeApproval<Input = AnyInput>(
+  options: HandshakeApprovalOptions<Input>,
+): EveApprovalPolicy<Input> {
   return evePolicy(handshakeApproval(options));
 }
 
-function evePolicy(policy: ApprovalPolicy): EveApprovalPolicy {
-  return async (context) => {
+function evePolicy<Input>(policy: ApprovalPolicy): EveApprovalPolicy<Input> {
+  const approval = async (context: EveApprovalContext<Input>) => {
     const { toolName, toolInput, callId, abortSignal } = context;
     const decision = await policy({
       toolName,
       input: toolInput,
       callId,
+      conversationId: sessionOf(context),
       principalId: principalOf(context),
       signal: abortSignal,
     });
     return eveStatus(decision);
   };
+  return Object.assign(approval, { policy });
 }
 
 function eveStatus({ action, reason }: ToolDecision): EveApprovalStatus {

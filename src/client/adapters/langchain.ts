@@ -3,12 +3,22 @@
 // structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
+import { causesOf, isErrorValue } from "../reporting/tool-end.ts";
 
 /** Members read of a tool call. */
 export interface LangChainToolCall {
   readonly name: string;
   readonly id?: string | undefined;
   readonly args: unknown;
+}
+
+/** Members read of a `ToolCallRequest`. */
+export interface LangChainRequest {
+  readonly toolCall: LangChainToolCall;
+  /** The tool of that name; undefined where there is none. */
+  readonly tool?: unknown;
+  /** Its `configurable.thread_id` names the conversation. */
+  readonly runtime?: unknown;
 }
 
 /** The policy, and the two things that only the framework can make. */
@@ -32,7 +42,7 @@ export interface LangChainOptions<Message> {
 /** Argument of `createMiddleware`. */
 export interface LangChainMiddleware<Message> {
   name: string;
-  wrapToolCall: <Request extends { toolCall: LangChainToolCall }, Result>(
+  wrapToolCall: <Request extends LangChainRequest, Result>(
     request: Request,
     handler: (request: Request) => Result | Promise<Result>,
   ) => Promise<Result | Message>;
@@ -50,7 +60,9 @@ export function langChainMiddleware<Message>(
     name: "trustrank",
     async wrapToolCall(request, handler) {
       const { name: toolName, id: callId, args: input } = request.toolCall;
-      const { action, reason } = await policy({ toolName, callId, input });
+      const call = { toolName, callId, input, conversationId: threadOf(request.runtime) };
+      const decision = await policy(call);
+      const { action, reason } = decision;
       if (action === "deny") return refused(options, request.toolCall, reason);
       if (action === "park") {
         const resumed = await options.interrupt({ tool: toolName, input, reason });
@@ -58,18 +70,39 @@ export function langChainMiddleware<Message>(
           return refused(options, request.toolCall, "not approved by a person");
         }
       }
-      const end = { toolName, callId: callId ?? "" };
-      let result;
+      let output;
       try {
-        result = await handler(request);
-      } catch (thrown) {
-        report?.({ ...end, isSuccess: false });
-        throw thrown;
+        output = await handler(request);
+      } catch (error) {
+        if (isInvalidCall(error)) skip(report);
+        else report?.({ ...call, decision, error });
+        throw error;
       }
-      report?.({ ...end, isSuccess: true });
-      return result;
+      // A name without a tool is answered with a message, and nothing has run.
+      const isUnknownTool = Object.hasOwn(request, "tool") && request.tool === undefined;
+      if (isUnknownTool && isErrorValue(output)) skip(report);
+      else report?.({ ...call, decision, output });
+      return output;
     },
   };
+}
+
+/** The arguments did not fit the tool's schema: it has not run. */
+function isInvalidCall(error: unknown): boolean {
+  return causesOf(error).some(
+    ({ name, "~brand": brand }) =>
+      brand === "ToolInvocationError" || name === "ToolInputParsingException",
+  );
+}
+
+function skip(report: OutcomeReport | undefined): void {
+  if (report !== undefined) report.skipped.notRun += 1;
+}
+
+function threadOf(runtime: unknown): string | undefined {
+  const { configurable } = (runtime ?? {}) as { configurable?: { thread_id?: unknown } };
+  const id = configurable?.thread_id;
+  return typeof id === "string" ? id : undefined;
 }
 
 function refused<Message>(

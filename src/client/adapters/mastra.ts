@@ -13,6 +13,7 @@ export interface MastraBeforeToolCall {
 
 /** Members read of a call that has ended. */
 export interface MastraAfterToolCall extends MastraBeforeToolCall {
+  readonly output?: unknown;
   readonly error?: unknown;
 }
 
@@ -25,9 +26,11 @@ export interface MastraToolHooks {
   afterToolCall: (call: MastraAfterToolCall) => void;
 }
 
-/** An agent's tool hooks: refused calls do not proceed; with `report`, ended ones are reported. */
+/**
+ * An agent's tool hooks: refused calls do not proceed; with `report`, calls that ran are reported.
+ * Mastra calls the second hook for arguments that did not fit the tool's schema too; those are not.
+ */
 export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): MastraToolHooks {
-  let sequence = 0;
   return {
     async beforeToolCall({ toolName, input }) {
       const { action, reason } = await policy({ toolName, input });
@@ -35,11 +38,15 @@ export function mastraHooks(policy: ApprovalPolicy, report?: OutcomeReport): Mas
         ? { proceed: false, output: { error: `refused: ${reason}` } }
         : undefined;
     },
-    afterToolCall({ toolName, context, error }) {
-      sequence += 1;
-      // A call without an identity: the space keeps this from being mistaken for one.
-      const callId = callIdOf(context) ?? `call ${sequence}`;
-      report?.({ toolName, callId, isSuccess: error === undefined });
+    afterToolCall({ toolName, input, output, error }) {
+      if (report === undefined) return;
+      if (isInvalidInput(output)) {
+        report.skipped.notRun += 1;
+        return;
+      }
+      const decision = policy.decisionOn?.({ toolName, input });
+      const end = { toolName, input, decision };
+      report(error === undefined ? { ...end, output } : { ...end, error });
     },
   };
 }
@@ -54,13 +61,14 @@ export function mastraApproval(
   };
 }
 
-/** In an agent's run the execution context names the call, at either of two places. */
-function callIdOf(context: unknown): string | undefined {
-  if (typeof context !== "object" || context === null) return undefined;
-  const { toolCallId, agent } = context as {
-    toolCallId?: unknown;
-    agent?: { toolCallId?: unknown };
-  };
-  const id = toolCallId ?? agent?.toolCallId;
-  return typeof id === "string" ? id : undefined;
+/** Mastra answers such a call by a value, in the tool's place. */
+function isInvalidInput(output: unknown): boolean {
+  if (typeof output !== "object" || output === null) return false;
+  const { error, message, validationErrors } = output as Record<string, unknown>;
+  return (
+    error === true &&
+    validationErrors !== undefined &&
+    typeof message === "string" &&
+    message.startsWith("Tool input validation failed")
+  );
 }

@@ -1,8 +1,9 @@
-// Adapter for the MCP SDK: a token verifier with the inbound gate behind it, and a tool handler
-// with the outbound gate in front of it. Typed by structure; nothing is imported.
+// Adapter for the MCP SDK's server: a token verifier with the inbound gate behind it, and a tool
+// handler with the outbound gate in front of it and outcome reporting behind it. Typed by structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import { TrustGateError } from "../errors.ts";
 import { trustGate, type TrustGateOptions } from "../gates/trust-gate.ts";
+import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
 /** Members read of the SDK's `AuthInfo`. */
 export interface McpAuthInfo {
@@ -55,6 +56,7 @@ export function mcpTokenVerifier<Info extends McpAuthInfo>(
 /** Members read of the SDK's `RequestHandlerExtra`. */
 export interface McpExtra {
   readonly requestId?: string | number | undefined;
+  readonly sessionId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly authInfo?: McpAuthInfo | undefined;
 }
@@ -72,6 +74,8 @@ export interface McpToolOptions {
   readonly toolName: string;
   /** Asks a person, for example by `elicitInput`; only `{ action: "accept" }` runs the tool. */
   readonly elicit?: (message: string) => Promise<{ action: string }>;
+  /** Reports what the handler returns or throws; the SDK checks the arguments before it. */
+  readonly report?: OutcomeReport;
 }
 
 /**
@@ -81,19 +85,26 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
   handler: (args: Arguments, extra: Extra) => Result | Promise<Result>,
   options: McpToolOptions,
 ): (args: Arguments, extra: Extra) => Promise<Result | McpRefusal> {
+  const { policy, toolName, report } = options;
   return async (args, extra) => {
-    const { action, reason } = await options.policy({
-      toolName: options.toolName,
-      input: args,
-      // Request ids count within one connection only and are no identity of a call.
-      principalId: extra.authInfo?.clientId,
-      signal: extra.signal,
-    });
+    const { signal, sessionId: conversationId, authInfo } = extra;
+    // Request ids count within one connection only and are no identity of a call.
+    const call = { toolName, input: args, conversationId };
+    const decision = await policy({ ...call, principalId: authInfo?.clientId, signal });
+    const { action, reason } = decision;
     if (action === "deny") return refusal(`refused: ${reason}`);
     if (action === "park" && !(await isAccepted(options, reason))) {
       return refusal(`not run: a person must approve first (${reason})`);
     }
-    return await handler(args, extra);
+    let output: Result;
+    try {
+      output = await handler(args, extra);
+    } catch (error) {
+      report?.({ ...call, decision, error });
+      throw error;
+    }
+    report?.({ ...call, decision, output });
+    return output;
   };
 }
 
@@ -107,6 +118,7 @@ async function isAccepted(options: McpToolOptions, reason: string): Promise<bool
   }
 }
 
-function refusal(text: string): McpRefusal {
+/** The result that says why a tool was not run. */
+export function refusal(text: string): McpRefusal {
   return { isError: true, content: [{ type: "text", text }] };
 }

@@ -1,8 +1,12 @@
-// Adapter for the OpenAI Agents SDK: a tool input guardrail that can refuse, and a `needsApproval`
-// that can park. A boolean cannot say "deny", so a tool takes both; one policy behind them pays for
-// one read per call. Typed by structure; nothing is imported.
+// Adapter for the OpenAI Agents SDK: a tool input guardrail that can refuse, a `needsApproval` that
+// can park, and an `execute` that reports. A boolean cannot say "deny", so a tool takes both; one
+// policy behind them pays for one read per call. The SDK's `agent_tool_end` is of no use for
+// outcomes: it comes after a refusal and after a throw as well, and does not say so. Typed by
+// structure; nothing is imported.
 import type { ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
+import { uuidV7 } from "../reporting/uuid.ts";
+import { wallClock } from "../runtime.ts";
 
 /** Members read of the SDK's `FunctionCallItem`. */
 export interface OpenAiToolCall {
@@ -20,7 +24,7 @@ export type OpenAiGuardrailBehavior =
 /** The argument of `defineToolInputGuardrail`. */
 export interface OpenAiGuardrail {
   name: string;
-  run: (data: { toolCall: OpenAiToolCall }) => Promise<{
+  run: (data: { toolCall: OpenAiToolCall; context?: unknown }) => Promise<{
     outputInfo?: unknown;
     behavior: OpenAiGuardrailBehavior;
   }>;
@@ -34,10 +38,11 @@ export interface OpenAiGuardrail {
 export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
   return {
     name: "trustrank",
-    run: async ({ toolCall }) => {
+    run: async ({ toolCall, context }) => {
       const { name: toolName, callId } = toolCall;
       const input = parsed(toolCall.arguments);
-      const { action, reason } = await policy({ toolName, callId, input });
+      const conversationId = conversationOf(context);
+      const { action, reason } = await policy({ toolName, callId, conversationId, input });
       const message = `refused: ${reason}`;
       if (action === "deny") return { behavior: { type: "rejectContent", message } };
       return { behavior: { type: "allow" } };
@@ -53,23 +58,65 @@ export function openAiNeedsApproval(
   policy: ApprovalPolicy,
   toolName: string,
 ): (runContext: unknown, input: unknown, callId?: string) => Promise<boolean> {
-  return async (_runContext, input, callId) => {
-    const { action } = await policy({ toolName, callId, input });
+  return async (runContext, input, callId) => {
+    const conversationId = conversationOf(runContext);
+    const { action } = await policy({ toolName, callId, conversationId, input });
     return action === "park";
   };
 }
 
-/** Outcome reporting as a listener for `agent_tool_end` of an agent or runner. */
-export function openAiOutcomes(report: OutcomeReport): (...event: unknown[]) => void {
-  return (...event) => {
-    const details = event.at(-1);
-    if (typeof details !== "object" || details === null) return;
-    const toolCall: unknown = Reflect.get(details, "toolCall");
-    if (typeof toolCall !== "object" || toolCall === null) return;
-    const { name, callId, status } = toolCall as Partial<OpenAiToolCall & { status: string }>;
-    if (typeof name !== "string" || typeof callId !== "string") return;
-    report({ toolName: name, callId, isSuccess: status !== "incomplete" });
+/**
+ * `execute` of the tool of that name, with outcome reporting: the SDK calls it only when the tool
+ * runs, so a refused, parked or malformed call is never reported. Its input, result and errors are
+ * untouched.
+ */
+export function openAiExecute<Input, Result>(
+  execute: (input: Input, runContext?: never, details?: never) => Result | Promise<Result>,
+  options: { readonly toolName: string; readonly report: OutcomeReport },
+): (input: Input, runContext?: unknown, details?: unknown) => Promise<Result> {
+  const { toolName, report } = options;
+  return async (input, runContext, details) => {
+    const { callId, arguments: text } = toolCallOf(details);
+    const end = {
+      toolName,
+      callId,
+      conversationId: conversationOf(runContext),
+      // As the policy saw it: the tool's schema may have changed it since.
+      input: text === undefined ? input : parsed(text),
+    };
+    let output: Result;
+    try {
+      output = await execute(input, runContext as never, details as never);
+    } catch (error) {
+      report({ ...end, error });
+      throw error;
+    }
+    report({ ...end, output });
+    return output;
   };
+}
+
+function toolCallOf(details: unknown): { callId?: string; arguments?: string } {
+  if (typeof details !== "object" || details === null) return {};
+  const { toolCall } = details as { toolCall?: Partial<OpenAiToolCall> };
+  const { callId, arguments: text } = toolCall ?? {};
+  return {
+    ...(typeof callId === "string" ? { callId } : {}),
+    ...(typeof text === "string" ? { arguments: text } : {}),
+  };
+}
+
+/** Runs in this process, by their context: the SDK gives them no name. */
+const conversations = new WeakMap<object, string>();
+
+function conversationOf(runContext: unknown): string | undefined {
+  if (typeof runContext !== "object" || runContext === null) return undefined;
+  let id = conversations.get(runContext);
+  if (id === undefined) {
+    id = uuidV7(wallClock());
+    conversations.set(runContext, id);
+  }
+  return id;
 }
 
 /** Arguments that are not JSON reach the policy as text, and its callbacks decide what to do. */

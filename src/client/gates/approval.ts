@@ -8,6 +8,7 @@ import { TrustGateError, TrustRankError } from "../errors.ts";
 import { isSensitive } from "../gateway/fail-policy.ts";
 import { callSafely } from "../outage-alert.ts";
 import { isShadow } from "../read-reply.ts";
+import { type CallIdentity, DecisionRecord } from "./decision-record.ts";
 import { VerdictMemory } from "./verdict-memory.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
@@ -17,6 +18,8 @@ export interface ToolCall {
   readonly input: unknown;
   /** Identity of the attempt; the policy runs again for the same id after a person approved. */
   readonly callId?: string | undefined;
+  /** The run, thread or session that `callId` counts in: some models repeat ids in the next one. */
+  readonly conversationId?: string | undefined;
   /** The session's authenticated principal, when the framework knows it. */
   readonly principalId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -27,6 +30,10 @@ export interface ToolDecision {
   readonly action: "run" | "park" | "deny";
   readonly reason: string;
   readonly verdict: CheckVerdict | HandshakeVerdict | undefined;
+  /** The agent whose record the result goes on: the one scored, or the handshake's other party. */
+  readonly subject?: string | undefined;
+  /** The value at risk, as the question stated it. */
+  readonly stakes?: number | undefined;
 }
 
 /** Options of every approval policy. */
@@ -45,49 +52,66 @@ export interface ApprovalOptions {
   readonly onDecision?: (decision: ToolDecision, call: ToolCall) => void | Promise<void>;
 }
 
-/** Options of a policy by the score of one agent. */
-export interface CheckApprovalOptions extends ApprovalOptions {
+/**
+ * Input of a tool where neither the framework's own types nor a type argument name it: models
+ * write it, and a callback that reads what is not there denies.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type AnyInput = any;
+
+/** Options of a policy by the score of one agent; `Input` is the tool's. */
+export interface CheckApprovalOptions<Input = AnyInput> extends ApprovalOptions {
   /** The value at risk in this call. */
-  readonly stakes: (input: never, call: ToolCall) => number;
+  readonly stakes: (input: Input, call: ToolCall) => number;
   /** The agent to score; default: the session's principal. */
-  readonly agentId?: (input: never, call: ToolCall) => string;
+  readonly agentId?: (input: Input, call: ToolCall) => string;
 }
 
-/** Options of a policy by the handshake of two agents. */
-export interface HandshakeApprovalOptions extends ApprovalOptions {
+/** Options of a policy by the handshake of two agents; `Input` is the tool's. */
+export interface HandshakeApprovalOptions<Input = AnyInput> extends ApprovalOptions {
   /** SPEC §4.8: the value at risk, from the tool's input. */
-  readonly stakes: (input: never, call: ToolCall) => number;
+  readonly stakes: (input: Input, call: ToolCall) => number;
   /**
    * Initiator of the connection; default: the client's own `agentId`, else the session's principal.
    */
-  readonly initiator?: (input: never, call: ToolCall) => string;
+  readonly initiator?: (input: Input, call: ToolCall) => string;
   /** The other party; default: member `counterparty` of the input. */
-  readonly counterparty?: (input: never, call: ToolCall) => string;
+  readonly counterparty?: (input: Input, call: ToolCall) => string;
 }
 
 /** Decides one call. Never rejects. */
-export type ApprovalPolicy = (call: ToolCall) => Promise<ToolDecision>;
+export interface ApprovalPolicy {
+  (call: ToolCall): Promise<ToolDecision>;
+  /** The last decision on this call, for a report of what came of it; undefined: not known. */
+  readonly decisionOn?: (call: CallIdentity) => ToolDecision | undefined;
+}
 
 /** A policy by the score of one agent. */
-export function checkApproval(options: CheckApprovalOptions): ApprovalPolicy {
+export function checkApproval<Input = AnyInput>(
+  options: CheckApprovalOptions<Input>,
+): ApprovalPolicy {
   return makePolicy(options, (client, call) => {
-    const input = call.input as never;
+    const input = call.input as Input;
     const stakes = answerOf("stakes", () => options.stakes(input, call));
     const agentId = answerOf("agentId", () =>
       options.agentId === undefined ? principalOf(call) : options.agentId(input, call),
     );
     const { signal } = call;
     return {
-      key: [agentId, stakes],
+      key: [agentId],
+      subject: agentId,
+      stakes,
       read: () => client.check(agentId, { stakes, signal }),
     };
   });
 }
 
 /** A policy by the handshake of two agents. */
-export function handshakeApproval(options: HandshakeApprovalOptions): ApprovalPolicy {
+export function handshakeApproval<Input = AnyInput>(
+  options: HandshakeApprovalOptions<Input>,
+): ApprovalPolicy {
   return makePolicy(options, (client, call) => {
-    const input = call.input as never;
+    const input = call.input as Input;
     const stakes = answerOf("stakes", () => options.stakes(input, call));
     const initiator = answerOf("initiator", () =>
       options.initiator === undefined
@@ -101,15 +125,19 @@ export function handshakeApproval(options: HandshakeApprovalOptions): ApprovalPo
     );
     const { signal } = call;
     return {
-      key: [initiator, counterparty, stakes],
+      key: [initiator, counterparty],
+      subject: counterparty,
+      stakes,
       read: () => client.handshake(initiator, counterparty, { stakes, signal }),
     };
   });
 }
 
 interface Question {
-  /** Inputs of the answer besides the call's id. */
-  readonly key: readonly unknown[];
+  /** The agents that the answer depends on. */
+  readonly key: readonly string[];
+  readonly subject: string;
+  readonly stakes: number;
   readonly read: () => Promise<CheckVerdict | HandshakeVerdict>;
 }
 
@@ -118,18 +146,23 @@ function makePolicy(
   questionOf: (client: TrustRankClient, call: ToolCall) => Question,
 ): ApprovalPolicy {
   const memory = new VerdictMemory();
-  return async (call) => {
-    let decision: ToolDecision;
-    try {
-      const { key, read } = questionOf(clientFor(options.client), call);
-      const verdict = await memory.recall(call.callId, JSON.stringify([call.toolName, key]), read);
-      decision = await decide(verdict, call, options);
-    } catch (thrown) {
-      decision = { action: "deny", reason: reasonOf(thrown), verdict: undefined };
-    }
+  const record = new DecisionRecord();
+  const answer = async (call: ToolCall): Promise<ToolDecision> => {
+    const { key, subject, stakes, read } = questionOf(clientFor(options.client), call);
+    const { conversationId = null, callId = null, toolName } = call;
+    const question = JSON.stringify([conversationId, callId, toolName, key, stakes]);
+    const decision = await decide(await memory.recall(question, read), call, options);
+    return { ...decision, subject, stakes };
+  };
+  const policy = async (call: ToolCall): Promise<ToolDecision> => {
+    const decision = await answer(call).catch((thrown: unknown): ToolDecision => {
+      return { action: "deny", reason: reasonOf(thrown), verdict: undefined };
+    });
+    record.remember(call, decision);
     callSafely((made: ToolDecision) => options.onDecision?.(made, call), decision);
     return decision;
   };
+  return Object.assign(policy, { decisionOn: (call: CallIdentity) => record.recall(call) });
 }
 
 async function decide(

@@ -1,24 +1,22 @@
 // Memory of verdicts by tool call: frameworks run a policy a second time after a person approved or
-// a session was restored. One paid read per call, and a later answer can only be as strict or
-// stricter.
+// a session was restored. One paid read per call for as long as a verdict lives, and no longer:
+// some models give every conversation's first call the same name.
 import { VERDICT_TTL_MS } from "../../contract/limits.ts";
-import { DECISIONS } from "../../contract/vocabulary.ts";
 import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
 import { monotonicClock } from "../runtime.ts";
 
 type AnyVerdict = CheckVerdict | HandshakeVerdict;
 
 interface Remembered {
-  /** Rejections too: a call once denied for a fault stays denied. */
   readonly answer: Promise<AnyVerdict>;
   readonly askedMs: number;
 }
 
-/** Calls remembered; parked ones may wait for a person for days. */
-const CALLS_MAX = 10_000;
+/** Questions remembered. */
+const QUESTIONS_MAX = 10_000;
 
 export class VerdictMemory {
-  readonly #calls = new Map<string, Remembered>();
+  readonly #questions = new Map<string, Remembered>();
   readonly #monotonic: () => number;
 
   constructor(monotonic = monotonicClock) {
@@ -26,47 +24,28 @@ export class VerdictMemory {
   }
 
   /**
-   * The verdict for `callId` and the inputs of the question. Within the five minutes that a verdict
-   * lives (SPEC §8.3) the same one; later a new one, or the old one if the new is milder. A call
-   * without an id shares the verdict of its question for as long as that lives, faults apart: some
-   * frameworks ask about one call twice and name it neither time.
+   * The verdict on `question`, which names the call as far as the framework does and holds the
+   * inputs of the answer. The same one for the five minutes that a verdict lives (SPEC §8.3), then
+   * a new one. A fault is no verdict and is forgotten at once: an outage denies while it lasts.
    */
-  recall(
-    callId: string | undefined,
-    dependsOn: string,
-    read: () => Promise<AnyVerdict>,
-  ): Promise<AnyVerdict> {
-    const key = JSON.stringify([callId ?? null, dependsOn]);
+  recall(question: string, read: () => Promise<AnyVerdict>): Promise<AnyVerdict> {
     const nowMs = this.#monotonic();
-    const before = this.#calls.get(key);
+    const before = this.#questions.get(question);
     if (before !== undefined && nowMs - before.askedMs < VERDICT_TTL_MS) return before.answer;
-    const isFirst = before === undefined || callId === undefined;
-    const answer = isFirst ? read() : stricterOf(before.answer, read);
-    if (callId === undefined) {
-      answer.catch(() => {
-        if (this.#calls.get(key)?.answer === answer) this.#calls.delete(key);
-      });
-    }
-    this.#calls.delete(key);
-    this.#calls.set(key, { answer, askedMs: nowMs });
-    if (this.#calls.size > CALLS_MAX) this.#forgetOldest();
+    const answer = read();
+    answer.catch(() => {
+      if (this.#questions.get(question)?.answer === answer) this.#questions.delete(question);
+    });
+    this.#questions.delete(question);
+    this.#questions.set(question, { answer, askedMs: nowMs });
+    if (this.#questions.size > QUESTIONS_MAX) this.#forgetOldest();
     return answer;
   }
 
   #forgetOldest(): void {
-    for (const key of this.#calls.keys()) {
-      this.#calls.delete(key);
+    for (const question of this.#questions.keys()) {
+      this.#questions.delete(question);
       return;
     }
   }
-}
-
-async function stricterOf(
-  before: Promise<AnyVerdict>,
-  read: () => Promise<AnyVerdict>,
-): Promise<AnyVerdict> {
-  const old = await before;
-  const fresh = await read();
-  const isMilder = DECISIONS.indexOf(fresh.decision) < DECISIONS.indexOf(old.decision);
-  return isMilder ? old : fresh;
 }

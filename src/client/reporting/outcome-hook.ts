@@ -5,6 +5,7 @@ import type { OutcomeRequest } from "../messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
+import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 
 /** The members read of an `action.result` event; the frameworks' own have more. */
@@ -21,11 +22,20 @@ export interface ActionResultEvent {
 /** Subject, reporter and stakes of reported results. */
 export interface OutcomeHookOptions {
   readonly client?: TrustRankClient;
-  /** The agent judged by the result; default: the session's principal. Undefined: not reported. */
+  /**
+   * The policy that lets the calls through (`approval.policy` of eve's): the agent and the stakes it
+   * asked about are the outcome's, and the outcome names the decision it settles. The event holds no
+   * input: calls are known by session, id and name.
+   */
+  readonly policy?: ApprovalPolicy;
+  /**
+   * The agent judged by the result; default: the one that the decision was about, else the session's
+   * principal. Undefined: not reported.
+   */
   readonly subject?: (event: ActionResultEvent, context: unknown) => string | undefined;
   /** The reporter; default: the client's own `agentId`. */
   readonly reporter?: string;
-  /** The value that was at risk; default 0. */
+  /** The value that was at risk; default: that of the decision, else 0. */
   readonly stakes?: (event: ActionResultEvent, context: unknown) => number;
   /** False when the tool or the network failed and not the agent: stored, not folded. */
   readonly isAgentFault?: (event: ActionResultEvent) => boolean;
@@ -82,8 +92,11 @@ function outcomeOf(
   context: unknown,
   options: OutcomeHookOptions,
 ): OutcomeRequest {
+  const decision = decisionOn(event, context, options.policy);
   const subject =
-    options.subject === undefined ? principalOf(context) : options.subject(event, context);
+    options.subject === undefined
+      ? (decision?.subject ?? principalOf(context))
+      : options.subject(event, context);
   const reporter = options.reporter ?? clientFor(options.client).agentId;
   if (subject === undefined || reporter === undefined) throw new TypeError("nobody to report on");
   const isSuccess = event.data.status === "completed";
@@ -91,30 +104,58 @@ function outcomeOf(
     subject,
     reporter,
     outcome: isSuccess ? 1 : 0,
-    stakes: options.stakes?.(event, context) ?? 0,
+    stakes: options.stakes?.(event, context) ?? decision?.stakes ?? 0,
     grade: options.grade ?? "counterparty",
-    id: outcomeId(event),
+    id: outcomeId(event, sessionOf(context)),
   };
+  const requestId = decision?.verdict?.request_id;
+  if (requestId !== undefined) outcome.request_id = requestId;
   if (!isSuccess && options.isAgentFault !== undefined) {
     outcome.agent_fault = options.isAgentFault(event);
   }
   return outcome;
 }
 
-/** Hooks are delivered at least once: the same event has the same id, and counts once. */
-function outcomeId({ data }: ActionResultEvent): string {
+function decisionOn(
+  { data }: ActionResultEvent,
+  context: unknown,
+  policy: ApprovalPolicy | undefined,
+): ToolDecision | undefined {
+  const { callId, toolName } = (data.result ?? {}) as { callId?: unknown; toolName?: unknown };
+  if (typeof callId !== "string" || typeof toolName !== "string") return undefined;
+  return policy?.decisionOn?.({ toolName, callId, conversationId: sessionOf(context) });
+}
+
+/**
+ * Hooks are delivered at least once: the same event has the same id, and counts once. Turns are
+ * counted within a session.
+ */
+function outcomeId({ data }: ActionResultEvent, session: string | undefined): string {
   const { turnId, stepIndex, sequence } = data;
-  // Percent signs are no token characters; `=` is, and encodeURIComponent never leaves one.
-  const turn = encodeURIComponent(turnId)
+  const turn = session === undefined ? token(turnId) : `${token(session)}:${token(turnId)}`;
+  return `${turn}:${stepIndex}:${sequence}`.slice(-OUTCOME_ID_LENGTH_MAX);
+}
+
+/** Percent signs are no token characters; `=` is, and encodeURIComponent never leaves one. */
+function token(text: string): string {
+  return encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, "~")
     .replaceAll("%", "=");
-  return `${turn}:${stepIndex}:${sequence}`.slice(-OUTCOME_ID_LENGTH_MAX);
+}
+
+/** `session.id`; undefined when any step of it is missing. */
+export function sessionOf(context: unknown): string | undefined {
+  return textAt(context, ["session", "id"]);
 }
 
 /** `session.auth.current.principalId`; undefined when any step of it is missing. */
 export function principalOf(context: unknown): string | undefined {
-  let value = context;
-  for (const step of ["session", "auth", "current", "principalId"]) {
+  return textAt(context, ["session", "auth", "current", "principalId"]);
+}
+
+function textAt(root: unknown, steps: readonly string[]): string | undefined {
+  let value = root;
+  for (const step of steps) {
     if (typeof value !== "object" || value === null) return undefined;
     value = Reflect.get(value, step);
   }

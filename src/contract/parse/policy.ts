@@ -1,7 +1,8 @@
 // A policy document -> the whole policy. What it leaves out is filled in from the shipped policy;
 // then no level may be looser than a less sensitive one, because that is nearly always a slip.
 import { type FieldError, invalidRequest } from "../faults.ts";
-import { DEFAULT_POLICY, THIN_RULES } from "../policy.ts";
+import { completePolicy } from "../complete-policy.ts";
+import { THIN_RULES } from "../policy.ts";
 import type { LevelPolicy, Policy } from "../policy.ts";
 import { PolicyRequest } from "../schemas/policy.ts";
 import { TOOL_LEVELS } from "../vocabulary.ts";
@@ -9,9 +10,6 @@ import type { ToolLevel } from "../vocabulary.ts";
 import { type Parser, parserOf } from "./parser.ts";
 
 const parseRequest = parserOf(PolicyRequest);
-
-/** The members that count: rules, whole or in part. */
-type PolicyRules = Pick<PolicyRequest, "levels" | "allow_inverted" | "vouched">;
 
 /**
  * The whole policy that a document asks for.
@@ -41,23 +39,6 @@ export function policyOf(request: PolicyRequest, pointer = ""): Policy {
 
 function doubled(pointer: string): FieldError {
   return { pointer, code: "doubled", detail: "stands beside `policy`, which has it too" };
-}
-
-/** The shipped policy with the rules of `given` in the place of its own. */
-export function completePolicy(given: PolicyRules): Policy {
-  const { levels } = DEFAULT_POLICY;
-  return {
-    levels: {
-      L0: { ...levels.L0, ...given.levels?.L0 },
-      L1: { ...levels.L1, ...given.levels?.L1 },
-      L2: { ...levels.L2, ...given.levels?.L2 },
-      L3: { ...levels.L3, ...given.levels?.L3 },
-    },
-    allow_inverted: given.allow_inverted ?? false,
-    ...(given.vouched === undefined || given.vouched.length === 0
-      ? {}
-      : { vouched: given.vouched }),
-  };
 }
 
 /** Two entries of one namespace would leave it to their order which expiry is meant. */

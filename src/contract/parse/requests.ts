@@ -7,6 +7,7 @@ import type { CheckRequest, HandshakeRequest, VerifyRequest } from "../schemas/s
 import type { FieldError } from "../faults.ts";
 import * as decisions from "../schemas/decisions.ts";
 import * as kaizen from "../schemas/kaizen.ts";
+import * as namespaces from "../schemas/namespaces.ts";
 import * as outcomes from "../schemas/outcomes.ts";
 import * as reporters from "../schemas/reporter-keys.ts";
 import { anything, batchOf, object } from "../schemas/schema.ts";
@@ -27,6 +28,9 @@ export const parseReviewResolution = parserOf(decisions.ReviewResolution);
 
 export const parseReporterKeyRequest = parserOf(reporters.ReporterKeyRequest);
 export const parseReporterKeyRevocation = parserOf(reporters.ReporterKeyRevocation);
+
+export const parseNamespaceGrant = parserOf(namespaces.NamespaceGrant);
+export const parseNamespaceTransfer = parserOf(namespaces.NamespaceTransfer);
 
 export const parseEvidenceRequest = parserOf(sources.EvidenceRequest);
 export const parseEvidenceBatch = parserOf(sources.EvidenceBatch);

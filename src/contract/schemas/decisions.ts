@@ -43,6 +43,8 @@ const leg = t.object({
   config_version: t.text,
   /** Null for decisions of older versions. */
   policy_version: t.textOrNull,
+  /** Identical denials that this entry stands for; 1 for nearly all. */
+  stands_for: t.integer,
   evaluated_at: t.time,
 });
 export type LoggedLeg = t.MessageOf<typeof leg>;
@@ -65,7 +67,11 @@ export const Accepted = t.message("Accepted", {
   accepted: t.schemaOf<true>({ const: true }),
   request_id: t.text,
 });
-export const DecisionList = t.message("DecisionList", { decisions: t.list(leg) });
+/** `complete`: false while older decisions still wait to be stored; those listed are the newest. */
+export const DecisionList = t.message("DecisionList", {
+  decisions: t.list(leg),
+  complete: t.flag,
+});
 export const DecisionRecord = t.message("DecisionRecord", {
   request_id: t.text,
   legs: t.list(replayableLeg),

@@ -13,6 +13,9 @@ export const PROBLEM_MEDIA_TYPE = "application/problem+json";
 const NO_STORE = "no-store";
 
 const INSTANCE_LENGTH_MAX = 512;
+/** A detail repeats names of members, which are the caller's and may hold anything. */
+// oxlint-disable-next-line no-control-regex
+const BREAKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]/g;
 
 /** The members of a problem, ready to be serialised or embedded in a batch item. */
@@ -28,7 +31,7 @@ export function problemOf(
     type: PROBLEM_TYPE_PREFIX + code,
     title,
     status,
-    detail,
+    detail: detail.replaceAll(BREAKS, "?"),
     instance: path.slice(0, INSTANCE_LENGTH_MAX).replaceAll(UNSAFE_IN_PATH, "?"),
     code,
     request_id: requestId,
@@ -37,8 +40,18 @@ export function problemOf(
   return problem;
 }
 
+/** Ids of a request: its own, and the one its reply's header echoes. */
+export interface RequestNames {
+  readonly requestId: string;
+  readonly echoedId: string;
+}
+
 /** The one conversion from fault to reply. */
-export function faultReply(fault: ServiceFault, path: string, requestId: string): Reply {
+export function faultReply(
+  fault: ServiceFault,
+  path: string,
+  { requestId, echoedId }: RequestNames,
+): Reply {
   const kind: { status: number; retryAfterSec?: number } = faultKind(fault.code);
   const headers = [
     "Content-Type",
@@ -46,9 +59,10 @@ export function faultReply(fault: ServiceFault, path: string, requestId: string)
     "Cache-Control",
     NO_STORE,
     "X-Request-Id",
-    requestId,
+    echoedId,
   ];
-  if (kind.retryAfterSec !== undefined) headers.push("Retry-After", String(kind.retryAfterSec));
+  const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
+  if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
   if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
   const problem = problemOf(fault.code, fault.detail, path, requestId, fault.errors);
   return { status: kind.status, headers, body: JSON.stringify(problem) };
@@ -59,10 +73,10 @@ export function documentReply(
   status: number,
   value: unknown,
   format: Format,
-  requestId: string,
+  echoedId: string,
 ): Reply {
   const body = format === "json" ? JSON.stringify(value) : encodeMsgpack(value);
-  return bodyReply(status, MEDIA_TYPES[format], body, requestId);
+  return bodyReply(status, MEDIA_TYPES[format], body, echoedId);
 }
 
 /** Like `documentReply` for a body that is already text or bytes. */
@@ -70,8 +84,8 @@ export function bodyReply(
   status: number,
   mediaType: string,
   body: string | Uint8Array,
-  requestId: string,
+  echoedId: string,
 ): Reply {
-  const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", requestId];
+  const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", echoedId];
   return { status, headers, body };
 }

@@ -1,6 +1,6 @@
-// Identity of a request: `X-Request-Id` taken when it is safe to echo, else a UUIDv7; `traceparent`
-// taken when it is exactly what W3C Trace Context level 1 allows, else ignored as that text
-// demands.
+// Identity of a request: a UUIDv7 of our own, never the caller's, under which another tenant's decision
+// may lie already. `X-Request-Id` is echoed when it is safe to. `traceparent` is taken when it is
+// exactly what W3C Trace Context level 1 allows, else ignored as that text demands.
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../../contract/identifiers.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
@@ -59,11 +59,6 @@ export class RequestIds {
     return lastId;
   }
 
-  /** The caller's id when it is safe to echo, else a new one. */
-  take(header: string | undefined): string {
-    return header !== undefined && isToken(header) ? header : this.next();
-  }
-
   /** A new millisecond: an id drawn anew, the top bit of those that count cleared. */
   #draw(nowMs: number): void {
     const id = this.#drawn.next(Math.trunc(nowMs));
@@ -96,6 +91,11 @@ export class RequestIds {
     this.#prefix = Buffer.from(text).toString();
     this.#bytes.set(Buffer.from(text));
   }
+}
+
+/** What the reply's `X-Request-Id` is: the caller's when it is safe to echo, else our own. */
+export function echoOf(header: string | undefined, ownId: string): string {
+  return header !== undefined && isToken(header) ? header : ownId;
 }
 
 /** The header when it is a valid version 00 traceparent, else undefined. */

@@ -10,7 +10,8 @@ type Json = Record<string, unknown>;
 
 const DESCRIPTION = [
   "Trust scores, verdicts and reasons for autonomous agents.",
-  "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else a UUIDv7.",
+  "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else our own.",
+  "`request_id` in a body is always our own, a UUIDv7: outcomes and reviews name a decision by it.",
   "`X-Deadline-Ms` asks for an answer within so many milliseconds or a 503 at once.",
   "`X-Server-Timing: 1` asks for a `Server-Timing` header.",
   "`X-JWS-Signature` signs a reported outcome: a detached JWS (`b64:false`) over the raw body.",

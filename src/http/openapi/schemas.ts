@@ -5,6 +5,7 @@ import * as authzen from "../../contract/schemas/authzen.ts";
 import * as backtest from "../../contract/schemas/backtest.ts";
 import * as decisions from "../../contract/schemas/decisions.ts";
 import * as kaizen from "../../contract/schemas/kaizen.ts";
+import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
@@ -19,6 +20,7 @@ const FAMILIES = [
   backtest,
   decisions,
   kaizen,
+  namespaces,
   outcomes,
   policy,
   reporters,

@@ -27,6 +27,8 @@ const LIST_QUERY = {
   limit: "At most so many rows, 1 to 1000; 100 when left out",
 } as const;
 
+const OF_TENANT = { tenant: "For an administrator: whose decision" } as const;
+
 const SHARED = { isSynchronous: false, deadlineMs: READ_DEADLINE_MS } as const;
 
 export const DECISION_ROUTES: readonly Route[] = [
@@ -60,6 +62,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/{request_id}/replay",
     summary: "Judges a decision again under the active or a named config; says what differs",
     access: "score:read",
+    query: OF_TENANT,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReplayRequest" },
     responses: { 200: { description: "Identical, or the differences", schema: "DecisionReplay" } },
     handle: replayDecision,
@@ -71,6 +74,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/decisions/{request_id}",
     summary: "One decision with the inputs it was judged from",
     access: "score:read",
+    query: OF_TENANT,
     responses: { 200: { description: "Its legs", schema: "DecisionRecord" } },
     handle: readDecision,
   },
@@ -92,6 +96,7 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/reviews/{request_id}",
     summary: "Records what a person made of a flagged decision",
     access: "admin",
+    query: OF_TENANT,
     body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "ReviewResolution" },
     responses: { 200: { description: "As it is recorded", schema: "Review" } },
     handle: resolveReview,
@@ -112,8 +117,8 @@ async function recordProvenance(exchange: Exchange): Promise<Reply> {
 }
 
 async function listDecisions(exchange: Exchange): Promise<Reply> {
-  const legs = await exchange.services.store.decisions(filterOf(exchange));
-  return exchange.document(200, { decisions: legs.map(withoutInputs) });
+  const { legs, isComplete } = await exchange.services.store.decisionPage(filterOf(exchange));
+  return exchange.document(200, { decisions: legs.map(withoutInputs), complete: isComplete });
 }
 
 function withoutInputs(leg: ReplayableLeg): Record<string, unknown> {
@@ -157,19 +162,30 @@ async function resolveReview(exchange: Exchange): Promise<Reply> {
   return exchange.document(200, { request_id, resolution, note, reviewer: key_id, recorded_at });
 }
 
-/** Of several decisions under one id (ids are the caller's to choose) the newest. */
+/**
+ * Ids are ours. Of old decisions whose callers chose one id for several the newest counts, and an
+ * administrator names the tenant where it was several tenants'.
+ */
 async function legsOf(exchange: Exchange): Promise<ReplayableLeg[]> {
-  const found = await exchange.services.store.decisions({
-    tenant: tenantOf(exchange),
+  const named = new URLSearchParams(exchange.head.query).get("tenant") ?? undefined;
+  const { legs: found, isComplete } = await exchange.services.store.decisionPage({
+    tenant: tenantOf(exchange) ?? named,
     requestId: exchange.decodedParameter(),
     limit: LEGS_MAX,
   });
   const [newest] = found;
   // Another tenant's decision looks the same as an unknown one.
+  if (newest === undefined && !isComplete) {
+    throw new ServiceFault("store_behind", "many decisions are being stored: ask again");
+  }
   if (newest === undefined) {
     throw new ServiceFault("not_found", "no decision has this request id");
   }
   const { evaluated_at, tenant, kind } = newest;
+  if (found.some((leg) => leg.tenant !== tenant)) {
+    const detail = "decisions of several tenants have this id: name one with `tenant`";
+    throw new ServiceFault("invalid_parameter", detail);
+  }
   const isSame = (leg: ReplayableLeg) =>
     leg.evaluated_at === evaluated_at && leg.tenant === tenant && leg.kind === kind;
   const legs = found.filter(isSame);

@@ -60,7 +60,7 @@ async function exportFile(exchange: Exchange): Promise<Reply> {
   const given = new URLSearchParams(exchange.head.query).get("day");
   const day = (DATED_VIEWS as readonly string[]).includes(view) ? parseDay(given) : undefined;
   const bytes = await exchange.services.store.exportFile(view, day, optionsOf(exchange));
-  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.requestId);
+  return bodyReply(200, PARQUET, Buffer.from(bytes), exchange.echoedId);
 }
 
 function viewOf(exchange: Exchange): ExportView {

@@ -153,7 +153,7 @@ function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boo
     "Cache-Control",
     isAllowed ? `private, max-age=${ageSec}` : "no-store",
     "X-Request-Id",
-    exchange.requestId,
+    exchange.echoedId,
     "X-Trust-Effective",
     isAllowed ? "allow" : "deny",
     "X-Trust-Verdict",

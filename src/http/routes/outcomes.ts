@@ -126,7 +126,7 @@ async function reportOutcomes(exchange: Exchange): Promise<Reply> {
   const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
   if (exchange.replyFormat === "json") {
-    return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.requestId);
+    return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.echoedId);
   }
   return exchange.document(200, { items: items.map((item) => itemOf(exchange, item)) });
 }

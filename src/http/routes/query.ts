@@ -95,7 +95,7 @@ function asOfHeaders({ position, timeMs }: AsOf): string[] {
 }
 
 function headersOf(exchange: Exchange, asOf: AsOf): string[] {
-  return ["Cache-Control", "no-store", "X-Request-Id", exchange.requestId, ...asOfHeaders(asOf)];
+  return ["Cache-Control", "no-store", "X-Request-Id", exchange.echoedId, ...asOfHeaders(asOf)];
 }
 
 async function schema(exchange: Exchange): Promise<Reply> {

@@ -140,7 +140,7 @@ function batchReply(exchange: Exchange, { body, itemCount, verdicts }: VerifyBat
     metrics.verdicts[verdict] += count;
     usage.countRead(exchange.principal, "verify", count);
   }
-  return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.requestId);
+  return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
 }
 
 function check(exchange: Exchange): Reply | Promise<Reply> {
@@ -212,21 +212,21 @@ abstract class VerdictHead {
   readonly status: 200 | 403;
   readonly #format: Format;
   readonly #ageSec: number;
-  readonly #requestId: string;
+  readonly #echoedId: string;
 
   constructor(status: 200 | 403, exchange: Exchange, ageSec: number) {
     this.status = status;
     this.#format = exchange.replyFormat;
     this.#ageSec = ageSec;
-    this.#requestId = exchange.requestId;
+    this.#echoedId = exchange.echoedId;
   }
 
   get headLines(): Uint8Array {
-    return headBytes(linesOf(this.status, this.#format)[this.#ageSec]!, this.#requestId);
+    return headBytes(linesOf(this.status, this.#format)[this.#ageSec]!, this.#echoedId);
   }
 
   get headers(): readonly string[] {
-    const id = this.#requestId;
+    const id = this.#echoedId;
     const age = cacheControl(this.#ageSec);
     return ["Content-Type", MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
   }

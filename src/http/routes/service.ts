@@ -111,6 +111,6 @@ function describe(exchange: Exchange): Reply {
   if (exchange.replyFormat === "json") {
     return exchange.text(200, MEDIA_TYPES.json, JSON.stringify(document, null, 2));
   }
-  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.requestId];
+  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.echoedId];
   return { status: 200, headers, body: encodeMsgpack(document) };
 }

@@ -9,6 +9,7 @@ import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
 import { KAIZEN_ROUTES } from "./kaizen.ts";
+import { NAMESPACE_ROUTES } from "./namespaces.ts";
 import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
@@ -22,6 +23,7 @@ export const ROUTES: readonly Route[] = [
   ...AUTHZEN_ROUTES,
   ...OUTCOME_ROUTES,
   ...REPORTER_ROUTES,
+  ...NAMESPACE_ROUTES,
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
   ...KAIZEN_ROUTES,

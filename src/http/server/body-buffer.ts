@@ -2,12 +2,21 @@
 // of them, so that slow senders cannot hold more memory than the limit.
 import type { ServerLimits } from "./port.ts";
 
+/** One sender may hold this part of the places and of the bytes: slow bodies of one hold up no other. */
+const SENDER_PART = 4;
+
+interface Held {
+  count: number;
+  bytes: number;
+}
+
 /** Budget of bytes for all pending bodies. */
 export class BodyBudget {
   readonly #countMax: number;
   readonly #bytesMax: number;
-  #count = 0;
-  #bytes = 0;
+  readonly #all: Held = { count: 0, bytes: 0 };
+  /** By sender; gone with its last body. */
+  readonly #senders = new Map<string, Held>();
 
   constructor(limits: ServerLimits) {
     this.#countMax = limits.pendingBodiesMax;
@@ -15,24 +24,40 @@ export class BodyBudget {
   }
 
   /** A buffer for `length` bytes, or undefined when the budget is spent. Release it once. */
-  open(length: number): BodyBuffer | undefined {
-    if (this.#count >= this.#countMax || this.#bytes + length > this.#bytesMax) return undefined;
-    this.#count += 1;
-    this.#bytes += length;
-    return new BodyBuffer(length);
+  open(length: number, sender: string): BodyBuffer | undefined {
+    const own = this.#senders.get(sender) ?? { count: 0, bytes: 0 };
+    if (!this.#hasRoom(this.#all, length, 1) || !this.#hasRoom(own, length, SENDER_PART)) {
+      return undefined;
+    }
+    this.#senders.set(sender, own);
+    for (const held of [this.#all, own]) {
+      held.count += 1;
+      held.bytes += length;
+    }
+    return new BodyBuffer(length, sender);
   }
 
-  release(body: BodyBuffer): void {
-    this.#count -= 1;
-    this.#bytes -= body.bytes.length;
+  release({ bytes, sender }: BodyBuffer): void {
+    const own = this.#senders.get(sender) as Held;
+    for (const held of [this.#all, own]) {
+      held.count -= 1;
+      held.bytes -= bytes.length;
+    }
+    if (own.count === 0) this.#senders.delete(sender);
+  }
+
+  #hasRoom({ count, bytes }: Held, length: number, part: number): boolean {
+    return count < this.#countMax / part && bytes + length <= this.#bytesMax / part;
   }
 }
 
 export class BodyBuffer {
   readonly bytes: Buffer;
+  readonly sender: string;
   #received = 0;
 
-  constructor(length: number) {
+  constructor(length: number, sender: string) {
+    this.sender = sender;
     // Filled completely before it is read, so the zeroing can be spared.
     this.bytes = Buffer.allocUnsafeSlow(length);
   }

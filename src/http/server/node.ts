@@ -3,8 +3,9 @@
 import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
-import { type BodySink, pumpBody } from "./body-pump.ts";
 import { HeadReader } from "./framing.ts";
+import type { Connections } from "./connections.ts";
+import { parserReply, writeReply } from "./node-reply.ts";
 import { Pipeline } from "./pipeline.ts";
 import {
   type Admission,
@@ -16,20 +17,19 @@ import {
   SERVER_LIMITS,
   type ServerLimits,
 } from "./port.ts";
-import { statusLine } from "./status-lines.ts";
 
 /** As the native server: ten seconds of idling. */
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
-const CLOSE = ["Connection", "close"];
 
 /** Starts a node:http server. Rejects when the port is taken. */
 export async function listenNode(
   application: HttpApplication,
   options: ListenOptions,
 ): Promise<HttpServer> {
-  const server = new NodeServer(application, { ...SERVER_LIMITS, ...options.limits });
+  const limits = { ...SERVER_LIMITS, ...options.limits };
+  const server = new NodeServer(application, limits, options.connections);
   await server.listen(options.host, options.port, options.isPortShared === true);
   return server;
 }
@@ -43,12 +43,16 @@ class NodeServer implements HttpServer {
   /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
+  readonly connections: Connections;
+  /** Sockets without a request under way, the longest idle first. */
+  readonly #idle = new Set<Socket>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
 
-  constructor(application: HttpApplication, limits: ServerLimits) {
+  constructor(application: HttpApplication, limits: ServerLimits, connections: Connections) {
     this.#application = application;
+    this.connections = connections;
     this.#budget = new BodyBudget(limits);
     this.#server = http.createServer({
       maxHeaderSize: limits.headerBytesMax,
@@ -60,10 +64,16 @@ class NodeServer implements HttpServer {
       requireHostHeader: false,
       insecureHTTPParser: false,
     });
+    this.#server.on("connection", (socket) => this.#take(socket));
     this.#server.on("request", (request, response) => {
-      const pipeline = this.#pipelineOf(request.socket);
+      const { socket } = request;
+      const pipeline = this.#pipelineOf(socket);
+      this.#idle.delete(socket);
       pipeline.enter(() => {
-        response.once("close", () => pipeline.leave());
+        response.once("close", () => {
+          pipeline.leave();
+          if (!pipeline.isBusy && !socket.destroyed) this.#idle.add(socket);
+        });
         try {
           this.#serve(request, response);
         } catch (error) {
@@ -113,6 +123,25 @@ class NodeServer implements HttpServer {
     }
     await new Promise((resolve) => setImmediate(resolve));
     this.#server.closeAllConnections();
+  }
+
+  /** At the bound the longest idle connection makes room for a new one. */
+  #take(socket: Socket): void {
+    const { connections } = this;
+    connections.open += 1;
+    socket.once("close", () => {
+      connections.open -= 1;
+      this.#idle.delete(socket);
+    });
+    if (connections.isFull) {
+      const [oldest] = this.#idle;
+      this.#idle.delete(oldest as Socket);
+      if (oldest === undefined) connections.refused += 1;
+      else connections.closedIdle += 1;
+      (oldest ?? socket).destroy();
+      if (oldest === undefined) return;
+    }
+    this.#idle.add(socket);
   }
 
   #pipelineOf(socket: Socket): Pipeline {
@@ -171,17 +200,31 @@ class NodeServer implements HttpServer {
       request.once("end", () => this.#answer(response, admission, EMPTY));
       return;
     }
-    const body: BodyBuffer | undefined = this.#budget.open(length);
-    if (body === undefined) {
-      const detail = "too many bodies are being received";
-      this.#reject(response, admission.refuse("overloaded", detail));
-      return;
-    }
-    response.once("close", () => this.#budget.release(body));
-    request.on("data", (piece: Buffer) => body.append(piece));
-    request.once("end", () => {
-      if (body.isComplete) this.#answer(response, admission, body.bytes);
+    let body: BodyBuffer | undefined;
+    let whole: Buffer | undefined;
+    request.on("data", (piece: Buffer) => {
+      if (this.#condemned.has(request.socket)) return;
+      if (body === undefined && piece.length === length) {
+        // It takes no place among those that wait for their rest, however many those are.
+        whole = piece;
+        return;
+      }
+      body ??= this.#openBody(response, length, admission.sender);
+      if (body === undefined) {
+        const detail = "too many bodies are being received";
+        this.#reject(response, admission.refuse("overloaded", detail));
+      } else body.append(piece);
     });
+    request.once("end", () => {
+      if (whole !== undefined) this.#answer(response, admission, whole);
+      else if (body?.isComplete === true) this.#answer(response, admission, body.bytes);
+    });
+  }
+
+  #openBody(response: http.ServerResponse, length: number, sender: string): BodyBuffer | undefined {
+    const body = this.#budget.open(length, sender);
+    if (body !== undefined) response.once("close", () => this.#budget.release(body));
+    return body;
   }
 
   #answer(response: http.ServerResponse, admission: Admission, body: Buffer): void {
@@ -210,15 +253,7 @@ class NodeServer implements HttpServer {
       reply.stream?.cancel();
       return;
     }
-    if (reply.stream !== undefined) {
-      response.writeHead(reply.status, isLast ? [...reply.headers, ...CLOSE] : [...reply.headers]);
-      void pumpBody(reply.stream, sinkOf(response));
-      return;
-    }
-    const headers = [...reply.headers, "Content-Length", String(Buffer.byteLength(reply.body))];
-    if (isLast) headers.push(...CLOSE);
-    response.writeHead(reply.status, headers);
-    response.end(reply.body);
+    writeReply(response, reply, isLast);
   }
 
   /**
@@ -231,34 +266,9 @@ class NodeServer implements HttpServer {
       return;
     }
     const detail = "the request is not valid HTTP";
-    const reply = this.#application.refuse("invalid_framing", detail, "/");
-    const status = PARSER_STATUSES[error.code ?? ""] ?? reply.status;
-    const lines = [`HTTP/1.1 ${statusLine(status)}`, "Connection: close"];
-    const body = Buffer.from(reply.body);
-    for (let index = 0; index < reply.headers.length; index += 2) {
-      lines.push(`${reply.headers[index]}: ${reply.headers[index + 1]}`);
-    }
-    lines.push(`Content-Length: ${body.length}`, "", "");
-    socket.end(Buffer.concat([Buffer.from(lines.join("\r\n")), body]));
+    socket.end(parserReply(error, this.#application.refuse("invalid_framing", detail, "/")));
   }
 }
-
-function sinkOf(response: http.ServerResponse): BodySink {
-  let wake = (): void => undefined;
-  for (const event of ["drain", "close"]) response.on(event, () => wake());
-  return {
-    isOpen: () => !response.destroyed,
-    write: (part) => response.write(part),
-    onDrained: (call) => void (wake = call),
-    end: () => void response.end(),
-    cut: () => void response.destroy(),
-  };
-}
-
-const PARSER_STATUSES: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
 
 function splitTarget(target: string): [string, string] {
   const mark = target.indexOf("?");

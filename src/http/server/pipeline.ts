@@ -11,6 +11,11 @@ export class Pipeline {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
 
+  /** Whether a reply is under way. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
   constructor(socket: Socket) {
     this.#socket = socket;
   }

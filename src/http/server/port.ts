@@ -2,6 +2,7 @@
 // the pace of replies; the application owns routes, keys and texts. Neither sees the other's types,
 // so the suite in test/http runs unchanged over every adapter.
 import type { FaultCode } from "../../contract/faults.ts";
+import type { Connections } from "./connections.ts";
 
 /**
  * Head of a request, given to the application before the body: copied out of the server's own
@@ -31,8 +32,9 @@ export interface RequestHead {
   readonly host: string | undefined;
   /** Headers of a gateway about the request it asks for; only on the paths that read them. */
   readonly forwarded: Forwarded | undefined;
-  /** Set for a request that another thread has received. */
+  /** Set for a request that another thread has received: the peer, and the id that it gave it. */
   readonly peerAddress?: string;
+  readonly relayedId?: string;
 }
 
 /** Sender of a request; read only when needed, and only while the request is open. */
@@ -83,6 +85,8 @@ export interface Admission {
    * buffer.
    */
   readonly keepsBody: boolean;
+  /** On whose account a body is kept that comes in pieces: the tenant of a proved key. */
+  readonly sender: string;
   /** Never throws and never rejects. */
   answer(body: Buffer): Reply | Promise<Reply>;
   /** The reply when the adapter cannot take the body. */
@@ -114,6 +118,8 @@ export interface ListenOptions {
    */
   isPortShared?: boolean;
   limits?: Partial<ServerLimits>;
+  /** Counts this server's connections, bounded by itself. */
+  connections: Connections;
 }
 
 /** As the operator chooses; `auto` takes the native server where it loads. */
@@ -122,10 +128,12 @@ export type Adapter = (typeof HTTP_ADAPTERS)[number];
 
 /** Limits an adapter enforces by itself, whatever the route. */
 export interface ServerLimits {
-  /** Requests whose body has begun but not ended, and the bytes reserved for them. */
+  /** Requests whose body has begun but not ended, and their bytes; a quarter of each for a tenant. */
   pendingBodiesMax: number;
   pendingBodyBytesMax: number;
   headerBytesMax: number;
+  /** Open connections; beyond it idle ones are closed, or new ones. */
+  connectionsMax: number;
 }
 
 export const SERVER_LIMITS: ServerLimits = {
@@ -133,6 +141,7 @@ export const SERVER_LIMITS: ServerLimits = {
   pendingBodyBytesMax: 64 * 1024 * 1024,
   // A bearer key, traceparent, a proxy's headers and a signature fit in half of this.
   headerBytesMax: 8192,
+  connectionsMax: 20_000,
 };
 
 export interface HttpServer {
@@ -140,6 +149,7 @@ export interface HttpServer {
   readonly port: number;
   /** Requests accepted and not yet answered. */
   readonly inflight: number;
+  readonly connections: Connections;
   /** Accepts no new connections; replies from now on end theirs. */
   stopAccepting(): void;
   /** Stops accepting, waits up to `graceMs` for requests in flight, then closes every socket. */

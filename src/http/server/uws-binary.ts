@@ -18,6 +18,8 @@ export interface Uws {
       options: number,
       done: (socket: us_listen_socket | false) => void,
     ): TemplatedApp;
+    /** Called for each connection, with 1 once it is open and with -1 once it is not. */
+    filter(changed: (response: HttpResponse, change: number) => void): void;
   };
   us_listen_socket_close(socket: us_listen_socket): void;
   us_socket_local_port(socket: us_listen_socket): number;

@@ -64,3 +64,12 @@ export function streamReply(
   });
   return () => wake();
 }
+
+/**
+ * Ends the reply to HEAD, whose body would have this length. Given the length without a close, the
+ * native end takes the reply for unfinished and closes the connection on the next request.
+ */
+export function endHead(response: HttpResponse, length: number, isLast: boolean): void {
+  if (isLast) response.endWithoutBody(length, true);
+  else response.writeHeader("Content-Length", String(length)).endWithoutBody();
+}

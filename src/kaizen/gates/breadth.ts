@@ -10,7 +10,7 @@ import type { FittedRows } from "../model/leave-out.ts";
 import { logLossOf } from "../model/metrics.ts";
 import { seededRandom } from "../model/random.ts";
 import { idsOf } from "../model/row-weights.ts";
-import { coefficientsOf, rowLogit } from "../model/scorecard.ts";
+import { coefficientsOf, rowLogit, stepTowards } from "../model/scorecard.ts";
 import { twoWayVariance } from "../model/statistics.ts";
 
 /** Mass, in rows, that pulls a reporter's mean gain towards 0: one lucky row is no teacher. */
@@ -41,11 +41,12 @@ function lossAt(evidence: FitRows, row: number, beta: Float64Array): number {
 
 /** What every reporter's training rows gain by the change. */
 function lessonTally({ fitted }: Lesson, champion: Float64Array, reporters: number): Tally {
-  const { evidence, trainTo, weights, coefficients } = fitted;
+  const { evidence, trainTo, weights } = fitted;
+  const tested = stepTowards(champion, fitted.coefficients);
   const tally = emptyTally(reporters);
   for (let row = 0; row < trainTo; row++) {
     const reporter = evidence.reporters[row]!;
-    const gain = lossAt(evidence, row, champion) - lossAt(evidence, row, coefficients);
+    const gain = lossAt(evidence, row, champion) - lossAt(evidence, row, tested);
     tally.gains[reporter]! += weights[row]! * gain;
     tally.masses[reporter]! += weights[row]!;
   }
@@ -179,14 +180,16 @@ function withoutCommunities(holdout: Holdout, lesson: Lesson, policy: GatePolicy
   const groups = new Map(largest.map(({ id }, group) => [id, group]));
   const groupOf = (reporter: number) => groups.get(communities[reporter]!) ?? -1;
   const fits = fitsWithout(lesson.fitted, groupOf, largest.length);
+  const champion = coefficientsOf(holdout.champion.model);
   return largest.map(({ leader, reporters: members, share }, group) => {
     const isLeft = (i: number) => groupOf(reporters[i]!) !== group;
     const rows = Uint32Array.from(reporters.keys()).filter(isLeft);
     const whole = relativeGain(holdout, rows, holdout.challenger.losses);
     const fit = fits[group];
     if (fit === undefined) return { leader, reporters: members, share, relative: 0 };
+    const tested = stepTowards(champion, fit);
     const losses = Float64Array.from(reporters, (_, i) =>
-      isLeft(i) ? lossAt(evidence, lesson.holdoutFrom + i, fit) : 0,
+      isLeft(i) ? lossAt(evidence, lesson.holdoutFrom + i, tested) : 0,
     );
     const relative = Math.min(whole, relativeGain(holdout, rows, losses));
     return { leader, reporters: members, share, relative };

@@ -55,9 +55,9 @@ export const GATE_POLICY = {
   /** A smaller change of what is foretold adds no error of its own. */
   slice_factor_added: 1.1,
   /** Mass of those who gained most in the lesson, and in the test, left out by G11. */
-  teachers_share: 0.2,
-  examiners_share: 0.3,
-  others_z_min: 1,
+  teachers_share: 0.3,
+  examiners_share: 0.4,
+  others_z_min: 1.645,
   /** Communities that are left out one by one; a larger one is most of the deployment itself. */
   communities_max: 12,
   community_share_max: 0.2,

@@ -20,6 +20,8 @@ export const COLUMNS = 4 + FEATURE_COUNT;
 /** Signs of the columns; the intercept is free. */
 export const COLUMN_SIGNS: readonly number[] = [0, 1, 1, 1, ...FEATURE_SIGNS];
 
+/** Part of the way from the champion to the fit that one run goes. */
+const STEP = 0.5;
 const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
   "viewer_short",
   "reciprocal_failure",
@@ -92,6 +94,14 @@ export function withCoefficients(model: ScoringModel, beta: Float64Array): Scori
     viewer: beta[3]!,
     weights,
   };
+}
+
+/**
+ * Where one run goes from the champion towards a fit: halfway (kaizen 6.2). Signs and bounds hold
+ * between two models that keep them.
+ */
+export function stepTowards(champion: Float64Array, fit: Float64Array): Float64Array {
+  return champion.map((before, j) => before + STEP * (fit[j]! - before));
 }
 
 /** Standard deviation of a row's log-odds under a model's weights on the two filters. */

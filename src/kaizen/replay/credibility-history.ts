@@ -1,6 +1,13 @@
 // Journal as a graph of reports for a batch of credibility: reports, signing keys and the standings
 // last written. Outcomes signed with compromised keys are left out, as in the fold.
-import type { KeyEvent } from "../../contract/key-events.ts";
+import {
+  actAfter,
+  isNamespaceEvent,
+  type KeyAct,
+  namespaceOf,
+  NamespaceOwners,
+  type RegistryEvent,
+} from "../../contract/namespaces.ts";
 import { VOICE_STRANGER } from "../../contract/voices.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { AgentStanding } from "../../engine/reading.ts";
@@ -16,6 +23,7 @@ import {
 } from "../../journal/format.ts";
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
+import { isRegistryKind } from "../../journal/revoked-agents.ts";
 import { decodeStandings } from "../../journal/standings.ts";
 
 const CHUNK = 65_536;
@@ -45,17 +53,29 @@ class Column<A extends Uint8Array | Uint32Array | Float32Array> {
 /** Signing keys in force, and the exclusions by revocations. */
 class Keys {
   readonly exclusions = new Exclusions();
-  readonly #holders = new Map<string, { agent: string; tenant: string }>();
+  readonly #owners = new NamespaceOwners();
+  readonly #holders = new Map<string, { agent: string; act: KeyAct }>();
 
   take(payload: Buffer): void {
     this.exclusions.apply(payload);
-    const event = JSON.parse(payload.toString()) as KeyEvent;
-    if (event.event === "revoked") this.#holders.delete(event.kid);
-    else this.#holders.set(event.kid, { agent: event.agent, tenant: event.tenant });
+    const event = JSON.parse(payload.toString()) as RegistryEvent;
+    this.#owners.apply(event);
+    if (isNamespaceEvent(event)) {
+      for (const [kid, { agent, act }] of this.#holders) {
+        if (namespaceOf(agent) !== event.namespace) continue;
+        const left = actAfter(act, event);
+        if (left === undefined) this.#holders.delete(kid);
+        else this.#holders.set(kid, { agent, act: left });
+      }
+    } else if (event.event === "revoked") this.#holders.delete(event.kid);
+    else {
+      const { agent } = event;
+      this.#holders.set(event.kid, { agent, act: this.#owners.actOf(event, agent) });
+    }
   }
 
   holders(): Map<string, string> {
-    return new Map([...this.#holders.values()].map(({ agent, tenant }) => [agent, tenant]));
+    return new Map([...this.#holders.values()].map(({ agent, act }) => [agent, act.tenant]));
   }
 }
 
@@ -81,7 +101,7 @@ class HistoryReader {
   }
 
   takeKey(bytes: Buffer, at: number): void {
-    if (frameKind(bytes, at) !== FRAME_KINDS.key) return;
+    if (!isRegistryKind(frameKind(bytes, at))) return;
     const start = at + FRAME_BYTES;
     this.keys.take(Buffer.from(bytes.subarray(start, start + frameLength(bytes, at))));
   }

@@ -15,7 +15,7 @@ import {
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
 import { outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
-import { RevokedAgents } from "../../journal/revoked-agents.ts";
+import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
 import { hasSourcePrefix } from "../../journal/source.ts";
 import { decodeStandings } from "../../journal/standings.ts";
@@ -131,10 +131,10 @@ export function readHistory(
           history.standings.push({ before, standings: decodeStandings(bytes, offset) });
         } else if (kind === FRAME_KINDS.assessment && isEarlier) {
           history.assessments.push({ before, assessment: decodeAssessment(bytes, offset) });
-        } else if (kind === FRAME_KINDS.key) {
+        } else if (isRegistryKind(kind)) {
           const start = offset + FRAME_BYTES;
-          const mark = revoked.apply(bytes.subarray(start, start + frameLength(bytes, offset)));
-          if (mark !== undefined) history.marks.push({ before, mark });
+          const payload = bytes.subarray(start, start + frameLength(bytes, offset));
+          for (const mark of revoked.apply(payload)) history.marks.push({ before, mark });
         }
         if (kind !== FRAME_KINDS.outcome) return;
         if (exclusions.excludes(bytes, offset)) return;

@@ -5,7 +5,7 @@ import { openEngineReader } from "../../engine/reader.ts";
 import { openEngineWriter } from "../../engine/writer.ts";
 import { probeStates } from "../gates/random-states.ts";
 import type { StateFindings } from "../gates/random-states.ts";
-import type { Side } from "../run.ts";
+import type { Side } from "../sides.ts";
 
 const SEED = 0x7374617465n;
 const VIEWER = "agent://state/viewer";

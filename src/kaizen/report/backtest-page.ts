@@ -1,7 +1,7 @@
 // HTML page of a back-test, self-contained: what either policy would have let through, what it would
 // have cost, whom it would have held back and why. Written for a person who sets a policy.
 import type { LevelPolicy } from "../../contract/policy.ts";
-import { completePolicy } from "../../contract/parse/policy.ts";
+import { completePolicy } from "../../contract/complete-policy.ts";
 import { BACKTEST_QUESTIONS } from "../../contract/schemas/backtest.ts";
 import type {
   Backtest,

@@ -2,12 +2,14 @@
 // file that names the live config. Replacing it is the commit point of a promotion.
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { FileUnusable } from "../../journal/faults.ts";
 import { canonicalJson } from "../../contract/canonical-json.ts";
 import { configDigest, configName } from "../../engine/config.ts";
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { RunKind, RunRecord, RunRequest, RunSummary, WatchRecord } from "../kaizen.ts";
-import { SIDES } from "../run.ts";
-import type { Findings, Side } from "../run.ts";
+import type { Findings } from "../run.ts";
+import { SIDES } from "../sides.ts";
+import type { Side } from "../sides.ts";
 import { nodeFiles, replaceFile } from "../../journal/files.ts";
 
 /** One promotion; the list has the newest last. */
@@ -73,7 +75,10 @@ export class KaizenFiles {
     }
   }
 
-  /** The state as last committed, or that of a service without promotions. */
+  /**
+   * The state as last committed, or that of a service without promotions.
+   * @throws FileUnusable when it is there and says something else.
+   */
   loadState(shipped: string): KaizenState {
     const none: KaizenState = {
       champion: shipped,
@@ -82,7 +87,7 @@ export class KaizenFiles {
       cool_down_runs: 0,
       last_scheduled_ms: 0,
     };
-    return readJson<KaizenState>(join(this.#root, STATE)) ?? none;
+    return readState(join(this.#root, STATE)) ?? none;
   }
 
   saveState(state: KaizenState): void {
@@ -159,6 +164,29 @@ function readText(path: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** @throws FileUnusable: whether a champion was promoted is not guessed. */
+function readState(path: string): KaizenState | undefined {
+  try {
+    const state = readJson<KaizenState>(path);
+    if (state === undefined || isState(state)) return state;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  const advice = "put it back from a backup, or move it away to go on with the shipped weights";
+  throw new FileUnusable({ path, reason: "it holds no state of kaizen", advice });
+}
+
+function isState(state: Partial<KaizenState> | null): boolean {
+  return (
+    typeof state?.champion === "string" &&
+    Array.isArray(state.promotions) &&
+    typeof state.tested_to_ms?.check === "number" &&
+    typeof state.tested_to_ms.handshake === "number" &&
+    typeof state.cool_down_runs === "number" &&
+    typeof state.last_scheduled_ms === "number"
+  );
 }
 
 /** The run with its end: the state file holds its fate, its own file only its findings. */

@@ -253,6 +253,8 @@ export class KaizenService implements Kaizen {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
     const { journal, seeds } = this.#options;
+    const isCalibrated = last?.kind === "calibration";
+    const watch = last && parent && { sinceMs: last.at_ms, parent, isCalibration: isCalibrated };
     const isCalibration = request.kind === "calibration";
     const { asOfMs } = request;
     return {
@@ -261,7 +263,7 @@ export class KaizenService implements Kaizen {
       ...(seeds && { seeds }),
       champion: this.#champion.config(this.#versionFor(request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),
-      ...(last && parent && asOfMs === undefined ? { watch: { sinceMs: last.at_ms, parent } } : {}),
+      ...(watch && asOfMs === undefined ? { watch } : {}),
       ...(isCalibration ? { isCalibration } : {}),
       options: {
         id,

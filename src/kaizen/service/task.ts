@@ -22,8 +22,8 @@ export interface KaizenTask {
   options: Omit<RunOptions, "gapMs" | "isPilot">;
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
-  /** The promotion to monitor: its time, and the config it replaced. */
-  watch?: { sinceMs: number; parent: ScoringConfig };
+  /** The promotion to monitor: its time, the config it replaced, and whether it is a calibration. */
+  watch?: { sinceMs: number; parent: ScoringConfig; isCalibration: boolean };
   /** True: no challenge, only the comparison. */
   isWatchOnly?: boolean;
   /** True: intercept and slope alone; `options.testedToMs` is that of calibrations. */

@@ -6,8 +6,11 @@ import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
 import type { FramePlace } from "../../journal/places.ts";
 
-/** 4: the policies that tenants have set follow the key events. */
-export const SNAPSHOT_VERSION = 5;
+/**
+ * 4: the policies that tenants have set follow the key events. 6: the table holds unproved grades as
+ * those of a counterparty, and the key events those of namespaces.
+ */
+export const SNAPSHOT_VERSION = 6;
 
 /*
  * Header, 256 bytes, little-endian. The body follows: the parts of the agent table back to back,

@@ -13,6 +13,8 @@ export interface SnapshotSource {
   identity: EngineIdentity;
   /** Of the empty memory to start in. */
   image: TableImage;
+  /** Most bytes that an image may have. */
+  imageBytesMax?: number;
   /** Called with the reason why a snapshot was ignored: lower case, one line. */
   ignored: (why: string) => void;
 }
@@ -27,11 +29,15 @@ export function startFromSnapshot<Opened>(
   open: (start: SnapshotStart | undefined) => Opened,
 ): Opened {
   const { files, directory, identity, image } = source;
+  const reserve = (bytes: number) => {
+    if (bytes <= (source.imageBytesMax ?? Number.POSITIVE_INFINITY)) return image.reserve(bytes);
+    throw new SnapshotRefused("its table is larger than the memory that tables may take now");
+  };
   files.makeDirectory(directory);
   for (const name of snapshotsOf(files.list(directory))) {
     try {
       const path = `${directory}/${name}`;
-      return open(loadSnapshot(files, path, identity, (bytes) => image.reserve(bytes)));
+      return open(loadSnapshot(files, path, identity, reserve));
     } catch (error) {
       const isUnusable = error instanceof SnapshotRefused || error instanceof JournalPointUnknown;
       if (!isUnusable) throw error;

@@ -11,7 +11,7 @@ import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import { RATINGS_SOURCE } from "../../contract/vocabulary.ts";
 import { CommandFailure } from "../failure.ts";
 import { readOutcomes } from "./read-outcomes.ts";
-import type { ImportFormat } from "./read-outcomes.ts";
+import type { ImportFormat } from "../../contract/views.ts";
 
 const BATCHES_IN_FLIGHT_MAX = 4;
 const DIGEST_PIECE_BYTES = 1024 * 1024;

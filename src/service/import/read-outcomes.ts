@@ -3,14 +3,12 @@
 // a row with its fault and never ends the file: the import decides what to do about it.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeRequest } from "../../contract/schemas/outcomes.ts";
+import type { ImportFormat } from "../../contract/views.ts";
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseOutcomeRequest } from "../../contract/parse/requests.ts";
 import { parseCsvLine } from "../../platform/csv.ts";
 import { readLines } from "./read-lines.ts";
 import type { TextLine } from "./read-lines.ts";
-
-export const IMPORT_FORMATS = ["ndjson", "csv", "snap-ratings"] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface OutcomeRow {
   readonly line: number;

@@ -143,5 +143,6 @@ function dropCounted(columns: DecisionColumns, countedMs: number): void {
   columns.numbers = columns.numbers.map(filter);
   columns.texts = columns.texts.map(filter);
   columns.sessions = filter(columns.sessions);
+  columns.counts = filter(columns.counts);
   columns.count = isLeft.filter(Boolean).length;
 }

@@ -21,10 +21,12 @@ export const DROP_BYTES = (RING_BYTES / 4) * 3;
 //    4 | kind | leg | tool level | verdict | decision | leg decision | tier | regime | flags |
 //   13 | session u24, little-endian: seconds; of no meaning without FLAG_SESSION |
 //   16 | eleven text lengths, u16 each |
+//   38 | decisions that it stands for, u16; of no meaning without FLAG_COUNTED |
 //   40 | nine numbers, then the inputs, f64 each |
 export const OFFSET_INDEXES = 4;
 export const OFFSET_SESSION = 13;
 export const OFFSET_LENGTHS = 16;
+export const OFFSET_COUNT = 38;
 export const OFFSET_NUMBERS = 40;
 export const INDEX_COUNT = 9;
 export const NUMBER_COUNT = 9;
@@ -38,6 +40,11 @@ export const FLAG_KNOWN = 4;
 export const FLAG_RESERVED = 8;
 export const FLAG_ENFORCED = 16;
 export const FLAG_SESSION = 32;
+/** Set by the reading end alone (repeats.ts): the record stands for several decisions. */
+export const FLAG_COUNTED = 64;
+
+/** Most decisions that one record stands for; the next begins another record. */
+export const COUNT_MAX = 0xffff;
 
 /** Longest session that a record holds, 194 days; longer ones are cut to it. */
 export const SESSION_SECONDS_MAX = 0xffffff;

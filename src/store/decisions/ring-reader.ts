@@ -2,6 +2,7 @@
 // only once the caller has stored them safely.
 import {
   CONTROL_BYTES,
+  FLAG_COUNTED,
   FLAG_FLAGGED,
   FLAG_LET_THROUGH,
   FLAG_SESSION,
@@ -9,6 +10,7 @@ import {
   INDEX_COUNT,
   INPUT_COUNT,
   NUMBER_COUNT,
+  OFFSET_COUNT,
   OFFSET_INDEXES,
   OFFSET_LENGTHS,
   OFFSET_NUMBERS,
@@ -27,6 +29,8 @@ export interface DecisionColumns {
   sessions: number[];
   numbers: number[][];
   texts: string[][];
+  /** Decisions that each row stands for; 1 for nearly all. */
+  counts: number[];
 }
 
 export function emptyColumns(): DecisionColumns {
@@ -37,6 +41,7 @@ export function emptyColumns(): DecisionColumns {
     sessions: [],
     numbers: columns(NUMBER_COUNT + INPUT_COUNT),
     texts: columns(TEXT_COUNT),
+    counts: [],
   };
 }
 
@@ -74,9 +79,11 @@ function isRecord(views: Views, at: number, length: number): boolean {
   return end <= length && evaluatedMs >= 0 && evaluatedMs <= TIME_MS_MAX;
 }
 
-const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;
+/** Offset of the flags in a record. */
+export const FLAGS_AT = OFFSET_INDEXES + INDEX_COUNT - 1;
 
-function isUrgent(flags: number): boolean {
+/** Whether a record with these flags must not be lost: a denial, or one flagged for a person. */
+export function isUrgent(flags: number): boolean {
   return (flags & FLAG_LET_THROUGH) === 0 || (flags & FLAG_FLAGGED) !== 0;
 }
 
@@ -99,7 +106,10 @@ function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views
 function readRecord(columns: DecisionColumns, views: Views, at: number): void {
   const { indexes, numbers, texts } = columns;
   for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
-  const hasSession = (views.bytes[at + FLAGS_AT]! & FLAG_SESSION) !== 0;
+  const flags = views.bytes[at + FLAGS_AT]!;
+  const hasSession = (flags & FLAG_SESSION) !== 0;
+  const isCounted = (flags & FLAG_COUNTED) !== 0;
+  columns.counts.push(isCounted ? views.lengths[(at + OFFSET_COUNT) / 2]! : 1);
   columns.sessions.push(hasSession ? views.bytes.readUIntLE(at + OFFSET_SESSION, 3) : -1);
   const from = (at + OFFSET_NUMBERS) / 8;
   for (let i = 0; i < numbers.length; i += 1) numbers[i]!.push(views.numbers[from + i]!);

@@ -23,9 +23,7 @@ import { INPUT_COMMENTS } from "./input-comments.ts";
 import type { Connection } from "../duckdb.ts";
 import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
 
-/**
- * UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (store/decisions/ring-layout.ts).
- */
+/** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (ring-layout.ts). */
 const INDEXES = [
   "kind_index",
   "leg_index",
@@ -86,6 +84,8 @@ const TEXTS = [
 
 /** Last, and empty in rows that an older schema left: -1 where no duration was given. */
 const SESSION = "session_seconds";
+/** Behind it, and empty in rows of older schemas: decisions that the row stands for. */
+const STANDS_FOR = "stands_for";
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEXES.map((name) => [name, "UTINYINT"] as const),
@@ -93,6 +93,7 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...NAMED_INPUTS.map((name) => [name, "DOUBLE"] as const),
   ...TEXTS.map((name) => [name, "VARCHAR"] as const),
   [SESSION, "DOUBLE"],
+  [STANDS_FOR, "DOUBLE"],
 ];
 
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
@@ -153,6 +154,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "policy_version",
     "the policy in force; null for decisions of older versions",
   ],
+  [
+    `CAST(coalesce(${STANDS_FOR}, 1) AS INTEGER)`,
+    "stands_for",
+    "identical denials of that second counted in this row; 1 for a row of its own: sum it to count",
+  ],
 ];
 
 /** Comment on a column of the view `decisions`. */
@@ -173,7 +179,7 @@ function flag(bit: number): string {
 export function decisionTables(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
-    if (name === SESSION) return `${name} ${type}`;
+    if (name === SESSION || name === STANDS_FOR) return `${name} ${type}`;
     if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");
@@ -197,8 +203,8 @@ export function decisionsOf(rows: string): string {
 
 function dailyCounts(rows: string): string {
   return `SELECT CAST(evaluated_at AS DATE) AS day, tenant, kind,
-    coalesce(verdict, decision) AS result, effective, count(*) AS decisions,
-    sum(stakes) AS stakes_total FROM (${decisionsOf(rows)}) WHERE leg = 'a_to_b'`;
+    coalesce(verdict, decision) AS result, effective, CAST(sum(stands_for) AS BIGINT) AS decisions,
+    sum(stakes * stands_for) AS stakes_total FROM (${decisionsOf(rows)}) WHERE leg = 'a_to_b'`;
 }
 
 export const DECISION_VIEWS: Readonly<Record<string, View>> = {
@@ -232,9 +238,16 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
 
 /** Appends records read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
-  const { indexes, numbers, texts, sessions } = columns;
+  const { indexes, numbers, texts, sessions, counts } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
-  const all = [...indexes, ...numbers.slice(0, NUMBERS.length), ...inputs, ...texts, sessions];
+  const all = [
+    ...indexes,
+    ...numbers.slice(0, NUMBERS.length),
+    ...inputs,
+    ...texts,
+    sessions,
+    counts,
+  ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);
 }

@@ -36,6 +36,12 @@ export interface Untaken {
   readonly size: number;
 }
 
+/** A place in the spool: a segment and a number of its bytes. Names grow with time. */
+export interface SpoolMark {
+  readonly name: string;
+  readonly bytes: number;
+}
+
 export class DecisionSpool {
   readonly #directory: string;
   readonly #sync: (descriptor: number) => void;
@@ -100,15 +106,31 @@ export class DecisionSpool {
 
   /** The oldest bytes that are not rows, or undefined. */
   next(): Untaken | undefined {
-    const found = this.#waiting.find(({ bytes, taken }) => taken < bytes);
-    return found && { segment: found.segment, from: found.taken, size: found.bytes };
+    return untaken(this.#waiting.find(({ bytes, taken }) => taken < bytes));
+  }
+
+  /** Place up to which everything is written by now. */
+  get mark(): SpoolMark {
+    const last = this.#waiting.at(-1);
+    return { name: last?.segment.name ?? this.#life, bytes: last?.bytes ?? 0 };
+  }
+
+  /** The newest bytes before a mark that are not rows, or undefined: then all up to there are. */
+  nextBefore(mark: SpoolMark): Untaken | undefined {
+    const found = this.#waiting.findLast(({ segment, bytes, taken }) => {
+      if (segment.name > mark.name) return false;
+      return taken < (segment.name === mark.name ? mark.bytes : bytes);
+    });
+    return untaken(found);
   }
 
   /** Bytes of a segment up to `to` are rows, and that is committed. */
   took(name: string, to: number, nowMs: number): void {
+    const oldest = this.next();
     const found = this.#waiting.find(({ segment }) => segment.name === name);
     if (found !== undefined) found.taken = to;
-    this.#waitingSinceMs = nowMs;
+    // Newer ones may be taken first: then the oldest goes on waiting.
+    if (oldest === undefined || oldest.segment.name === name) this.#waitingSinceMs = nowMs;
   }
 
   /**
@@ -177,6 +199,10 @@ export class DecisionSpool {
     if (this.#descriptor >= 0) fs.closeSync(this.#descriptor);
     this.#descriptor = -1;
   }
+}
+
+function untaken(found: Waiting | undefined): Untaken | undefined {
+  return found && { segment: found.segment, from: found.taken, size: found.bytes };
 }
 
 /** Time of the newest decision in a segment, whole epoch ms; 0 without one. */

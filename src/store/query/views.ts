@@ -31,7 +31,7 @@ export function viewStatements(): string[] {
 /** Marks by which a tenant's rows are recognised. */
 interface TenantScope {
   tenant: string;
-  /** Namespaces whose agents' keys it registered. */
+  /** Namespaces that it owns. */
   namespaces: readonly string[];
 }
 
@@ -80,7 +80,15 @@ export async function scopeOf(connection: Connection, tenant: string): Promise<T
   return { tenant, namespaces: rows.map(([name]) => String(name)) };
 }
 
-/** Namespaces of a tenant: the first to register a key in one owns it. */
+/**
+ * Namespaces of a tenant, as NamespaceOwners folds them: by the last change of its owner, else by the
+ * first key, as long as keys claimed namespaces (they did until they said in whose right).
+ */
 const NAMESPACES_OF_TENANT = `SELECT namespace FROM ${CATALOG}.main.audit_rows
-  WHERE event = 'reporter_key.registered'
-  GROUP BY namespace HAVING arg_min(tenant, position) = $1::VARCHAR ORDER BY 1`;
+  WHERE event LIKE 'namespace.%'
+    OR (event = 'reporter_key.registered' AND (detail->>'$.by') IS NULL)
+  GROUP BY namespace
+  HAVING if(count(*) FILTER (event LIKE 'namespace.%') > 0,
+    arg_max(if(event = 'namespace.revoked', '', tenant), position)
+      FILTER (event LIKE 'namespace.%'),
+    arg_min(tenant, position)) = $1::VARCHAR ORDER BY 1`;

@@ -261,7 +261,8 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
       ["position", "its record in the evidence journal; null until an older row has moved there"],
       [
         "event",
-        "reporter_key.registered, reporter_key.revoked, signature.replayed, config.promoted, " +
+        "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
+          "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.revoked, access.denied, policy.set, policy.backtested, " +
           "journal.damaged, journal.mended",
       ],

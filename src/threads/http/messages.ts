@@ -2,6 +2,7 @@
 import { type FieldError, type FaultCode, ServiceFault } from "../../contract/faults.ts";
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
 import type { MessagePort } from "node:worker_threads";
+import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
@@ -31,6 +32,9 @@ export interface HttpThreadData {
   /** Journal payloads of the policies so far, in order. */
   readonly policies: readonly Uint8Array[];
   readonly adapter: Adapter;
+  readonly owners: readonly NamespaceOwner[];
+  /** Open connections of this thread. */
+  readonly connectionsMax: number;
   readonly rateLimits: RateLimits;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
@@ -66,6 +70,7 @@ export type ToHttpThread =
   | { readonly kind: "listen" }
   | { readonly kind: "key"; readonly stored: StoredKey }
   | { readonly kind: "policy"; readonly event: PolicyEvent }
+  | { readonly kind: "namespace"; readonly event: NamespaceEvent }
   | { readonly kind: "table"; readonly engineMemory: WebAssembly.Memory }
   | { readonly kind: "count"; readonly id: number }
   | { readonly kind: "answer"; readonly id: number; readonly answer: Answer }

@@ -3,6 +3,7 @@
 // kaizen, sources, signatures) are relayed to the main thread, bytes in and bytes out.
 import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
+import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
@@ -84,6 +85,7 @@ class HttpThread {
   readonly #questions = new Pending();
   readonly #keyring: FollowingKeyring;
   readonly #policies: PolicyBook;
+  readonly #owners: NamespaceOwners;
   readonly #engine;
   readonly #ledger;
   readonly #assessments;
@@ -95,6 +97,7 @@ class HttpThread {
     this.#port = port;
     this.#data = data;
     this.#policies = new PolicyBook(data.policies);
+    this.#owners = new NamespaceOwners(data.owners);
     this.#clock = clock;
     const take = (message: ToHttpThread) => this.#take(message);
     const listener = new DoorbellListener<ToHttpThread>(data.doorbell, port, take);
@@ -119,6 +122,7 @@ class HttpThread {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.adopt(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
+    else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
     else if (message.kind === "stop") this.#server?.stopAccepting();
@@ -143,6 +147,7 @@ class HttpThread {
         host,
         port,
         isPortShared: true,
+        limits: { connectionsMax: this.#data.connectionsMax },
         routes: this.#routes(),
         bureau: this.#bureau(),
         keyring,
@@ -179,6 +184,7 @@ class HttpThread {
         isReservedEnabled,
       },
       policies: this.#policies,
+      owners: this.#owners,
       assessments: this.#assessments,
       decisions: this.#decisions,
     });
@@ -268,7 +274,8 @@ function relayedHead(exchange: Exchange): RequestHead {
     authorization: head.authorization,
     contentType: head.contentType,
     accept: head.accept,
-    requestId,
+    requestId: head.requestId,
+    relayedId: requestId,
     traceparent: head.traceparent,
     deadlineMs: undefined,
     idempotencyKey: head.idempotencyKey,

@@ -3,6 +3,7 @@
 // that is terminated with open sockets takes the process down with it.
 import { type MessagePort, Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
+import type { NamespaceEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
@@ -86,6 +87,11 @@ export class HttpThreads {
   /** Sends a tenant's policy: every later request to a thread is judged by it. */
   sendPolicy(event: PolicyEvent): void {
     for (const thread of this.#threads) thread.sendFirst({ kind: "policy", event });
+  }
+
+  /** Sends a change of a namespace's owner: every later report to a thread is judged by it. */
+  sendNamespace(event: NamespaceEvent): void {
+    for (const thread of this.#threads) thread.sendFirst({ kind: "namespace", event });
   }
 
   /** Sends the table that is to be read from now on. */

@@ -11,7 +11,8 @@ import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrationRun } from "../../kaizen/calibration.ts";
 import { watchSince } from "../../kaizen/monitor.ts";
-import { kaizenRun, SIDES } from "../../kaizen/run.ts";
+import { kaizenRun } from "../../kaizen/run.ts";
+import { SIDES } from "../../kaizen/sides.ts";
 import type { AttackReplay } from "../../kaizen/run.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
@@ -35,7 +36,7 @@ function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTa
 /** Both scorecards of a promotion against those it replaced. */
 function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
   if (watch === undefined) return undefined;
-  return watchSince(evidence, watch.sinceMs, champion, watch.parent);
+  return watchSince(evidence, watch.sinceMs, champion, watch.parent, watch.isCalibration);
 }
 
 /** The task function that the pool calls. */

@@ -6,6 +6,8 @@ import { openPool, PoolBusy } from "../../platform/pool.ts";
 import type { Pool } from "../../platform/pool.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { BatchScorer } from "../../http/services.ts";
+import { FIRST_SLOT } from "./modes.ts";
+import type { ScoringMode } from "./modes.ts";
 import type {
   ScoringPolicies,
   ScoringReply,
@@ -14,19 +16,11 @@ import type {
   ScoringWorkerData,
 } from "./worker.ts";
 
-/** Place where verify is scored: always on the HTTP thread, always on the pool, or by body size. */
-export const SCORING_MODES = ["auto", "inline", "pool"] as const;
-export type ScoringMode = (typeof SCORING_MODES)[number];
-
 /**
  * Body size from which `auto` takes the hop, which costs some 0.2 ms: about 100 items, which in
  * place would hold up every verdict behind them for 0.4 ms (bench:batch).
  */
 const AUTO_BYTES_MIN = 12 * 1024;
-/** Slots below belong to the writer and to HTTP threads. */
-const FIRST_SLOT = 16;
-/** Slot 0 is the writer's. */
-export const HTTP_THREADS_MAX = FIRST_SLOT - 1;
 const WORKER = new URL("./worker.ts", import.meta.url).href;
 
 export interface ScoringPool extends BatchScorer {

@@ -14,6 +14,7 @@ import { RequestIds } from "../../http/codec/request-id.ts";
 import { scoreVerifyBatch } from "../../http/codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
+import { clockOfThread } from "../clock.ts";
 import { DecisionRing } from "../../store/decisions/ring.ts";
 import { BATCH_WORK_MAX } from "../../vault/assessment/assessor.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
@@ -61,6 +62,7 @@ const LOG_WAIT_MS = 2000;
 
 const { memory, vaultMemory, nextSlot, isReservedEnabled, decisionRings, ...started } =
   workerData as ScoringWorkerData;
+const clock = clockOfThread().now;
 const slot = Atomics.add(nextSlot, 0, 1);
 // A thread that replaces a dead one takes the next slot, and so a ring that has no writer now.
 const ring = decisionRings[slot % decisionRings.length] as SharedArrayBuffer;
@@ -80,8 +82,8 @@ const bureau = openBureau({
     pendingCount: 0,
     close: () => Promise.resolve(),
   },
-  clock: Date.now,
-  provenance: openAssessor(vaultMemory, Date.now, BATCH_WORK_MAX),
+  clock,
+  provenance: openAssessor(vaultMemory, clock, BATCH_WORK_MAX),
   environment: {
     delay: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     outcomeIds: new UuidV7Generator(randomFillSync),
@@ -91,7 +93,7 @@ const bureau = openBureau({
   assessments: { note: (assessment) => void assessments.push(assessment) },
   decisions: new DecisionRing(ring, { waitMs: LOG_WAIT_MS }),
 });
-const requestIds = new RequestIds(Date.now);
+const requestIds = new RequestIds(clock);
 
 /** The task function that the pool calls. */
 export default async function score(task: ScoringTask): Promise<ScoringReply> {

@@ -7,7 +7,8 @@ import type {
   IntakeTask,
   OutcomeIntake,
 } from "../../bureau/outcomes/batch-reader.ts";
-import { ServiceFault } from "../../contract/faults.ts";
+import { senderOf } from "../../bureau/outcomes/record.ts";
+import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt } from "../../contract/schemas/outcomes.ts";
 import type { FrameLog, FrameReceipts } from "../../ledger/ledger.ts";
 import { NUMBERS_PER_RECEIPT } from "../../ledger/messages.ts";
@@ -40,9 +41,7 @@ async function record(
     ...document,
     serviceId,
     isSignatureRequired,
-    tenant: principal.tenant,
-    voice: principal.voice,
-    isFirstParty: principal.isFirstParty,
+    ...senderOf(principal),
     rememberedSinceMs: options.rememberedSinceMs(),
     nowMs: options.clock(),
   };
@@ -87,13 +86,11 @@ function resultsOf(
       if (evidenceId === "") return receipt;
       return { ...receipt, evidence_id: evidenceId, evidence_index: index };
     } catch (thrown) {
-      if (thrown instanceof ServiceFault && OF_ONE_ROW.has(thrown.code)) return thrown;
+      if (isOfOneRow(thrown)) return thrown;
       throw thrown;
     }
   });
 }
-
-const OF_ONE_ROW: ReadonlySet<string> = new Set(["idempotency_conflict", "signature_replayed"]);
 
 function faultOf({ code, detail, errors }: FaultData): ServiceFault {
   return new ServiceFault(code, detail, errors);

@@ -19,6 +19,8 @@ const BATCH_MIN = 8;
  */
 const THREADS_MIN = 2;
 const THREADS_MAX = 4;
+/** Loading one takes 150 ms of CPU: many services get no signature in a day. */
+const THREADS_AT_ONCE = 1;
 /** Signatures waiting: beyond this a second's work is queued and new ones are refused. */
 const WAITING_MAX = 10_000;
 const WORKER = new URL("./worker.ts", import.meta.url).href;
@@ -47,7 +49,8 @@ export class SignaturePool {
   constructor(keyEvents: readonly Uint8Array[] = [], threads = threadsOf(defaultThreads())) {
     this.#threads = threads;
     this.#keyEvents = [...keyEvents];
-    this.#pool = openPool({ filename: WORKER, workerData: undefined, threads });
+    const threadsAtOnce = THREADS_AT_ONCE;
+    this.#pool = openPool({ filename: WORKER, workerData: undefined, threads, threadsAtOnce });
   }
 
   /** Adds the next event of the registry; every batch taken in from now on is judged by it. */

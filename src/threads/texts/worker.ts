@@ -7,6 +7,7 @@ import type { Finding } from "../../vault/assessment/findings.ts";
 import { IndexBuilder } from "../../vault/grounding/grounding.ts";
 import { makeReady } from "../../vault/grounding/indexing.ts";
 import type { ReadyText, TextToIndex } from "../../vault/grounding/indexing.ts";
+import { clockOfThread } from "../clock.ts";
 import type { Measured } from "../../vault/calibration/labels.ts";
 import type { VaultMemory } from "../../vault/memory.ts";
 
@@ -20,7 +21,7 @@ export type AssessingTask =
   | { kind: "index"; texts: readonly TextToIndex[] };
 
 const { vaultMemory } = workerData as AssessingWorkerData;
-const assessor = openAssessor(vaultMemory, Date.now, Number.POSITIVE_INFINITY);
+const assessor = openAssessor(vaultMemory, clockOfThread().now, Number.POSITIVE_INFINITY);
 let builder: IndexBuilder | undefined;
 
 /** The task function that the pool calls. */

@@ -6,9 +6,10 @@
 // INVARIANT (publication): an entry is complete before a slot names it. State and document are the
 // only words that change while it is named, each by one atomic store. An entry that no slot names
 // any more is reused only once no reader holds a guard (epochs.ts), so look-ups happen under a
-// guard.
+// guard. Slots move only when a source is forgotten (slots.ts): a miss counts if none moved meanwhile.
 import { EVIDENCE_STATES } from "../../contract/vocabulary.ts";
 import type { EvidenceState } from "../../contract/vocabulary.ts";
+import { isSettled, movesOf, removeSlot } from "./slots.ts";
 import { digestWord, KEY_WORDS, keyOf, keyWords, ownerOf } from "./catalogue-keys.ts";
 
 /*
@@ -37,9 +38,14 @@ const FLAG_STRUCTURED = 1;
 /** Its content is listed: the entry is never reused. */
 const FLAG_LISTED = 2;
 
-/** Most sources of one bureau; their memory is touched only as they are used. */
-export const SOURCES_MAX = 262_144;
-const SLOTS = SOURCES_MAX * 2;
+/** Entries of one bureau; their memory is touched only as they are used. */
+const ENTRIES_MAX = 262_144;
+/** Entries kept free for versions that readers still hold. */
+const SPARE = 1024;
+/** Most sources of one bureau, and by default of one tenant. */
+export const SOURCES_MAX = ENTRIES_MAX - SPARE;
+export const SOURCES_PER_TENANT = 65_536;
+const SLOTS = ENTRIES_MAX * 2;
 const SLOT_MASK = SLOTS - 1;
 export const NOT_FOUND = -1;
 
@@ -59,7 +65,7 @@ export interface CatalogueMemory {
 
 export function createCatalogueMemory(): CatalogueMemory {
   return {
-    entries: new SharedArrayBuffer(HEADER_BYTES + SOURCES_MAX * ENTRY_WORDS * 4),
+    entries: new SharedArrayBuffer(HEADER_BYTES + ENTRIES_MAX * ENTRY_WORDS * 4),
     bySource: new SharedArrayBuffer(SLOTS * 8),
     byContent: new SharedArrayBuffer(SLOTS * 8),
   };
@@ -105,15 +111,10 @@ export class Catalogue {
     return Atomics.load(this.#header, COUNT_AT);
   }
 
-  /** Writer: entries that are left. */
-  get room(): number {
-    return SOURCES_MAX - this.size + this.#free.length;
-  }
-
   /** Writer: adds a source, or the next version of one. Returns its number; -1 when full. */
   add(entry: CatalogueEntry): number {
     const number = this.#free.pop() ?? this.size;
-    if (number >= SOURCES_MAX) return NOT_FOUND;
+    if (number >= ENTRIES_MAX) return NOT_FOUND;
     const at = number * ENTRY_WORDS;
     const key = keyOf(entry.sourceId);
     const [low, high] = ownerOf(entry.tenant);
@@ -139,6 +140,20 @@ export class Catalogue {
     if (this.size === 0) return NOT_FOUND;
     const key = keyOf(sourceId);
     const [low, high] = ownerOf(tenant);
+    for (let looks = 0; ; looks++) {
+      const moves = movesOf(this.#header);
+      const number = this.#lookFor(key, low, high);
+      if (this.#isOwn(number, low, high) || isSettled(this.#header, moves, looks)) return number;
+    }
+  }
+
+  #isOwn(number: number, low: number, high: number): boolean {
+    if (number < 0) return false;
+    const at = number * ENTRY_WORDS + TENANT_AT;
+    return this.#entries[at] === low && this.#entries[at + 1] === high;
+  }
+
+  #lookFor(key: number, low: number, high: number): number {
     let open = NOT_FOUND;
     const first = keyWords[key]!;
     for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
@@ -160,6 +175,14 @@ export class Catalogue {
    */
   stateOfContent(tenant: string, sha256: string): EvidenceState | undefined {
     if (Atomics.load(this.#header, LISTED_AT) === 0) return undefined;
+    for (let looks = 0; ; looks++) {
+      const moves = movesOf(this.#header);
+      const state = this.#worstOfContent(tenant, sha256);
+      if (isSettled(this.#header, moves, looks)) return state;
+    }
+  }
+
+  #worstOfContent(tenant: string, sha256: string): EvidenceState | undefined {
     const first = digestWord(sha256, 0);
     let worst = -1;
     for (let slot = first & SLOT_MASK; ; slot = (slot + 1) & SLOT_MASK) {
@@ -201,6 +224,21 @@ export class Catalogue {
   /** Writer: detaches the text of a source. Returns the number of its index, -1 for none. */
   dropDocument(number: number): number {
     return Atomics.exchange(this.#entries, number * ENTRY_WORDS + DOCUMENT_AT, 0) - 1;
+  }
+
+  /** Writer: whether the content of an entry is listed: replaced by another, it stays. */
+  isListed(number: number): boolean {
+    return (this.#entries[number * ENTRY_WORDS + FLAGS_AT]! & FLAG_LISTED) !== 0;
+  }
+
+  /** Writer: takes every name from an entry; a reader that holds it may go on. */
+  unname(number: number): void {
+    const at = number * ENTRY_WORDS;
+    removeSlot(this.#header, this.#bySource, this.#entries[at]!, number);
+    if (!this.isListed(number)) return;
+    removeSlot(this.#header, this.#byContent, this.#entries[at + DIGEST_AT]!, number);
+    this.#entries[at + FLAGS_AT]! &= ~FLAG_LISTED;
+    Atomics.sub(this.#header, LISTED_AT, 1);
   }
 
   /** Writer: releases an entry that no slot names and no reader can hold. */

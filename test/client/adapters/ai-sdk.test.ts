@@ -1,12 +1,17 @@
 // The adapter inside the real AI SDK, with the SDK's own mock model.
-import { generateText, jsonSchema, type ModelMessage, stepCountIs, tool } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
+import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { aiSdkApproval, aiSdkOutcomes } from "../../../src/client/adapters/ai-sdk.ts";
+import {
+  aiSdkApproval,
+  aiSdkOutcomes,
+  aiSdkToolApproval,
+} from "../../../src/client/adapters/ai-sdk.ts";
 import { type ApprovalPolicy, handshakeApproval } from "../../../src/client/gates/approval.ts";
 import { TrustRankClient } from "../../../src/client/client.ts";
 import type { OutcomeReport } from "../../../src/client/reporting/outcome-report.ts";
 import { agent, Bank, schema, type Transfer } from "../_bank.ts";
+import { holdsTheRailContract, type RailCall } from "./_rail.ts";
 
 let bank: Bank;
 beforeAll(async () => {
@@ -14,93 +19,136 @@ beforeAll(async () => {
 });
 afterAll(() => bank.stop());
 
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+/** Calls the tool so many times, one after the other under one id, then is done. */
+function model(input: object, calls = 1) {
+  let left = calls;
+  const contentOf = () => {
+    left -= 1;
+    const call = {
+      type: "tool-call" as const,
+      toolCallId: bank.callId,
+      toolName: "transfer",
+      input: JSON.stringify(input),
+    };
+    return left >= 0 ? [call] : [{ type: "text" as const, text: "done" }];
+  };
+  const reasonOf = () => ({
+    unified: left >= 0 ? ("tool-calls" as const) : ("stop" as const),
+    raw: undefined,
+  });
+  return new MockLanguageModelV4({
+    doGenerate: async () => {
+      const content = contentOf();
+      return { content, usage, warnings: [], finishReason: reasonOf() };
+    },
+    doStream: async () => {
+      const [part] = contentOf();
+      const chunks = [
+        { type: "stream-start", warnings: [] },
+        ...(part?.type === "tool-call"
+          ? [part]
+          : [
+              { type: "text-start", id: "1" },
+              { type: "text-delta", id: "1", delta: "done" },
+              { type: "text-end", id: "1" },
+            ]),
+        { type: "finish", usage, finishReason: reasonOf() },
+      ];
+      return { stream: simulateReadableStream({ chunks: chunks as never }) };
+    },
+  });
+}
+
+const inputSchema = jsonSchema<Transfer>(schema, {
+  validate: (value) =>
+    typeof (value as Transfer).amount === "number"
+      ? { success: true, value: value as Transfer }
+      : { success: false, error: new Error("`amount` is no number") },
+});
+const tools = {
+  transfer: tool({
+    description: "sends",
+    inputSchema,
+    execute: (input: Transfer, { abortSignal }) => bank.transfer(input, abortSignal),
+  }),
+};
+/** The same as a stream: a preliminary result, then the last one. */
+const streamedTools = {
+  transfer: tool({
+    description: "sends",
+    inputSchema,
+    async *execute(input: Transfer) {
+      yield "sending";
+      yield await bank.transfer(input);
+    },
+  }),
+};
+const settings = (policy: ApprovalPolicy, report: OutcomeReport) => ({
+  tools,
+  stopWhen: stepCountIs(4),
+  toolApproval: aiSdkApproval(policy),
+  onToolExecutionEnd: aiSdkOutcomes(report),
+});
+
+async function play({ policy, report, input, isApproved, ...call }: RailCall): Promise<void> {
+  const shared = { ...settings(policy, report), model: model(input, call.isRetried ? 2 : 1) };
+  const messages: ModelMessage[] = [{ role: "user", content: "pay" }];
+  if (call.isStreamed) {
+    await streamText({ ...shared, tools: streamedTools, messages }).consumeStream();
+    return;
+  }
+  const stop = new AbortController();
+  const running = generateText({ ...shared, messages, abortSignal: stop.signal });
+  if (call.isCancelled) {
+    await expect.poll(() => bank.ran.length).toBe(1);
+    stop.abort();
+    await running.catch(() => undefined);
+    return;
+  }
+  const first = await running;
+  const asked = first.content.find(
+    (part) => part.type === "tool-approval-request" && part.isAutomatic !== true,
+  );
+  if (asked === undefined) return;
+  const { approvalId } = asked as { approvalId: string };
+  const answer = { type: "tool-approval-response" as const, approvalId, approved: isApproved };
+  messages.push(...first.response.messages, { role: "tool", content: [answer] });
+  await generateText({ ...shared, messages });
+}
+
 describe("AI SDK", () => {
-  const usage = {
-    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 1, text: 1, reasoning: 0 },
-  };
-  /** Calls the tool once, then is done. */
-  const model = (name: string) => {
-    let isCalled = false;
-    return new MockLanguageModelV4({
-      doGenerate: async () => {
-        const isFirst = !isCalled;
-        isCalled = true;
-        const content = isFirst
-          ? [
-              {
-                type: "tool-call" as const,
-                toolCallId: bank.callId,
-                toolName: "transfer",
-                input: JSON.stringify({ counterparty: agent(name) }),
-              },
-            ]
-          : [{ type: "text" as const, text: "done" }];
-        const unified = isFirst ? ("tool-calls" as const) : ("stop" as const);
-        return { content, usage, warnings: [], finishReason: { unified, raw: undefined } };
-      },
-    });
-  };
-  const tools = {
-    transfer: tool({
-      description: "sends",
-      inputSchema: jsonSchema<Transfer>(schema),
-      execute: async (input: Transfer) => bank.transfer(input),
-    }),
-  };
-  const settings = (policy: ApprovalPolicy, report: OutcomeReport) => ({
-    tools,
-    stopWhen: stepCountIs(3),
-    toolApproval: aiSdkApproval(policy),
-    onToolExecutionEnd: aiSdkOutcomes(report),
+  holdsTheRailContract({ name: "AI SDK", play }, () => bank);
+
+  it("parks an escalation, and runs it for one paid read once approved", async () => {
+    const rail = { ...bank.open(), isStreamed: false, isCancelled: false, isRetried: false };
+    const input = { counterparty: agent("escalate"), amount: 5 };
+    await play({ ...rail, input, isApproved: true });
+    expect([bank.ran, bank.reads]).toEqual([[agent("escalate")], 1]);
   });
 
-  it("runs, reports, denies and parks", async () => {
-    for (const [name, expected] of [
-      ["connect", [agent("connect")]],
-      ["refuse", []],
-      ["escalate", []],
-    ] as const) {
-      const { policy, report } = bank.open();
-      const result = await generateText({
-        model: model(name),
-        prompt: "pay",
-        ...settings(policy, report),
-      });
-      await report.queue.flush(5000);
-      expect(bank.ran).toEqual(expected);
-      expect(bank.outcomes()).toEqual(name === "connect" ? [1] : []);
-      // The SDK records decisions of the policy as requests too, answered automatically.
-      const asked = result.content.filter(
-        (part) => part.type === "tool-approval-request" && part.isAutomatic !== true,
-      );
-      expect(asked).toHaveLength(name === "escalate" ? 1 : 0);
-      expect(bank.reads).toBe(1);
-    }
-  });
-
-  it("runs a parked call once a person approved it, for one paid read", async () => {
+  it("gates one tool alone, its input typed by the tool", async () => {
     const { policy, report } = bank.open();
-    const messages: ModelMessage[] = [{ role: "user", content: "pay" }];
-    const shared = { ...settings(policy, report), model: model("escalate") };
-    const first = await generateText({ ...shared, messages });
-    const request = first.content.find((part) => part.type === "tool-approval-request")!;
-    const { approvalId } = request as { approvalId: string };
-    messages.push(...first.response.messages, {
-      role: "tool",
-      content: [{ type: "tool-approval-response", approvalId, approved: true }],
+    const input = { counterparty: agent("refuse"), amount: 5 };
+    await generateText({
+      ...settings(policy, report),
+      toolApproval: { transfer: aiSdkToolApproval(policy, "transfer") },
+      model: model(input),
+      prompt: "pay",
     });
-    expect(bank.ran).toEqual([]);
-    await generateText({ ...shared, messages });
-    await report.queue.flush(5000);
-    expect([bank.ran, bank.outcomes(), bank.reads]).toEqual([[agent("escalate")], [1], 1]);
+    expect([bank.ran, bank.reads]).toEqual([[], 1]);
   });
 
   it("runs nothing when the policy has no verdict", async () => {
     const down = new TrustRankClient({ baseUrl: "http://127.0.0.1:1", agentId: agent("connect") });
     const { report } = bank.open();
     const policy = handshakeApproval({ client: down, stakes: () => 5 });
-    await generateText({ model: model("connect"), prompt: "pay", ...settings(policy, report) });
+    const input = { counterparty: agent("connect"), amount: 5 };
+    await generateText({ model: model(input), prompt: "pay", ...settings(policy, report) });
     expect(bank.ran).toEqual([]);
   });
 });

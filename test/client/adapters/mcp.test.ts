@@ -4,11 +4,13 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { InsufficientScopeError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import { mcpTokenVerifier, mcpTool } from "../../../src/client/adapters/mcp.ts";
+import { z } from "zod";
+import { mcpCallTool, type McpToolRequest } from "../../../src/client/adapters/mcp-client.ts";
+import { type McpExtra, mcpTokenVerifier, mcpTool } from "../../../src/client/adapters/mcp.ts";
 import { agent, Bank, type Transfer } from "../_bank.ts";
+import { holdsTheRailContract, type RailCall, type RailDriver } from "./_rail.ts";
 
 let bank: Bank;
 beforeAll(async () => {
@@ -16,22 +18,81 @@ beforeAll(async () => {
 });
 afterAll(() => bank.stop());
 
+/** A real server and a real client over the in-memory transport; the server checks arguments. */
+async function connected(handler: (args: Transfer, extra: McpExtra) => Promise<unknown>) {
+  const server = new McpServer({ name: "bank", version: "1" });
+  const inputSchema = { counterparty: z.string(), amount: z.number() };
+  server.registerTool("transfer", { inputSchema }, (args, extra) => handler(args, extra) as never);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const caller = new Client({ name: "caller", version: "1" });
+  await Promise.all([server.connect(far), caller.connect(near)]);
+  return caller;
+}
+
+const textOf = (text: unknown) => ({ content: [{ type: "text" as const, text: String(text) }] });
+const isResult = (value: unknown) => typeof value === "object" && value !== null;
+/** The tool of the bank in the words of MCP. */
+const tool = async (args: Transfer, { signal }: McpExtra) => {
+  const answer = await bank.transfer(args, signal);
+  return isResult(answer) ? (answer as ReturnType<typeof textOf>) : textOf(answer);
+};
+const errorValue = () => ({ ...textOf("closed"), isError: true });
+
+async function call(caller: Client, { input, isCancelled, isRetried }: RailCall, gate = plain) {
+  const stop = new AbortController();
+  const ask = gate((request: McpToolRequest) =>
+    caller.callTool(request, undefined, { signal: stop.signal }),
+  );
+  const running = ask({ name: "transfer", arguments: input }).catch(() => undefined);
+  if (isCancelled) {
+    await expect.poll(() => bank.ran.length).toBe(1);
+    stop.abort();
+  }
+  await running;
+  if (isRetried) await ask({ name: "transfer", arguments: input });
+  await caller.close();
+}
+type Ask = (request: McpToolRequest) => Promise<unknown>;
+const plain = (ask: Ask): Ask => ask;
+
+const serverSide: RailDriver = {
+  name: "MCP server",
+  errorValue,
+  cannot: ["streamed"],
+  async play(rail) {
+    const { policy, report, isApproved } = rail;
+    const elicit = async () => ({ action: isApproved ? "accept" : "decline" });
+    await call(
+      await connected(mcpTool(tool, { policy, toolName: "transfer", report, elicit })),
+      rail,
+    );
+  },
+};
+const clientSide: RailDriver = {
+  name: "MCP client",
+  errorValue,
+  cannot: ["streamed"],
+  async play(rail) {
+    const { policy, report, isApproved } = rail;
+    const options = { policy, report, approve: () => isApproved };
+    await call(await connected(tool), rail, (ask) => mcpCallTool(ask, options));
+  },
+};
+
+describe("MCP SDK, a server's tool", () => {
+  holdsTheRailContract(serverSide, () => bank);
+});
+describe("MCP SDK, a client's call", () => {
+  holdsTheRailContract(clientSide, () => bank);
+});
+
 describe("MCP SDK", () => {
   async function ask(name: string, elicit?: () => Promise<{ action: string }>) {
     const { policy } = bank.open();
     const options = { policy, toolName: "transfer" };
-    const handler = mcpTool(
-      (args: Transfer) => ({ content: [{ type: "text" as const, text: bank.transfer(args) }] }),
-      elicit === undefined ? options : { ...options, elicit },
-    );
-    const server = new Server({ name: "bank", version: "1" }, { capabilities: { tools: {} } });
-    server.setRequestHandler(CallToolRequestSchema, (request, extra) =>
-      handler(request.params.arguments as unknown as Transfer, extra),
-    );
-    const [near, far] = InMemoryTransport.createLinkedPair();
-    const caller = new Client({ name: "caller", version: "1" });
-    await Promise.all([server.connect(far), caller.connect(near)]);
-    const args = { counterparty: agent(name) };
+    const handler = mcpTool(tool, elicit === undefined ? options : { ...options, elicit });
+    const caller = await connected(handler);
+    const args = { counterparty: agent(name), amount: 5 };
     const result = await caller.callTool({ name: "transfer", arguments: args });
     await caller.close();
     return result as { isError?: boolean; content: { text: string }[] };

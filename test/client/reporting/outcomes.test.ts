@@ -66,9 +66,23 @@ describe("outcomeHook", () => {
     await hook.queue.flush(5000);
     expect(hook.queue.counts).toMatchObject({ offered: 3, sent: 3, dropped: 0 });
     const shared = { subject: SUBJECT, reporter: REPORTER, stakes: 12, grade: "counterparty" };
-    expect(service.appended).toEqual([
+    expect(service.appended).toMatchObject([
       { ...shared, outcome: 1, id: "turn-1:2:1" },
       { ...shared, outcome: 0, id: "turn-1:2:2" },
+    ]);
+  });
+
+  it("tells turns of one name apart by their session", async () => {
+    const before = service.appended.length;
+    const hook = outcomeHook({ client: openClient() });
+    for (const id of ["s-1", "s-2", "s-2"]) {
+      const { session } = CONTEXT;
+      hook.events["action.result"](event("completed"), { session: { ...session, id } });
+    }
+    await hook.queue.flush(5000);
+    expect(service.appended.slice(before).map(({ id }) => id)).toEqual([
+      "s-1:turn-1:2:0",
+      "s-2:turn-1:2:0",
     ]);
   });
 

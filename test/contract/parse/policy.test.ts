@@ -2,7 +2,8 @@
 // looser than a less sensitive one.
 import { expect, it } from "vitest";
 import { ServiceFault } from "../../../src/contract/faults.ts";
-import { completePolicy, parsePolicy } from "../../../src/contract/parse/policy.ts";
+import { completePolicy } from "../../../src/contract/complete-policy.ts";
+import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
 

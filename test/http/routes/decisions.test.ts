@@ -39,6 +39,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     hard_failure: null,
     reason_codes: ["RECENT_FAILURE"],
     config_version: "c-0123456789abcdef",
+    stands_for: 1,
     policy_version: null,
     evaluated_at: new Date(START_MS).toISOString(),
     inputs: [1, 2, 3],
@@ -141,6 +142,19 @@ describeAdapters("decision log", (adapter) => {
     expect(maybe.status).toBe(400);
     const listed = await call(service, "/v1/reviews?open=1");
     expect((listed.json as { reviews: unknown[] }).reviews).toHaveLength(2);
+  });
+
+  it("reviews a decision of the tenant that is named, where several have one id", async () => {
+    store.legs.push(legOf("r-1", { tenant: "other" }));
+    const [body, key] = [{ resolution: "upheld" }, service.admin];
+    const unclear = await call(service, "/v1/reviews/r-1", { body, key });
+    expect(unclear.json).toMatchObject({ status: 400, code: "invalid_parameter" });
+    expect(store.noted).toEqual([]);
+    await call(service, "/v1/reviews/r-1?tenant=other", { body, key });
+    expect(store.noted).toMatchObject([{ table: "reviews", event: { tenant: "other" } }]);
+    // Another key's own tenant counts, whatever it names.
+    const own = await call(service, "/v1/decisions/r-1?tenant=other");
+    expect(own.json).toMatchObject({ legs: [{ tenant: "acme" }] });
   });
 
   it("asks for the scope", async () => {

@@ -90,8 +90,9 @@ describe("a reporter key", () => {
     expect((await service.call("GET", KEYS)).json.keys).toEqual([]);
   });
 
-  it("belongs to the tenant that came first, needs its scope, and survives a restart", async () => {
+  it("takes a tenant that owns the namespace, and its scope, and survives a restart", async () => {
     const service = await openService();
+    await service.call("PUT", "/v1/namespaces/shop", { tenant: "acme" });
     const make = async (tenant: string, scope: "keys:write" | "outcomes:write") =>
       (await service.keyring.create({ tenant, scopes: [scope] })).key;
     const [acme, globex] = [await make("acme", "keys:write"), await make("globex", "keys:write")];
@@ -102,9 +103,12 @@ describe("a reporter key", () => {
     const pair = newPair();
     const { nonce } = (await service.call("POST", `${KEYS}/nonce`, {}, acme)).json;
     const proof = await proofOf(pair, nonce, SERVICE_ID);
-    // Whoever sees the proof in passing cannot use it: the nonce is the tenant's.
+    // Whoever sees the proof in passing cannot use it.
     const stolen = await service.call("PUT", KEYS, { jwk: pair.jwk, proof }, globex);
-    expect(stolen.json.code).toBe("key_proof_invalid");
+    expect(stolen.json.code).toBe("namespace_not_owned");
+    // Not even an administrator: the nonce is the tenant's.
+    const seen = await service.call("PUT", KEYS, { jwk: pair.jwk, proof });
+    expect(seen.json.code).toBe("key_proof_invalid");
     expect((await service.call("PUT", KEYS, { jwk: pair.jwk, proof }, acme)).status).toBe(200);
     expect((await service.call("POST", `${KEYS}/nonce`, {}, globex)).json.code).toBe(
       "namespace_not_owned",

@@ -156,11 +156,13 @@ describeServers("service routes", (service) => {
   });
 
   describe("common headers", () => {
-    it("echoes a valid request id and makes a UUIDv7 otherwise", async () => {
+    it("echoes a valid request id and names the answer by a UUIDv7 of its own", async () => {
       const headers = { "x-request-id": "gw-42:a/b" };
       const echoed = await call(service, "/v1/check", { body: CHECK_BODY, headers });
       expect(echoed.headers.get("x-request-id")).toBe("gw-42:a/b");
-      expect(echoed.json.request_id).toBe("gw-42:a/b");
+      expect(echoed.json.request_id).toMatch(UUID_V7);
+      const again = await call(service, "/v1/check", { body: CHECK_BODY, headers });
+      expect(again.json.request_id).not.toBe(echoed.json.request_id);
       for (const id of ["has space", "x".repeat(129), 'quo"te']) {
         const answer = await call(service, "/healthz", { headers: { "x-request-id": id } });
         expect(answer.headers.get("x-request-id")).toMatch(UUID_V7);

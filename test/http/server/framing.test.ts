@@ -189,29 +189,40 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     expect(statusesOf(text)).toEqual([404, 200]);
   });
 
+  it("keeps the connection after HEAD, whose reply has no body", async () => {
+    const head = "HEAD /v1/check HTTP/1.1\r\nHost: x\r\n\r\n";
+    const pieces = [head, head, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"];
+    const { text } = await sendRaw(service.server.port, pieces, { until: /"status":"ok"/ });
+    expect(statusesOf(text)).toEqual([405, 405, 200]);
+    expect(text).not.toContain("method_not_allowed");
+  });
+
   it("answers pipelined requests in order", async () => {
     const count = 25;
     const requests = Array.from({ length: count }, (_, index) =>
       post([withLength, `X-Request-Id: r${index}`]),
     );
     const { text } = await sendRaw(service.server.port, [requests.join("")], {
-      until: new RegExp(`"request_id":"r${count - 1}".*\\}`, "s"),
+      until: new RegExp(`x-request-id: r${count - 1}\r\n.*\\}`, "is"),
     });
-    const ids = [...text.matchAll(/"request_id":"(r\d+)"/g)].map((found) => found[1]);
+    const ids = [...text.matchAll(/x-request-id: (r\d+)/gi)].map((found) => found[1]);
     expect(ids).toEqual(Array.from({ length: count }, (_, index) => `r${index}`));
   });
 
-  it("holds the memory of slow bodies to its budget", async () => {
-    const tight = await openTestServer(adapter, { limits: { pendingBodiesMax: 2 } });
-    const request = [
-      "POST /v1/check HTTP/1.1",
-      "Host: x",
-      `Authorization: Bearer ${tight.key}`,
-      "Content-Type: application/json",
-      withLength,
-      "",
-      BODY,
-    ].join("\r\n");
+  it("holds the memory of slow bodies to its budget, a tenant to a part of it", async () => {
+    const tight = await openTestServer(adapter, { limits: { pendingBodiesMax: 8 } });
+    const { key: theirs } = await tight.keyring.create({ tenant: "other", scopes: ["score:read"] });
+    const requestOf = (key: string) =>
+      [
+        "POST /v1/check HTTP/1.1",
+        "Host: x",
+        `Authorization: Bearer ${key}`,
+        "Content-Type: application/json",
+        withLength,
+        "",
+        BODY,
+      ].join("\r\n");
+    const request = requestOf(tight.key);
     const part = request.slice(0, -20);
     const rest = request.slice(-20);
     const { promise: refused, resolve: goOn } = Promise.withResolvers<void>();
@@ -219,11 +230,19 @@ describe.each(ADAPTERS)("framing (%s)", (adapter) => {
     const first = [slow(), slow()];
     await expect.poll(() => tight.server.inflight).toBe(2);
     const third = await sendRaw(tight.server.port, [part]);
+    // One that comes whole waits for nothing and takes no place; another tenant has its own places.
+    const until = /"allowed"/;
+    const whole = await sendRaw(tight.server.port, [request], { until });
+    const other = requestOf(theirs);
+    const pieces = [other.slice(0, -20), other.slice(-20)];
+    const inPieces = await sendRaw(tight.server.port, pieces, { until });
     goOn();
+    expect(statusesOf(whole.text)).toEqual([200]);
+    expect(statusesOf(inPieces.text)).toEqual([200]);
     expect(statusesOf(third.text)).toEqual([503]);
     expect(third.text).toContain('"code":"overloaded"');
     for (const { text } of await Promise.all(first)) expect(statusesOf(text)).toEqual([200]);
-    const after = await sendRaw(tight.server.port, [request], { until: /"allowed"/ });
+    const after = await sendRaw(tight.server.port, pieces, { until });
     expect(statusesOf(after.text)).toEqual([200]);
     await tight.stop();
   });

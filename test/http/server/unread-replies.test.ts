@@ -3,6 +3,7 @@
 import net from "node:net";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
+import { Connections } from "../../../src/http/server/connections.ts";
 import { listenNode } from "../../../src/http/server/node.ts";
 import { listenUws } from "../../../src/http/server/uws.ts";
 import { describeServers } from "../_servers.ts";
@@ -107,6 +108,7 @@ describe.each([
       refusal: undefined,
       bodyBytesMax: 0,
       keepsBody: true,
+      sender: "",
       answer: () => reply,
       refuse: () => reply,
     };
@@ -118,7 +120,7 @@ describe.each([
         onAborted: () => undefined,
         onFailure: (error) => expect.fail(String(error)),
       },
-      { host: "127.0.0.1", port: 0 },
+      { host: "127.0.0.1", port: 0, connections: new Connections(100) },
     );
     const socket = await connect(server.port);
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");

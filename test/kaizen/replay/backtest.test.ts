@@ -2,7 +2,7 @@
 // market, in order, verify and handshake are put to a bureau that has seen what came before.
 import { afterEach, describe, expect, it } from "vitest";
 import { openBureau } from "../../../src/bureau/open.ts";
-import { completePolicy } from "../../../src/contract/parse/policy.ts";
+import { completePolicy } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { BacktestQuestion } from "../../../src/contract/schemas/backtest.ts";

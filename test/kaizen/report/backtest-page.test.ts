@@ -1,7 +1,7 @@
 // The page of a back-test: complete, self-contained, free of what is no number, safe with names from
 // outside, and plain about what to doubt.
 import { describe, expect, it } from "vitest";
-import { completePolicy } from "../../../src/contract/parse/policy.ts";
+import { completePolicy } from "../../../src/contract/complete-policy.ts";
 import { DEFAULT_POLICY } from "../../../src/contract/policy.ts";
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { Backtest } from "../../../src/contract/schemas/backtest.ts";

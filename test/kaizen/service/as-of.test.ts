@@ -27,9 +27,9 @@ async function open(...parameters: Parameters<typeof openStage>): Promise<Stage>
 }
 
 it("finds the same, whatever has come in since", async () => {
-  const all = outcomesOf(5, 4000);
+  const all = outcomesOf(5, 2000);
   const earlier = all.filter(({ settledAtMs }) => settledAtMs <= THEN_MS);
-  expect(earlier.length).toBeLessThan(3500);
+  expect(earlier.length).toBeLessThan(1750);
   const runs = [];
   for (const records of [all, earlier]) {
     const { ledger, kaizen } = await open(undefined, { seeds: SEEDS });

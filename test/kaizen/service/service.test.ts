@@ -9,12 +9,14 @@ import type { OutcomeRecord } from "../../../src/journal/records.ts";
 import { ASKED, NOW_MS, openStage, outcomesOf, winning } from "../_service.ts";
 import type { Stage } from "../_service.ts";
 
+/** Enough for every gate to have something to look at. */
+const ROWS = 4000;
 const SHIPPED = versionOf(defaultConfig());
 let outcomes: OutcomeRecord[];
 let stage: Stage | undefined;
 
 beforeAll(() => {
-  outcomes = outcomesOf(1, 12_000);
+  outcomes = outcomesOf(1, ROWS);
 });
 afterEach(async () => {
   await stage?.kaizen.close();
@@ -30,7 +32,7 @@ describe("a run in the service", () => {
     expect(stage.kaizen.start(ASKED)).toBeUndefined();
     const run = await started.done;
     expect(run.state).toBe("dry_run");
-    expect(run.rows).toBe(12_000);
+    expect(run.rows).toBe(ROWS);
     const ids = run.findings!.sides.map((side) => side.gates.map((gate) => gate.id));
     for (const found of ids) expect(found).toContain("G9");
     const [states, slices] = ["G6", "G10"].map((id) =>
@@ -53,7 +55,7 @@ describe("a run in the service", () => {
 
   it("gives the same findings twice", async () => {
     stage = await openStage();
-    await stage.ledger.appendBatch(outcomes.slice(0, 6000));
+    await stage.ledger.appendBatch(outcomes.slice(0, 2000));
     const request = { ...ASKED, isDryRun: true, holdoutDays: 365 };
     const first = await stage.kaizen.start(request)!.done;
     const second = await stage.kaizen.start(request)!.done;

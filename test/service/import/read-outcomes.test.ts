@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 
 import { LINE_BYTES_MAX, readLines } from "../../../src/service/import/read-lines.ts";
 import { readOutcomes } from "../../../src/service/import/read-outcomes.ts";
-import type { ImportFormat } from "../../../src/service/import/read-outcomes.ts";
+import type { ImportFormat } from "../../../src/contract/views.ts";
 import { ServiceFault } from "../../../src/contract/faults.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-read-"));

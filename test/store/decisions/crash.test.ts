@@ -25,14 +25,13 @@ test("every denial that was given is there after SIGKILL", async () => {
   const flags = ["--port", "0", "--json", "--no-sample", "--data-dir", dataDir];
   const server = startCommand(["serve", ...flags], { TRUSTRANK_ADMIN_KEY: ADMIN });
   const { url } = JSON.parse(await server.firstLine) as { url: string };
-  const ids = Array.from({ length: 30 }, (_, n) => `denied-${n}`);
-  for (const id of ids) {
+  const ids: string[] = [];
+  for (let n = 0; n < 30; n++) {
     const answer = await fetch(`${url}/v1/trust/verify`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${ADMIN}`,
         "content-type": "application/json",
-        "x-request-id": id,
       },
       body: JSON.stringify({
         agent_id: "agent://test/refuse",
@@ -41,7 +40,9 @@ test("every denial that was given is there after SIGKILL", async () => {
         context: {},
       }),
     });
-    expect(await answer.json()).toMatchObject({ policy_action: { verdict: "BLOCK" } });
+    const denied = (await answer.json()) as { request_id: string };
+    expect(denied).toMatchObject({ policy_action: { verdict: "BLOCK" } });
+    ids.push(denied.request_id);
   }
   // Whether it comes from the spool or is a row by then: the disk has it before the end.
   const last = ids.at(-1) as string;

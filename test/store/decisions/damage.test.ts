@@ -85,7 +85,7 @@ test("damaged records in the spool cost themselves: the store goes on and says h
     "SELECT list(request_id ORDER BY request_id) FROM decisions",
   );
   expect(rows).toEqual([[["request-0", "request-2", "request-3"]]]);
-  expect(next.records.damagedCount).toBe(1);
+  expect(next.records.gauges().damagedRecords).toBe(1);
   await records.close(NOW_MS);
   await core.close();
   await next.core.close();

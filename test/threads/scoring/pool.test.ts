@@ -46,6 +46,14 @@ function post(mode: string, body: unknown): Promise<Response> {
   });
 }
 
+/** The answer, once there is time for one: a busy machine refuses what would come too late. */
+async function answer(mode: string, body: unknown): Promise<Response> {
+  const responses: Response[] = [];
+  const ask = async () => responses.unshift(await post(mode, body)) && responses[0]!.status;
+  await expect.poll(ask).not.toBe(503);
+  return responses[0]!;
+}
+
 function items(count: number): unknown[] {
   return Array.from({ length: count }, (_, i) => ({
     agent_id: i % 3 === 0 ? "agent://globex/price-scout" : `agent://acme/new-${i}`,
@@ -56,7 +64,7 @@ function items(count: number): unknown[] {
 }
 
 async function verdicts(mode: string, count: number): Promise<unknown[]> {
-  const response = await post(mode, { items: items(count) });
+  const response = await answer(mode, { items: items(count) });
   expect(response.status).toBe(200);
   const { items: results } = (await response.json()) as VerifyBatchResponse;
   return results.map((item) => {
@@ -83,10 +91,10 @@ test("the same verdicts wherever they are scored, small and large, in order", as
 });
 
 test("faults of the envelope and of an item cross threads with code and pointer", async () => {
-  const twice = await post("pool", '{"items":[],"items":[]}');
+  const twice = await answer("pool", '{"items":[],"items":[]}');
   expect(twice.status).toBe(400);
   expect(await twice.json()).toMatchObject({ code: "invalid_request" });
-  const mixed = await post("pool", { items: [{ agent_id: "" }, ...items(1)] });
+  const mixed = await answer("pool", { items: [{ agent_id: "" }, ...items(1)] });
   const { items: results } = (await mixed.json()) as VerifyBatchResponse;
   expect(results[0]).toMatchObject({ status: 400, problem: { code: "invalid_request" } });
   expect(results[1]).toMatchObject({ status: 200 });
@@ -99,6 +107,6 @@ test("a pool that is full refuses, and every accepted batch is answered", async 
   const statuses = all.map((response) => response.status);
   expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect(statuses).toContain(200);
-  const after = await post("pool", { items: items(2) });
+  const after = await answer("pool", { items: items(2) });
   expect(after.status).toBe(200);
 });

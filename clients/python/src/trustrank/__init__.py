@@ -1,0 +1,35 @@
+"""Client of TrustRank: may this agent do this, given what is at stake?"""
+
+from ._client import AsyncTrustRank, TrustRank, verify_request
+from ._errors import TrustGateError, TrustRankError
+from ._gateway import AsyncTrustGateway, FailPolicy, GatewayAnswer, TrustGateway, fail_policy
+from ._guard import guard
+from ._messages import CheckVerdict, HandshakeVerdict, Leg, Outcome, Receipt, VerifyVerdict
+from .rails import HandshakeGate, ToolDecision, ToolEnd, gated
+from .reporting import OutcomeQueue, OutcomeReport
+
+__all__ = [
+    "AsyncTrustGateway",
+    "AsyncTrustRank",
+    "CheckVerdict",
+    "FailPolicy",
+    "GatewayAnswer",
+    "HandshakeGate",
+    "HandshakeVerdict",
+    "Leg",
+    "Outcome",
+    "OutcomeQueue",
+    "OutcomeReport",
+    "Receipt",
+    "ToolDecision",
+    "ToolEnd",
+    "TrustGateError",
+    "TrustGateway",
+    "TrustRank",
+    "TrustRankError",
+    "VerifyVerdict",
+    "fail_policy",
+    "gated",
+    "guard",
+    "verify_request",
+]

@@ -1,0 +1,262 @@
+"""Gateways (SPEC 8): every request is answered with allowed or not, and nothing is raised.
+
+From the cache, or from one call within the client's limit; without a verdict the fail policy of the
+tool level decides, visibly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Awaitable, Callable, Mapping
+
+from ._cache import VERDICT_TTL_SEC, ScoreCache, reach_of_verify
+from ._client import AsyncTrustRank, TrustRank
+from ._errors import TrustRankError
+from ._messages import VerifyVerdict
+
+STAKES_MAX = 1e12
+_RETRY_AFTER_SEC = 1
+#: Least seconds between two alerts, whatever the service does meanwhile.
+_ALERT_INTERVAL_SEC = 60.0
+
+
+@dataclass(frozen=True)
+class FailPolicy:
+    """The effect of a missing verdict at one tool level."""
+
+    name: str
+    is_open: bool
+    #: L1: "ALLOW with log".
+    is_logged: bool
+
+
+_POLICIES = {
+    "L0": FailPolicy("L0_open", True, False),
+    "L1": FailPolicy("L1_open", True, True),
+    "L2": FailPolicy("L2_closed", False, True),
+    "L3": FailPolicy("L3_closed", False, True),
+}
+
+
+def fail_policy(tool_level: str) -> FailPolicy:
+    """The row of SPEC 8.1; an unclassified tool counts as critical."""
+    return _POLICIES.get(tool_level, _POLICIES["L3"])
+
+
+@dataclass(frozen=True)
+class GatewayAnswer:
+    """The ruling on a request, with its reason."""
+
+    allowed: bool
+    #: SPEC 7: HTTP status for the end client. 200 lets the request through.
+    status: int
+    #: The verdict's own word, or the fail policy's when there is no verdict.
+    word: str
+    #: One label for the log: of the rule that decided, or of the fault.
+    reason: str
+    verdict: VerifyVerdict | None
+    error: TrustRankError | None
+    #: SPEC 8.2: let through on a low score; for review by a person.
+    flagged: bool
+    fail_policy: str | None
+    #: Whole seconds, with status 503.
+    retry_after: int | None
+    is_cached: bool
+    #: Age of a cached verdict, seconds.
+    age: float
+
+    @property
+    def degraded(self) -> bool:
+        """True for every answer without a verdict behind it, allowed or not."""
+        return self.verdict is None
+
+    def headers(self) -> dict[str, str]:
+        """Header lines of the answer: for the upstream, the end client and the access log alike."""
+        lines = {
+            "X-Trust-Effective": "allow" if self.allowed else "deny",
+            "X-Trust-Verdict": self.word,
+            "X-Trust-Reason": self.reason,
+        }
+        if self.verdict is not None:
+            lines["X-Trust-Request-Id"] = self.verdict.request_id
+        if self.flagged:
+            lines["X-Trust-Flagged"] = "true"
+        if self.fail_policy is not None:
+            lines["X-Trust-Degraded"] = self.fail_policy
+        if self.retry_after is not None:
+            lines["Retry-After"] = str(self.retry_after)
+        return lines
+
+
+#: Called once per outage, on the first blocked request: error, agent, tool level, blocked so far.
+Alert = Callable[[TrustRankError, str, str, int], object]
+
+
+class AsyncTrustGateway:
+    """A gateway over `AsyncTrustRank`. Requests for one agent and level share one question."""
+
+    def __init__(
+        self,
+        client: AsyncTrustRank,
+        *,
+        on_alert: Alert | None = None,
+        cache_entries_max: int = 10_000,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._on_alert = on_alert
+        self._monotonic = monotonic
+        self._cache = ScoreCache(reach_of_verify, entries_max=cache_entries_max)
+        self._flights: dict[tuple[str, str, float], asyncio.Task[VerifyVerdict]] = {}
+        self._is_raised = False
+        self._alerted = -math.inf
+        self._blocked = 0
+        #: Since the start.
+        self.counts = {"asked": 0, "cached": 0, "degraded": 0, "blocked": 0}
+
+    async def authorize(
+        self,
+        agent_id: str,
+        *,
+        action: str,
+        tool_level: str,
+        stakes: float = 0.0,
+        context: Mapping[str, Any] | None = None,
+    ) -> GatewayAnswer:
+        """The policy verdict on an action, applied. With content to judge, nothing is cached."""
+        key = f"{tool_level}\n{agent_id}"
+        now = self._monotonic()
+        try:
+            if not 0 <= stakes <= STAKES_MAX:
+                raise TrustRankError("invalid_argument", f"stakes must be 0 to {STAKES_MAX:g}")
+            cached = None if context else self._cache.get(key, stakes, now, VERDICT_TTL_SEC)
+            if cached is not None:
+                self.counts["cached"] += 1
+                return _applied(cached.verdict, tool_level, now - cached.asked)
+
+            async def ask() -> VerifyVerdict:
+                self.counts["asked"] += 1
+                verdict = await self._client.verify(
+                    agent_id, action=action, tool_level=tool_level, stakes=stakes, context=context
+                )
+                if not context:
+                    self._cache.put(key, stakes, verdict, now)
+                self._is_raised = False
+                return verdict
+
+            verdict = await (ask() if context else self._shared((key, action, stakes), ask))
+            return _applied(verdict, tool_level, None)
+        except TrustRankError as error:
+            return self._faulted(error, agent_id, tool_level)
+        except Exception as error:  # A gateway answers, whatever a caller passed.
+            fault = TrustRankError("invalid_argument", f"the question failed: {error}")
+            return self._faulted(fault, agent_id, tool_level)
+
+    def forget(self, agent_id: str | None = None) -> None:
+        """Drops the cached verdicts of an agent, or all: after a revocation that must not wait."""
+        if agent_id is None:
+            self._cache.clear()
+        else:
+            for tool_level in _POLICIES:
+                self._cache.clear(f"{tool_level}\n{agent_id}")
+
+    async def _shared(
+        self, key: tuple[str, str, float], ask: Callable[[], Awaitable[VerifyVerdict]]
+    ) -> VerifyVerdict:
+        """Joins the same question under way; a caller that gives up does not end it for others."""
+        task = self._flights.get(key)
+        if task is None:
+            task = asyncio.ensure_future(ask())
+            self._flights[key] = task
+            task.add_done_callback(lambda _: self._flights.pop(key, None))
+        return await asyncio.shield(task)
+
+    def _faulted(self, error: TrustRankError, agent_id: str, tool_level: str) -> GatewayAnswer:
+        policy = fail_policy(tool_level)
+        # The policy is for a service that does not answer; a caller that sent nonsense says nothing
+        # about the service, and gets nothing.
+        is_callers = error.code == "invalid_argument"
+        allowed = policy.is_open and not is_callers
+        self.counts["degraded"] += 1
+        if not allowed:
+            self.counts["blocked"] += 1
+            if not is_callers:
+                self._alert(error, agent_id, tool_level)
+        retry_after = None
+        if not allowed:
+            retry_after = max(_RETRY_AFTER_SEC, math.ceil(error.retry_after or 0))
+        return GatewayAnswer(
+            allowed=allowed,
+            status=200 if allowed else 403 if is_callers else 503,
+            word="ALLOW" if allowed else "BLOCK",
+            reason=error.code,
+            verdict=None,
+            error=error,
+            flagged=False,
+            fail_policy=policy.name,
+            retry_after=retry_after,
+            is_cached=False,
+            age=0.0,
+        )
+
+    def _alert(self, error: TrustRankError, agent_id: str, tool_level: str) -> None:
+        self._blocked += 1
+        now = self._monotonic()
+        if self._is_raised or now - self._alerted < _ALERT_INTERVAL_SEC:
+            return
+        self._is_raised, self._alerted = True, now
+        blocked, self._blocked = self._blocked, 0
+        try:
+            if self._on_alert is not None:
+                self._on_alert(error, agent_id, tool_level, blocked)
+        except Exception:
+            pass  # Observers must not change the decision.
+
+
+class TrustGateway:
+    """The same for blocking code, over `TrustRank`."""
+
+    def __init__(self, client: TrustRank, **options: Any) -> None:
+        self._client = client
+        self._options = options
+        self._gateways: dict[int, AsyncTrustGateway] = {}
+
+    def authorize(self, agent_id: str, **question: Any) -> GatewayAnswer:
+        return self._client.run(lambda client: self._over(client).authorize(agent_id, **question))
+
+    def forget(self, agent_id: str | None = None) -> None:
+        for gateway in self._gateways.values():
+            gateway.forget(agent_id)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return next(iter(self._gateways.values())).counts if self._gateways else {}
+
+    def _over(self, client: AsyncTrustRank) -> AsyncTrustGateway:
+        """One for each client: a forked child has its own."""
+        gateway = self._gateways.get(id(client))
+        if gateway is None:
+            gateway = AsyncTrustGateway(client, **self._options)
+            self._gateways = {id(client): gateway}
+        return gateway
+
+
+def _applied(verdict: VerifyVerdict, tool_level: str, age: float | None) -> GatewayAnswer:
+    is_low = verdict.risk_level in ("HIGH", "CRITICAL")
+    allowed = verdict.is_let_through
+    return GatewayAnswer(
+        allowed=allowed,
+        status=200 if allowed else 403,
+        word=verdict.verdict,
+        reason=verdict.log_reason,
+        verdict=verdict,
+        error=None,
+        flagged=allowed and (verdict.verdict != "ALLOW" or (is_low and tool_level != "L0")),
+        fail_policy=None,
+        retry_after=None,
+        is_cached=age is not None,
+        age=age or 0.0,
+    )

@@ -1,0 +1,90 @@
+"""The golden decisions and the fault table, row by row as the TypeScript client has them."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import HASTY_SEC, PATIENT_SEC, rows_of
+
+from trustrank import TrustGateway, TrustRank, fail_policy
+
+LEVELS = ("L0", "L1", "L2", "L3")
+#: Faults without a verdict, as the conformance suite of the TypeScript client plays them.
+FAULTS = [
+    {"kind": "delay", "ms": 3000},
+    {"kind": "silence"},
+    {"kind": "refused"},
+    {"kind": "reset"},
+    {"kind": "half_head"},
+    {"kind": "half_body"},
+    {"kind": "status", "status": 500},
+    {"kind": "status", "status": 503},
+    {"kind": "status", "status": 401},
+    {"kind": "status", "status": 403},
+    {"kind": "garbage"},
+    {"kind": "wrong_type"},
+    {"kind": "not_http"},
+]
+
+
+def test_golden_decisions(client: TrustRank) -> None:
+    rows = rows_of("gateway-decisions.txt")
+    assert len(rows) >= 20
+    gateway = TrustGateway(client)
+    for name, level, verdict, label, effect in rows:
+        # As the suite asks for them all: content is what the reserved agent says it is.
+        question = {"action": "payments.transfer", "tool_level": level, "stakes": 1.0}
+        fresh = gateway.authorize(f"agent://test/{name}", **question)
+        cached = gateway.authorize(f"agent://test/{name}", **question)
+        for answer in (fresh, cached):
+            found = (answer.word, answer.reason, "allow" if answer.allowed else "deny")
+            assert found == (verdict, label, effect), (name, level)
+            assert answer.headers()["X-Trust-Effective"] == effect
+        assert (fresh.is_cached, cached.is_cached) == (False, True)
+
+
+def test_fail_policy_is_the_table_of_the_specification() -> None:
+    for level, action, _status, mark, _alerts, log, _retry in rows_of("fail-policy.txt"):
+        policy = fail_policy(level)
+        assert ("ALLOW" if policy.is_open else "BLOCK", policy.name) == (action, mark)
+        assert policy.is_logged == (log == "1")
+    assert not fail_policy("L4").is_open
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: "-".join(map(str, fault.values())))
+def test_fault_table(fault: dict, set_fault, key: str) -> None:
+    proxy = set_fault(**fault)
+    table = {row[0]: row for row in rows_of("fail-policy.txt")}
+    alerts: list[object] = []
+    with TrustRank(proxy, key, timeout=HASTY_SEC) as client:
+        for level in LEVELS:
+            gateway = TrustGateway(client, on_alert=lambda *told: alerts.append(told))
+            alerts.clear()
+            question = {"action": "payments.transfer", "tool_level": level}
+            answer = gateway.authorize("agent://test/connect", **question)
+            # Silence costs the limit each time; the second question is for the alerts alone.
+            if fault["kind"] not in ("silence", "delay"):
+                gateway.authorize("agent://test/connect", **question)
+            _, action, status, mark, alerts_due, _, retry = table[level]
+            assert answer.degraded and answer.error is not None
+            assert (answer.word, answer.status, answer.fail_policy) == (action, int(status), mark)
+            assert ("-" if answer.retry_after is None else str(answer.retry_after)) == retry
+            assert len(alerts) == int(alerts_due)
+
+
+def test_with_no_fault_and_within_the_limit_there_is_a_verdict(set_fault, key: str) -> None:
+    for fault in ({"kind": "none"}, {"kind": "delay", "ms": 100}):
+        proxy = set_fault(**fault)
+        with TrustRank(proxy, key, timeout=PATIENT_SEC) as client:
+            answer = TrustGateway(client).authorize(
+                "agent://test/connect", action="payments.transfer", tool_level="L3", stakes=1.0
+            )
+            assert (answer.allowed, answer.degraded, answer.status) == (True, False, 200)
+
+
+def test_what_a_caller_got_wrong_says_nothing_about_the_service(client: TrustRank) -> None:
+    alerts: list[object] = []
+    gateway = TrustGateway(client, on_alert=lambda *told: alerts.append(told))
+    for stakes in (-1.0, float("nan"), 1e13, "many"):
+        answer = gateway.authorize("agent://test/connect", action="a.b", tool_level="L0", stakes=stakes)
+        assert (answer.allowed, answer.status) == (False, 403)
+    assert alerts == []

@@ -1,0 +1,125 @@
+// Use cases of namespaces: an administrator grants one to a tenant, transfers it, takes it back. A
+// change is durable in the journal, and known to every thread, before it is answered.
+import { ServiceFault } from "../../contract/faults.ts";
+import { NAMESPACES_MAX } from "../../contract/limits.ts";
+import type { NamespaceEvent, NamespaceOwner } from "../../contract/namespaces.ts";
+import type { Principal } from "../../contract/principal.ts";
+import type { NamespaceDescription } from "../../contract/schemas/namespaces.ts";
+import type { EventLog } from "../../ledger/ledger.ts";
+import type { Changes } from "./changes.ts";
+import type { KeyRegistry } from "./key-registry.ts";
+
+export interface NamespacesOptions {
+  readonly events: Pick<EventLog, "appendNamespaceEvent">;
+  /** Shared with the use cases of keys. */
+  readonly registry: Pick<KeyRegistry, "apply" | "owners">;
+  readonly changes: Changes;
+  /** Called with every change once it is durable and holds here. */
+  readonly onEvent: (event: NamespaceEvent, payload: Uint8Array) => void;
+  /** Epoch ms. */
+  readonly clock: () => number;
+}
+
+/** Changes resolve once durable, and reject with a ServiceFault. The caller has checked the scope. */
+export class Namespaces {
+  readonly #options: NamespacesOptions;
+
+  constructor(options: NamespacesOptions) {
+    this.#options = options;
+  }
+
+  /** By name. */
+  list(): NamespaceDescription[] {
+    return this.#options.registry.owners.list().map(describe);
+  }
+
+  /**
+   * Makes a tenant the owner. Granting it to its owner confirms an inherited namespace.
+   * @throws ServiceFault `namespace_conflict` when another tenant owns it.
+   */
+  grant(namespace: string, tenant: string, admin: Principal): Promise<NamespaceDescription> {
+    return this.#options.changes.run(async () => {
+      const { owners } = this.#options.registry;
+      const known = owners.find(namespace);
+      if (known !== undefined && known.tenant !== tenant) {
+        const detail = `\`${namespace}\` belongs to \`${known.tenant}\`: transfer it`;
+        throw new ServiceFault("namespace_conflict", detail);
+      }
+      if (known?.state === "granted") return describe(known);
+      if (known === undefined && owners.count >= NAMESPACES_MAX) {
+        const detail = `a service has at most ${NAMESPACES_MAX} namespaces with an owner`;
+        throw new ServiceFault("namespace_conflict", detail);
+      }
+      await this.#record("namespace.granted", namespace, tenant, false, admin);
+      return this.#described(namespace);
+    });
+  }
+
+  /**
+   * Gives a namespace to another tenant. Keys of the former owner retire at once and its revocations
+   * mark nobody any more, unless `keepsKeys`.
+   * @throws ServiceFault `not_found` when nobody owns it.
+   */
+  transfer(
+    namespace: string,
+    { tenant, keepsKeys }: { tenant: string; keepsKeys: boolean },
+    admin: Principal,
+  ): Promise<NamespaceDescription> {
+    return this.#options.changes.run(async () => {
+      const known = this.#owned(namespace);
+      if (known.tenant === tenant && known.state === "granted") return describe(known);
+      await this.#record("namespace.transferred", namespace, tenant, keepsKeys, admin);
+      return this.#described(namespace);
+    });
+  }
+
+  /**
+   * Takes a namespace back; keys of the owner retire at once. Resolves with what it was.
+   * @throws ServiceFault `not_found` when nobody owns it.
+   */
+  revoke(namespace: string, admin: Principal): Promise<NamespaceDescription> {
+    return this.#options.changes.run(async () => {
+      const known = this.#owned(namespace);
+      await this.#record("namespace.revoked", namespace, known.tenant, false, admin);
+      return describe(known);
+    });
+  }
+
+  #owned(namespace: string): NamespaceOwner {
+    const known = this.#options.registry.owners.find(namespace);
+    if (known !== undefined) return known;
+    throw new ServiceFault("not_found", `nobody owns the namespace \`${namespace}\``);
+  }
+
+  #described(namespace: string): NamespaceDescription {
+    return describe(this.#owned(namespace));
+  }
+
+  async #record(
+    event: NamespaceEvent["event"],
+    namespace: string,
+    tenant: string,
+    keepsKeys: boolean,
+    admin: Principal,
+  ): Promise<void> {
+    const { events, registry, onEvent, clock } = this.#options;
+    const change: NamespaceEvent = {
+      event,
+      at_ms: clock(),
+      namespace,
+      tenant,
+      keeps_keys: keepsKeys,
+      by: admin.keyId,
+    };
+    const payload = Buffer.from(JSON.stringify(change));
+    await events.appendNamespaceEvent(payload);
+    registry.apply(change);
+    // Before the change is answered: from here on every thread judges by it.
+    onEvent(change, payload);
+  }
+}
+
+function describe({ namespace, tenant, state, sinceMs, grantedBy }: NamespaceOwner) {
+  const since = new Date(sinceMs).toISOString();
+  return { namespace, tenant, state, since, granted_by: grantedBy };
+}

@@ -1,0 +1,58 @@
+// The commands, each loaded when it is asked for. All of them together load 850 modules, DuckDB
+// among them, which takes half a second of CPU; `serve` and `keys` need a part of that.
+
+type Command<Parameters extends unknown[]> = (...parameters: Parameters) => Promise<void> | void;
+
+/** The command of a module that is not loaded before the command is called. */
+function loaded<Parameters extends unknown[], Module>(
+  load: () => Promise<Module>,
+  commandOf: (module: Module) => Command<Parameters>,
+): (...parameters: Parameters) => Promise<void> {
+  return async (...parameters) => commandOf(await load())(...parameters);
+}
+
+const backtest = () => import("./policy/backtest-command.ts");
+const credibility = () => import("./credibility-command.ts");
+const doctor = () => import("./doctor-command.ts");
+const evidence = () => import("./evidence/evidence-command.ts");
+const exporting = () => import("./export-command.ts");
+const importing = () => import("./import-command.ts");
+const kaizen = () => import("./kaizen-command.ts");
+const keys = () => import("./keys-command.ts");
+const labels = () => import("./evidence/evidence-labels-command.ts");
+const mcp = () => import("./mcp-command.ts");
+const namespaces = () => import("./namespaces-command.ts");
+const policy = () => import("./policy/policy-command.ts");
+const query = () => import("./query-command.ts");
+const serve = () => import("./serve-command.ts");
+const vouching = () => import("./policy/vouch-command.ts");
+
+export const addEvidence = loaded(evidence, (module) => module.addEvidence);
+export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);
+export const createKey = loaded(keys, (module) => module.createKey);
+export const followExport = loaded(exporting, (module) => module.followExport);
+export const grantNamespace = loaded(namespaces, (module) => module.grant);
+export const labelTexts = loaded(labels, (module) => module.labelTexts);
+export const listEvidence = loaded(evidence, (module) => module.listEvidence);
+export const listKeys = loaded(keys, (module) => module.listKeys);
+export const listNamespaces = loaded(namespaces, (module) => module.list);
+export const listThresholds = loaded(labels, (module) => module.listThresholds);
+export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence);
+export const revokeKey = loaded(keys, (module) => module.revokeKey);
+export const revokeNamespace = loaded(namespaces, (module) => module.revoke);
+export const rollBack = loaded(kaizen, (module) => module.rollBack);
+export const runCredibility = loaded(credibility, (module) => module.runCredibility);
+export const runDoctor = loaded(doctor, (module) => module.runDoctor);
+export const runExport = loaded(exporting, (module) => module.runExport);
+export const runImport = loaded(importing, (module) => module.runImport);
+export const runKaizen = loaded(kaizen, (module) => module.runKaizen);
+export const runMcp = loaded(mcp, (module) => module.runMcp);
+export const runQuery = loaded(query, (module) => module.runQuery);
+export const runServe = loaded(serve, (module) => module.runServe);
+export const setPolicy = loaded(policy, (module) => module.setPolicy);
+export const showPolicy = loaded(policy, (module) => module.showPolicy);
+export const showRun = loaded(kaizen, (module) => module.showRun);
+export const showStatus = loaded(kaizen, (module) => module.showStatus);
+export const transferNamespace = loaded(namespaces, (module) => module.transfer);
+export const unvouch = loaded(vouching, (module) => module.unvouch);
+export const vouch = loaded(vouching, (module) => module.vouch);

@@ -1,0 +1,197 @@
+// `trustrank evidence`: registers files as sources, lists and revokes them, through the running
+// server when there is one, else in the data directory.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { extname, join, relative } from "node:path";
+
+import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
+import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
+import { openCore } from "../../service/core.ts";
+import type { Vault } from "../../vault/vault.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
+import { Progress } from "../progress.ts";
+
+/** Kinds by file name; other files of a folder are left alone. */
+const KINDS: Readonly<Record<string, string>> = {
+  ".txt": "text/plain",
+  ".text": "text/plain",
+  ".md": "text/markdown",
+  ".markdown": "text/markdown",
+  ".html": "text/html",
+  ".htm": "text/html",
+  ".json": "application/json",
+};
+/** Bytes of the files in one request; escapes may double a text. */
+const BATCH_BYTES_MAX = EVIDENCE_BODY_BYTES_MAX / 3;
+const BATCH_FILES_MAX = 200;
+
+export interface AddFlags {
+  readonly public?: boolean;
+  readonly prefix?: string;
+  readonly json?: boolean;
+}
+
+interface File {
+  path: string;
+  sourceId: string;
+  bytes: number;
+}
+
+/** Registers files, and the text, Markdown, HTML and JSON files of folders. */
+export async function addEvidence(
+  access: DataAccess,
+  paths: readonly string[],
+  flags: AddFlags,
+): Promise<void> {
+  const files = paths.flatMap((path) => filesOf(path, flags.prefix ?? ""));
+  if (files.length === 0) throw new CommandFailure("no text, Markdown, HTML or JSON file found");
+  const progress = new Progress("registering", files.length);
+  let done = 0;
+  const records: EvidenceRecord[] = [];
+  try {
+    await withVault(access, async (register) => {
+      for (const batch of batchesOf(files)) {
+        records.push(...(await register(batch.map((file) => itemOf(file, flags)))));
+        done += batch.length;
+        progress.update(done);
+      }
+    });
+  } finally {
+    progress.stop();
+  }
+  if (flags.json === true) printJson(records);
+  else print(`${records.length} sources registered`);
+}
+
+/** Lists the newest sources that the key's tenant may cite. */
+export async function listEvidence(access: DataAccess, flags: { json?: boolean }): Promise<void> {
+  const found = await withData<EvidenceList>(
+    access,
+    (dataDir) => inVault(dataDir, (vault) => Promise.resolve(vault.list("operator"))),
+    (client) => client.sendJson("GET", "/v1/evidence"),
+  );
+  if (flags.json === true) {
+    printJson(found);
+    return;
+  }
+  const rows = found.records.map((record) => [
+    record.source_id,
+    record.state,
+    record.kind,
+    String(record.size),
+    record.visibility,
+    record.registered_at,
+    record.sha256.slice(0, 19),
+  ]);
+  const columns = ["source", "state", "kind", "bytes", "visible to", "registered", "digest"];
+  for (const line of formatTable(columns, rows)) print(line);
+  note(`root ${found.root} of ${found.tree_size} records`);
+}
+
+/** Revokes a source at once; repeating it changes nothing. */
+export async function revokeEvidence(
+  access: DataAccess,
+  sourceId: string,
+  flags: { json?: boolean },
+): Promise<void> {
+  const revoked = await withData<EvidenceRecord>(
+    access,
+    (dataDir) => inVault(dataDir, (vault) => vault.revoke(sourceId, OPERATOR)),
+    (client) => client.sendJson("DELETE", `/v1/evidence/${encodeURIComponent(sourceId)}`),
+  );
+  if (flags.json === true) printJson(revoked);
+  else print(`revoked ${revoked.source_id}`);
+}
+
+/** Without a server the operator acts, with all rights. */
+export const OPERATOR = { tenant: "operator", keyId: "command-line", isAdmin: true };
+
+type Register = (items: EvidenceItem[]) => Promise<EvidenceRecord[]>;
+
+function withVault(access: DataAccess, work: (register: Register) => Promise<void>): Promise<void> {
+  return withData<void>(
+    access,
+    (dataDir) =>
+      inVault(dataDir, (vault) =>
+        work(async (items) => {
+          const made = await vault.register(items, OPERATOR);
+          return made.map(({ record }) => record);
+        }),
+      ),
+    (client) =>
+      work(async (items) => {
+        const path = "/v1/evidence";
+        const answer = await client.sendJson<{ records: EvidenceRecord[] }>("POST", path, {
+          items,
+        });
+        return answer.records;
+      }),
+  );
+}
+
+/** Runs `work` on the vault of a data directory that this process holds. */
+export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promise<T>): Promise<T> {
+  const evidence = await openCore({
+    dataDir,
+    isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
+    onFatal: (exitCode) => {
+      process.exitCode = exitCode;
+    },
+  });
+  try {
+    return await work(evidence.sources.vault);
+  } finally {
+    await evidence.sources.close();
+    await evidence.ledger.close();
+  }
+}
+
+function filesOf(path: string, prefix: string): File[] {
+  if (!existsSync(path)) throw new CommandFailure(`\`${path}\` does not exist`);
+  if (!statSync(path).isDirectory())
+    return [fileOf(path, prefix + path.replace(/^(?:\.?\/)+/, ""))];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" }).toSorted();
+  return names
+    .map((name) => join(path, name))
+    .filter((name) => extname(name).toLowerCase() in KINDS && statSync(name).isFile())
+    .map((name) => fileOf(name, prefix + relative(path, name).split("\\").join("/")));
+}
+
+function fileOf(path: string, sourceId: string): File {
+  const { size } = statSync(path);
+  if (size > BATCH_BYTES_MAX) {
+    throw new CommandFailure(`\`${path}\` is larger than ${BATCH_BYTES_MAX} bytes: split it`);
+  }
+  return { path, sourceId, bytes: size };
+}
+
+function* batchesOf(files: readonly File[]): Generator<File[]> {
+  let batch: File[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const isFull = batch.length === BATCH_FILES_MAX || bytes + file.bytes > BATCH_BYTES_MAX;
+    if (batch.length > 0 && isFull) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(file);
+    bytes += file.bytes;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function itemOf(file: File, flags: AddFlags): EvidenceItem {
+  return {
+    source_id: file.sourceId,
+    kind: KINDS[extname(file.path).toLowerCase()] ?? "text/plain",
+    title: file.sourceId.split("/").at(-1)!,
+    text: readFileSync(file.path, "utf8"),
+    visibility: flags.public === true ? "public" : "tenant",
+    state: "active",
+  };
+}

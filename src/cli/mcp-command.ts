@@ -1,0 +1,45 @@
+// `trustrank mcp`: the MCP face of a running service, on standard input and output or over HTTP.
+import type { ServerAccess } from "../service/config.ts";
+import { findServer } from "../journal/data-directory.ts";
+import { CommandFailure } from "../service/failure.ts";
+import { serveHttp, serveStdio } from "../mcp/server.ts";
+import { versionOf } from "../service/identity.ts";
+import type { DataAccess } from "./data-access.ts";
+import { note } from "./output.ts";
+
+export interface McpFlags {
+  /** Port for streamable HTTP; without it standard input and output. */
+  readonly http?: number;
+  readonly host: string;
+  readonly allowReports?: boolean;
+}
+
+/**
+ * Serves until its client hangs up, or over HTTP until a signal.
+ * @throws CommandFailure when no server or no key is known.
+ */
+export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
+  const allowsReports = flags.allowReports === true;
+  const options = { baseUrl: urlOf(access), version: versionOf(), allowsReports };
+  if (flags.http === undefined) {
+    await serveStdio(options, keyOf(access.server));
+    return;
+  }
+  const listener = await serveHttp(options, { host: flags.host, port: flags.http });
+  note(`MCP at ${listener.url}, over ${options.baseUrl}; callers bring their own API key`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());
+  });
+  await listener.close();
+}
+
+function urlOf({ server, dataDir }: DataAccess): string {
+  const url = server.url ?? findServer(dataDir)?.url;
+  if (url !== undefined) return url;
+  throw new CommandFailure("no server is running on the data directory: give --url, or start one");
+}
+
+function keyOf({ key }: ServerAccess): string {
+  if (key !== undefined) return key;
+  throw new CommandFailure("the server asks for a key: give --key or set TRUSTRANK_KEY");
+}

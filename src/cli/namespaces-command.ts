@@ -1,0 +1,137 @@
+// `trustrank namespaces grant | list | transfer | revoke`: which tenant owns which namespace. Works on
+// the files when no server holds them; otherwise the server makes the change, at once.
+import { Changes } from "../bureau/reporters/changes.ts";
+import { KeyRegistry } from "../bureau/reporters/key-registry.ts";
+import { Namespaces } from "../bureau/reporters/namespaces.ts";
+import { ServiceFault } from "../contract/faults.ts";
+import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
+import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
+import type { RegistryEvent } from "../contract/namespaces.ts";
+import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
+import { makeLog } from "../platform/log.ts";
+import { openCore } from "../service/core.ts";
+import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
+import { OPERATOR } from "../service/import/bureau-sink.ts";
+import { type DataAccess, withData } from "./data-access.ts";
+import { formatTable, note, print, printJson } from "./output.ts";
+
+interface OutputFlags {
+  readonly json?: boolean;
+}
+
+const COLUMNS = ["namespace", "tenant", "state", "since", "granted by"];
+const { principal: operator } = OPERATOR;
+
+/** Every namespace that has an owner; the inherited ones wait to be confirmed. */
+export async function list(access: DataAccess, flags: OutputFlags): Promise<void> {
+  const namespaces = await withData(
+    access,
+    (dataDir) => onFiles(dataDir, async (files) => files.list()),
+    async (client) =>
+      (await client.sendJson<{ namespaces: NamespaceDescription[] }>("GET", "/v1/namespaces"))
+        .namespaces,
+  );
+  if (flags.json === true) {
+    printJson(namespaces);
+    return;
+  }
+  for (const line of formatTable(COLUMNS, namespaces.map(cellsOf))) print(line);
+  const isInherited = namespaces.some(({ state }) => state === "inherited");
+  if (isInherited) note("inherited: grant it to its tenant to confirm, or transfer it");
+}
+
+/** Makes a tenant the owner, or confirms that it is. */
+export async function grant(
+  access: DataAccess,
+  name: string,
+  flags: OutputFlags & { readonly tenant: string },
+): Promise<void> {
+  const [route, tenant] = [routeOf(name), tenantOf(flags.tenant)];
+  const owned = await withData<NamespaceDescription>(
+    access,
+    (dataDir) => onFiles(dataDir, (files) => files.grant(name, tenant, operator)),
+    (client) => client.sendJson("PUT", route, { tenant }),
+  );
+  show(owned, flags);
+}
+
+/** Gives a namespace to another tenant. */
+export async function transfer(
+  access: DataAccess,
+  name: string,
+  flags: OutputFlags & { readonly to: string; readonly keepKeys?: boolean },
+): Promise<void> {
+  const [route, tenant] = [routeOf(name), tenantOf(flags.to)];
+  const keepsKeys = flags.keepKeys === true;
+  const owned = await withData<NamespaceDescription>(
+    access,
+    (dataDir) => onFiles(dataDir, (files) => files.transfer(name, { tenant, keepsKeys }, operator)),
+    (client) => client.sendJson("POST", `${route}/transfer`, { tenant, keep_keys: keepsKeys }),
+  );
+  show(owned, flags);
+}
+
+/** Takes a namespace back. */
+export async function revoke(access: DataAccess, name: string, flags: OutputFlags): Promise<void> {
+  const route = routeOf(name);
+  const was = await withData<NamespaceDescription>(
+    access,
+    (dataDir) => onFiles(dataDir, (files) => files.revoke(name, operator)),
+    (client) => client.sendJson("DELETE", route),
+  );
+  if (flags.json === true) printJson(was);
+  else print(`${was.namespace} no longer belongs to ${was.tenant}; its keys there have retired`);
+}
+
+function show(owned: NamespaceDescription, { json }: OutputFlags): void {
+  if (json === true) printJson(owned);
+  else print(`${owned.namespace} belongs to ${owned.tenant}`);
+}
+
+function cellsOf(owned: NamespaceDescription): string[] {
+  const { namespace, tenant, state, since, granted_by: grantedBy } = owned;
+  return [namespace, tenant, state, since, grantedBy ?? ""];
+}
+
+/** @throws CommandFailure for what is no namespace. */
+function routeOf(name: string): string {
+  try {
+    return `/v1/namespaces/${encodeURIComponent(parseNamespace(name))}`;
+  } catch (error) {
+    throw new CommandFailure((error as ServiceFault).detail, EXIT_USAGE);
+  }
+}
+
+function tenantOf(text: string): string {
+  if (isPlainText(text, TENANT_LENGTH_MAX)) return text;
+  const detail = `a tenant is 1 to ${TENANT_LENGTH_MAX} bytes of plain text`;
+  throw new CommandFailure(detail, EXIT_USAGE);
+}
+
+async function onFiles<T>(
+  dataDir: string,
+  run: (namespaces: Namespaces) => Promise<T>,
+): Promise<T> {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const core = await openCore({
+    dataDir,
+    isReservedEnabled: false,
+    onFatal: () => undefined,
+    log: { ...log, info: () => undefined },
+  });
+  try {
+    const registry = new KeyRegistry();
+    for (const payload of core.ledger.keyEvents) {
+      registry.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
+    }
+    const changes = new Changes();
+    const onEvent = () => undefined;
+    const events = core.ledger;
+    return await run(new Namespaces({ events, registry, changes, onEvent, clock: Date.now }));
+  } catch (error) {
+    if (error instanceof ServiceFault) throw new CommandFailure(error.detail);
+    throw error;
+  } finally {
+    await core.close();
+  }
+}

@@ -1,0 +1,241 @@
+// `trustrank policy backtest [FILE]`: a policy on the outcomes so far, beside the live one, as a
+// table and on request as a page. Works on the files when no server holds them.
+import { writeFileSync } from "node:fs";
+import type { Policy } from "../../contract/policy.ts";
+import type {
+  Backtest,
+  BacktestFindings,
+  BacktestList,
+  BacktestRow,
+} from "../../contract/schemas/backtest.ts";
+import { dataPaths } from "../../journal/data-directory.ts";
+import { BacktestService } from "../../kaizen/service/backtest-service.ts";
+import { KaizenService } from "../../kaizen/service/service.ts";
+import { backtestPage } from "../../kaizen/report/backtest-page.ts";
+import {
+  counted,
+  money,
+  percent,
+  QUESTION_WORDS,
+  reasonWords,
+  shareOf,
+} from "../../kaizen/report/backtest-words.ts";
+import { makeLog } from "../../platform/log.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
+import { openCore } from "../../service/core.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
+import { readPolicy } from "./policy-command.ts";
+import { Progress } from "../progress.ts";
+import type { ServerClient } from "../server-client.ts";
+
+const POLL_MS = 300;
+const DAY_MS = 86_400_000;
+/** Rules shown of those that held good outcomes back. */
+const REASONS_SHOWN = 6;
+
+export interface BacktestFlags {
+  readonly tenant: string;
+  /** Epoch ms. */
+  readonly from?: number;
+  readonly to?: number;
+  readonly days?: number;
+  readonly unvouched?: boolean;
+  readonly page?: string;
+  readonly json?: boolean;
+}
+
+interface Order {
+  readonly tenant: string;
+  readonly given: Policy | undefined;
+  readonly fromMs: number | undefined;
+  readonly toMs: number | undefined;
+  readonly includesUnvouched: boolean;
+}
+
+/**
+ * Makes a back-test and prints it.
+ * @throws CommandFailure naming every member of the file that is wrong, or why it broke.
+ */
+export async function backtestPolicy(
+  access: DataAccess,
+  path: string | undefined,
+  flags: BacktestFlags,
+): Promise<void> {
+  const { tenant, from, to, days } = flags;
+  const fromMs = days === undefined ? from : (to ?? Date.now()) - days * DAY_MS;
+  if (fromMs !== undefined && to !== undefined && to <= fromMs) {
+    throw new CommandFailure("--to must be after --from");
+  }
+  const given = path === undefined ? undefined : await readPolicy(path);
+  const order = { tenant, given, fromMs, toMs: to, includesUnvouched: flags.unvouched === true };
+  const backtest = await withData<Backtest>(
+    access,
+    (dataDir) => runHere(dataDir, order),
+    (client) => runThere(client, order),
+  );
+  if (backtest.findings === undefined) {
+    throw new CommandFailure(`the back-test broke: ${backtest.reason}`);
+  }
+  if (flags.page !== undefined) {
+    writeFileSync(flags.page, backtestPage(backtest));
+    note(`wrote ${flags.page}`);
+  }
+  if (flags.json === true) printJson(backtest);
+  else printBacktest(backtest, backtest.findings);
+}
+
+async function runHere(dataDir: string, order: Order): Promise<Backtest> {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const quiet = { ...log, info: () => undefined };
+  const core = await openCore({
+    dataDir,
+    isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
+    onFatal: () => undefined,
+    log: quiet,
+  });
+  try {
+    const { ledger, policies } = core;
+    const { journal } = dataPaths(dataDir);
+    const shared = { dataDir, journal, ledger, clock: Date.now, log: quiet };
+    const kaizen = new KaizenService(shared);
+    const backtests = new BacktestService({
+      ...shared,
+      policies,
+      weights: () => kaizen.weights(),
+    });
+    const startedBy = OPERATOR.principal.keyId;
+    const started = backtests.start({ ...order, startedBy })!;
+    return await follow(started.done, async () => backtests.list().running?.share ?? 1);
+  } finally {
+    await core.sources.close();
+    await core.ledger.close();
+  }
+}
+
+async function runThere(client: ServerClient, order: Order): Promise<Backtest> {
+  const { tenant, given, fromMs, toMs, includesUnvouched } = order;
+  const route = `/v1/policy/backtest?tenant=${encodeURIComponent(tenant)}`;
+  const { backtest_id: id } = await client.sendJson<Backtest>("POST", route, {
+    policy: given,
+    from: fromMs,
+    to: toMs,
+    include_unvouched: includesUnvouched,
+    wait: false,
+  });
+  const list = () => client.sendJson<BacktestList>("GET", "/v1/policy/backtests");
+  const ended = async () => {
+    for (;;) {
+      const found = await client.sendJson<Backtest>("GET", `/v1/policy/backtests/${id}`);
+      if (found.state !== "running") return found;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  };
+  return follow(ended(), async () => (await list()).running?.share ?? 1);
+}
+
+async function follow<T>(done: Promise<T>, shareOfWork: () => Promise<number>): Promise<T> {
+  const progress = new Progress("back-test", 100);
+  const timer = setInterval(() => {
+    // Only the bar depends on it: the result comes by another way.
+    shareOfWork().then(
+      (share) => progress.update(Math.round(100 * share)),
+      () => undefined,
+    );
+  }, POLL_MS);
+  try {
+    return await done;
+  } finally {
+    clearInterval(timer);
+    progress.stop();
+  }
+}
+
+const COLUMNS = [
+  "level",
+  "asked as",
+  "policy",
+  "good allowed",
+  "bad allowed",
+  "good denied (95 %)",
+  "bad denied",
+  "stakes lost",
+  "turned away",
+];
+
+const POLICY_COLUMN = COLUMNS.indexOf("policy");
+
+function cellsOf(row: BacktestRow): string[] {
+  const { false_alarm_rate: rate, false_alarm_low: low, false_alarm_high: high } = row;
+  const alarms =
+    rate === null || low === null || high === null
+      ? ""
+      : `${percent(rate)} (${percent(low)} to ${percent(high)})`;
+  return [
+    row.level,
+    QUESTION_WORDS[row.question],
+    row.policy,
+    shareOf(row.good_allowed, row.good),
+    shareOf(row.bad_allowed, row.bad),
+    alarms,
+    shareOf(row.bad_quarantined + row.bad_blocked, row.bad),
+    money(row.stakes_lost),
+    money(row.stakes_turned_away),
+  ];
+}
+
+/** Two policies that give the same figures in one line. */
+function merged(rows: readonly string[][]): string[][] {
+  const figuresOf = (row: readonly string[] | undefined) => row?.toSpliced(POLICY_COLUMN, 1).join();
+  return rows.flatMap((row, at) => {
+    const isTwin = (other: number) => figuresOf(rows[other]) === figuresOf(row);
+    if (row[POLICY_COLUMN] === "given" && isTwin(at - 1)) return [];
+    return isTwin(at + 1) ? [row.with(POLICY_COLUMN, "both")] : [row];
+  });
+}
+
+function printBacktest(backtest: Backtest, findings: BacktestFindings): void {
+  const { backtest_id: id, live_version: live, given_version: given, warnings = [] } = backtest;
+  const { good, bad, first_at: first, last_at: last } = findings;
+  const beside = given === null ? live : `${given} beside the live ${live}`;
+  note(`back-test ${id} of ${beside}, tenant ${backtest.tenant}`);
+  const days = first === null ? "" : `, settled ${first.slice(0, 10)} to ${last!.slice(0, 10)}`;
+  note(`${counted(good)} good and ${counted(bad)} bad outcomes${days}`);
+  for (const warning of warnings) note(`note: ${warning}`);
+  const held = new Set(findings.curves.map((curve) => curve.level));
+  const rows = findings.rows
+    .filter((row) => held.has(row.level) && row.good + row.bad > 0)
+    .toSorted((a, b) => positionOf(a) - positionOf(b));
+  for (const line of formatTable(COLUMNS, merged(rows.map(cellsOf)))) print(line);
+  printReasons(backtest, findings);
+}
+
+/** By level, then by question, the live policy first: what is to be compared stands together. */
+function positionOf({ level, question, policy }: BacktestRow): number {
+  const questions = Object.keys(QUESTION_WORDS);
+  const at = Number(level.slice(1)) * questions.length + questions.indexOf(question);
+  return at * 2 + (policy === "live" ? 0 : 1);
+}
+
+function printReasons({ given_version: given }: Backtest, { reasons }: BacktestFindings): void {
+  const policy = given === null ? "live" : "given";
+  const rows = reasons
+    .filter((reason) => reason.policy === policy && reason.question === "verify")
+    .filter((reason) => reason.good > 0)
+    .slice(0, REASONS_SHOWN)
+    .map((reason) => [
+      reason.level,
+      counted(reason.good),
+      counted(reason.bad),
+      reason.verdict,
+      reasonWords(reason.log_reason),
+    ]);
+  if (rows.length === 0) return;
+  print("");
+  note(`held back by the ${policy} policy, asked as ${QUESTION_WORDS.verify}:`);
+  for (const line of formatTable(["level", "good", "bad", "verdict", "because"], rows)) print(line);
+}

@@ -1,0 +1,161 @@
+// `trustrank policy show | set FILE`: the policy of a tenant, and what the other commands on it share.
+// Works on the files when no server holds them; otherwise the server puts a new policy in force at
+// once.
+import { readFile } from "node:fs/promises";
+import { Policies } from "../../bureau/policies.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { parsePolicy } from "../../contract/parse/policy.ts";
+import type { Policy } from "../../contract/policy.ts";
+import type { PolicyDocument } from "../../contract/schemas/policy.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+import { makeLog } from "../../platform/log.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
+import { openCore } from "../../service/core.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import type { DataAccess } from "../data-access.ts";
+import { withData } from "../data-access.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
+
+export interface PolicyFlags {
+  readonly tenant: string;
+  readonly json?: boolean;
+}
+
+/** Prints the policy in force. */
+export async function showPolicy(access: DataAccess, flags: PolicyFlags): Promise<void> {
+  printPolicy(await readInForce(access, flags.tenant), flags);
+}
+
+/** The policy in force for a tenant. */
+export function readInForce(access: DataAccess, tenant: string): Promise<PolicyDocument> {
+  return withData<PolicyDocument>(
+    access,
+    (dataDir) => onFiles(dataDir, (policies) => policies.show(tenant)),
+    (client) => client.sendJson("GET", routeOf(tenant)),
+  );
+}
+
+/**
+ * Sets the policy in the file, and prints what is in force now.
+ * @throws CommandFailure naming every member of the file that is wrong.
+ */
+export async function setPolicy(
+  access: DataAccess,
+  path: string,
+  flags: PolicyFlags,
+): Promise<void> {
+  await putInForce(access, await readDocument(path), path, flags);
+}
+
+/**
+ * Sets a policy, and prints what is in force now; `origin` names it in a failure.
+ * @throws CommandFailure naming every member that is refused.
+ */
+export async function putInForce(
+  access: DataAccess,
+  document: unknown,
+  origin: string,
+  flags: PolicyFlags,
+): Promise<void> {
+  const { tenant } = flags;
+  const set = await orFailure(origin, () => {
+    const policy = parsePolicy(document);
+    return withData<PolicyDocument>(
+      access,
+      (dataDir) => onFiles(dataDir, (policies) => policies.set(tenant, policy, OPERATOR.principal)),
+      (client) => client.sendJson("PUT", routeOf(tenant), policy),
+    );
+  });
+  printPolicy(set, flags);
+}
+
+function routeOf(tenant: string): string {
+  return `/v1/policy?tenant=${encodeURIComponent(tenant)}`;
+}
+
+/**
+ * The policy in a file.
+ * @throws CommandFailure naming every member that is wrong.
+ */
+export async function readPolicy(path: string): Promise<Policy> {
+  const document = await readDocument(path);
+  return orFailure(path, async () => parsePolicy(document));
+}
+
+async function readDocument(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new CommandFailure(`${path}: ${(error as Error).message}`);
+  }
+}
+
+async function orFailure<T>(origin: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ServiceFault) || error.code !== "invalid_request") throw error;
+    const lines = error.errors.map(({ pointer, detail }) => `  ${pointer || "/"}: ${detail}`);
+    throw new CommandFailure(`${origin} is not a policy:\n${lines.join("\n")}`);
+  }
+}
+
+async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Promise<Awaited<T>> {
+  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  let isBroken = false;
+  const {
+    ledger,
+    policies: book,
+    sources,
+  } = await openCore({
+    dataDir,
+    isReservedEnabled: false,
+    tableBytesMax: tableBytesMaxOf(process.env),
+    onFatal: () => (isBroken = true),
+    log: { ...log, info: () => undefined },
+  });
+  try {
+    const onPolicy = () => undefined;
+    const result = await run(new Policies({ log: ledger, book, onPolicy, clock: Date.now }));
+    if (isBroken) throw new CommandFailure("the journal could not be written");
+    return result;
+  } finally {
+    await sources.close();
+    await ledger.close();
+  }
+}
+
+const COLUMNS = [
+  "allow_up_to",
+  "allow_handshake_up_to",
+  "flag_above",
+  "thin",
+  "enforce",
+  "deny_from",
+  "minimum_score",
+  "counts_stakes",
+  "require_verified_sources",
+  "shadow",
+] as const;
+
+function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
+  if (json === true) {
+    printJson(shown);
+    return;
+  }
+  const { tenant, version, set_by: setBy, set_at: setAt, policy } = shown;
+  const origin = setAt === null ? "as shipped" : `set by ${setBy} at ${setAt}`;
+  note(`policy ${version} of ${tenant}, ${origin}`);
+  const rows = COLUMNS.map((rule) => [
+    rule,
+    ...TOOL_LEVELS.map((level) => String(policy.levels[level][rule] ?? "")),
+  ]);
+  for (const line of formatTable(["rule", ...TOOL_LEVELS], rows)) print(line);
+  if (policy.vouched === undefined) return;
+  print("");
+  const words = policy.vouched.map((each) => {
+    return [each.namespace, each.up_to, each.max_stakes, each.until];
+  });
+  for (const line of formatTable(["vouched for", "up to", "stakes", "until"], words)) print(line);
+}

@@ -1,0 +1,53 @@
+// Decisions by tool call, for the report of what came of it: whose record the result goes on, what
+// was at stake, and the request that let it through. No decision is ever made from this record.
+import type { ToolCall, ToolDecision } from "./approval.ts";
+
+/** Calls remembered; parked ones may wait for a person for days. */
+const CALLS_MAX = 10_000;
+/** Longer inputs are not remembered, and their results are reported without a decision. */
+const INPUT_LENGTH_MAX = 4096;
+
+/** The members that tell one call from another; the input where the two ids do not. */
+export interface CallIdentity extends Pick<ToolCall, "toolName" | "callId" | "conversationId"> {
+  readonly input?: unknown;
+}
+
+export class DecisionRecord {
+  readonly #calls = new Map<string, ToolDecision>();
+
+  remember(call: CallIdentity, decision: ToolDecision): void {
+    const key = keyOf(call);
+    if (key === undefined) return;
+    this.#calls.delete(key);
+    this.#calls.set(key, decision);
+    if (this.#calls.size <= CALLS_MAX) return;
+    for (const oldest of this.#calls.keys()) {
+      this.#calls.delete(oldest);
+      return;
+    }
+  }
+
+  /**
+   * The last decision on this call; undefined when it is not known. Without a conversation the input
+   * is part of a call's identity: where ids repeat, a result must not go on the record of another
+   * call's agent.
+   */
+  recall(call: CallIdentity): ToolDecision | undefined {
+    const key = keyOf(call);
+    return key === undefined ? undefined : this.#calls.get(key);
+  }
+}
+
+function keyOf({ conversationId, callId, toolName, input }: CallIdentity): string | undefined {
+  if (conversationId !== undefined && callId !== undefined) {
+    return JSON.stringify([conversationId, callId, toolName]);
+  }
+  try {
+    const text = JSON.stringify(input) ?? "";
+    if (text.length > INPUT_LENGTH_MAX) return undefined;
+    return JSON.stringify([conversationId ?? null, callId ?? null, toolName, text]);
+  } catch {
+    // An input that is no JSON is not remembered.
+    return undefined;
+  }
+}

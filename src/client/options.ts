@@ -1,0 +1,42 @@
+// Options of the client and of its calls.
+import type { OutcomeSigner } from "./reporting/sign.ts";
+import type { FetchLike } from "./runtime.ts";
+import type { ScoreCacheOptions } from "./score-cache.ts";
+
+/** Address, identity and limits of a client. */
+export interface TrustRankClientOptions {
+  /** Address of the service, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /** `tr_live_...`; sent as `Authorization: Bearer`. */
+  readonly apiKey?: string;
+  /** Milliseconds for every read of a score; 100 by default (SPEC §8.1). */
+  readonly timeoutMs?: number;
+  /** Milliseconds for outcomes and batches (a disk, a thousand reads); default 5,000. */
+  readonly slowTimeoutMs?: number;
+  /** In place of the platform's own: for proxies, instrumentation and tests. */
+  readonly fetch?: FetchLike;
+  /** Signs outcomes; see `createOutcomeSigner`. */
+  readonly signer?: OutcomeSigner;
+  /** Caches verdicts of `check` for up to five minutes. Off by default; gateways have their own. */
+  readonly cache?: ScoreCacheOptions;
+  /** Default initiator of handshakes and reporter of outcomes. */
+  readonly agentId?: string;
+}
+
+/** Stakes and limits of one read. */
+export interface StakesOptions {
+  /** The value at risk, 0 or more. */
+  readonly stakes: number;
+  /** Ends the call with TrustRankError `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, in place of the client's own limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Limits of one call. */
+export interface RequestOptions {
+  /** Ends the call with TrustRankError `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, in place of the client's own limit. */
+  readonly timeoutMs?: number | undefined;
+}

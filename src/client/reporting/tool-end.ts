@@ -1,0 +1,65 @@
+// End of a tool call that ran, as a rail saw it, and what can be told of it without knowing the tool.
+import type { ToolDecision } from "../gates/approval.ts";
+
+/**
+ * A tool call that ran to an end: with `error` it threw, without it returned `output`. Calls that
+ * never ran (refused, not approved, invalid arguments) are no ends and are never reported.
+ */
+export interface ToolEnd {
+  readonly toolName: string;
+  /** As the model wrote it and the policy saw it. */
+  readonly input: unknown;
+  readonly callId?: string | undefined;
+  /** The run, thread or session that `callId` counts in. */
+  readonly conversationId?: string | undefined;
+  readonly output?: unknown;
+  readonly error?: unknown;
+  /** The decision that let it through, where the rail is the gate as well. */
+  readonly decision?: ToolDecision | undefined;
+}
+
+/** True for a call that threw. */
+export function hasThrown(end: ToolEnd): boolean {
+  return Object.hasOwn(end, "error") && end.error !== undefined;
+}
+
+/**
+ * Cancelled by its caller, or parked by the framework from inside the tool: nobody knows what would
+ * have come of it.
+ */
+export function isUnfinished(end: ToolEnd): boolean {
+  return causesOf(end.error).some(
+    ({ name, is_bubble_up: isBubbleUp }) => name === "AbortError" || isBubbleUp === true,
+  );
+}
+
+/**
+ * Returned what the conventions of tools call an error: `isError: true` (MCP) or `status: "error"`
+ * (a LangChain message).
+ */
+export function isErrorValue(output: unknown): boolean {
+  if (typeof output !== "object" || output === null) return false;
+  const { isError, status } = output as { isError?: unknown; status?: unknown };
+  return isError === true || status === "error";
+}
+
+interface ErrorLike {
+  readonly name?: unknown;
+  readonly is_bubble_up?: unknown;
+  readonly "~brand"?: unknown;
+  readonly cause?: unknown;
+}
+
+/** Causes looked at; a chain may be a circle. */
+const CAUSES_MAX = 8;
+
+/** The error and its causes: frameworks wrap what a tool throws. */
+export function causesOf(error: unknown): ErrorLike[] {
+  const causes: ErrorLike[] = [];
+  let next = error;
+  while (typeof next === "object" && next !== null && causes.length < CAUSES_MAX) {
+    causes.push(next);
+    next = (next as ErrorLike).cause;
+  }
+  return causes;
+}

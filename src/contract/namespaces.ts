@@ -1,0 +1,137 @@
+// Owners of agents' namespaces, as a fold over the events of the reporters' registry: an admin grants
+// a namespace to a tenant. Every thread folds the same events in the journal's order, so all agree on
+// who may register keys and report there.
+import type { KeyEvent, KeyRight } from "./key-events.ts";
+
+/** Journal payload of a record of kind `namespace`, as JSON. Times are epoch ms. */
+export interface NamespaceEvent {
+  event: "namespace.granted" | "namespace.transferred" | "namespace.revoked";
+  at_ms: number;
+  namespace: string;
+  /** The owner from now on; of a revocation the one that was. */
+  tenant: string;
+  /** Whether keys and revocations of the former owner go on to hold. */
+  keeps_keys: boolean;
+  /** Id of the admin's API key. */
+  by: string;
+}
+
+/** Events of the reporters' registry, in the order of the journal. */
+export type RegistryEvent = KeyEvent | NamespaceEvent;
+
+/**
+ * `inherited`: the tenant registered the first key there before ownership was granted, and no admin
+ * has confirmed it yet. It holds like a grant.
+ */
+export const NAMESPACE_STATES = ["inherited", "granted"] as const;
+export type NamespaceState = (typeof NAMESPACE_STATES)[number];
+
+export interface NamespaceOwner {
+  readonly namespace: string;
+  readonly tenant: string;
+  readonly state: NamespaceState;
+  /** Epoch ms. */
+  readonly sinceMs: number;
+  /** Id of the admin's API key; null for an inherited one. */
+  readonly grantedBy: string | null;
+}
+
+/** Who owns a namespace, as reports are judged. */
+export interface NamespaceReader {
+  /** The owner's tenant; undefined where nobody owns it. */
+  ownerOf(namespace: string): string | undefined;
+}
+
+export const NO_OWNERS: NamespaceReader = { ownerOf: () => undefined };
+
+/** `agent://<namespace>/...` -> namespace. */
+export function namespaceOf(agent: string): string {
+  const start = "agent://".length;
+  return agent.slice(start, agent.indexOf("/", start));
+}
+
+/** Whether the event is about a namespace, not about a key. */
+export function isNamespaceEvent(event: { event?: unknown }): event is NamespaceEvent {
+  return typeof event.event === "string" && event.event.startsWith("namespace.");
+}
+
+/** Who registered or revoked a key, and in whose right. */
+export interface KeyAct {
+  readonly right: KeyRight;
+  readonly tenant: string;
+}
+
+/**
+ * What is left of an owner's act on a key after a change of ownership: the same, the new owner's
+ * where keys are kept, or undefined where it no longer holds. An admin's acts stand.
+ */
+export function actAfter(act: KeyAct, change: NamespaceEvent): KeyAct | undefined {
+  const isRevocation = change.event === "namespace.revoked";
+  if (act.right === "admin" || (!isRevocation && act.tenant === change.tenant)) return act;
+  if (isRevocation || !change.keeps_keys) return undefined;
+  return { right: "owner", tenant: change.tenant };
+}
+
+/** The owners after the registry's events so far: journal payloads, in order. */
+export function ownersAfter(events: readonly Uint8Array[]): NamespaceOwners {
+  const owners = new NamespaceOwners();
+  for (const payload of events) {
+    owners.apply(JSON.parse(Buffer.from(payload).toString()) as RegistryEvent);
+  }
+  return owners;
+}
+
+export class NamespaceOwners implements NamespaceReader {
+  readonly #owners: Map<string, NamespaceOwner>;
+
+  /** `known`: the owners so far, as another fold lists them. */
+  constructor(known: readonly NamespaceOwner[] = []) {
+    this.#owners = new Map(known.map((owner) => [owner.namespace, owner]));
+  }
+
+  get count(): number {
+    return this.#owners.size;
+  }
+
+  ownerOf(namespace: string): string | undefined {
+    return this.#owners.get(namespace)?.tenant;
+  }
+
+  find(namespace: string): NamespaceOwner | undefined {
+    return this.#owners.get(namespace);
+  }
+
+  /** By name. */
+  list(): NamespaceOwner[] {
+    const byName = (a: NamespaceOwner, b: NamespaceOwner) => (a.namespace < b.namespace ? -1 : 1);
+    return [...this.#owners.values()].toSorted(byName);
+  }
+
+  /**
+   * The act that a key event records, for a key of `agent`. Events of the old kind were refused
+   * unless they were the owner's or an admin's. Call it after `apply`.
+   */
+  actOf({ by, tenant }: KeyEvent, agent: string): KeyAct {
+    const isOwners = this.ownerOf(namespaceOf(agent)) === tenant;
+    return { right: by ?? (isOwners ? "owner" : "admin"), tenant };
+  }
+
+  /** Folds the next event. A registration claims a namespace only where it is of the old kind. */
+  apply(event: RegistryEvent): void {
+    if (isNamespaceEvent(event)) this.#change(event);
+    else if (event.event === "registered" && event.by === undefined) {
+      // A record of kind `key` that names no agent is no event of ours.
+      if (typeof event.agent !== "string") return;
+      const namespace = namespaceOf(event.agent);
+      if (this.#owners.has(namespace)) return;
+      const { tenant, at_ms: sinceMs } = event;
+      const state = "inherited";
+      this.#owners.set(namespace, { namespace, tenant, state, sinceMs, grantedBy: null });
+    }
+  }
+
+  #change({ event, namespace, tenant, at_ms: sinceMs, by: grantedBy }: NamespaceEvent): void {
+    if (event === "namespace.revoked") this.#owners.delete(namespace);
+    else this.#owners.set(namespace, { namespace, tenant, state: "granted", sinceMs, grantedBy });
+  }
+}

@@ -1,0 +1,84 @@
+// Routes of namespaces, for operators: which tenant owns which. The namespace is percent-encoded in
+// the path.
+import type { Namespaces } from "../../bureau/reporters/namespaces.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { parseNamespace } from "../../contract/identifiers.ts";
+import { BODY_BYTES_MAX } from "../../contract/limits.ts";
+import { parseNamespaceGrant, parseNamespaceTransfer } from "../../contract/parse/requests.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import type { Reply } from "../server/port.ts";
+
+export const NAMESPACE_ROUTES: readonly Route[] = [
+  {
+    name: "list_namespaces",
+    method: "GET",
+    path: "/v1/namespaces",
+    summary: "Every namespace that has an owner; the inherited ones wait to be confirmed",
+    access: "admin",
+    responses: { 200: { description: "The namespaces, by name", schema: "NamespaceList" } },
+    isSynchronous: true,
+    handle: (exchange) => exchange.document(200, { namespaces: namespacesOf(exchange).list() }),
+  },
+  {
+    name: "grant_namespace",
+    method: "PUT",
+    path: "/v1/namespaces/{namespace}",
+    summary: "Makes a tenant the owner of a namespace, or confirms an inherited one",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceGrant" },
+    responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
+    isSynchronous: false,
+    handle: grant,
+  },
+  {
+    name: "transfer_namespace",
+    method: "POST",
+    path: "/v1/namespaces/{namespace}/transfer",
+    summary: "Gives a namespace to another tenant; keys of the former owner retire at once",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "NamespaceTransfer" },
+    responses: { 200: { description: "The namespace as it is now", schema: "Namespace" } },
+    isSynchronous: false,
+    handle: transfer,
+  },
+  {
+    name: "revoke_namespace",
+    method: "DELETE",
+    path: "/v1/namespaces/{namespace}",
+    summary: "Takes a namespace back; keys of its owner retire at once",
+    access: "admin",
+    responses: { 200: { description: "The namespace as it was", schema: "Namespace" } },
+    isSynchronous: false,
+    handle: async (exchange) =>
+      exchange.document(
+        200,
+        await namespacesOf(exchange).revoke(namedIn(exchange), exchange.principal),
+      ),
+  },
+];
+
+function namespacesOf(exchange: Exchange): Namespaces {
+  const { namespaces } = exchange.services;
+  if (namespaces !== undefined) return namespaces;
+  throw new ServiceFault("not_found", "this service keeps no namespaces");
+}
+
+async function grant(exchange: Exchange): Promise<Reply> {
+  const namespace = namedIn(exchange);
+  const { tenant } = parseNamespaceGrant(exchange.readDocument());
+  const owned = await namespacesOf(exchange).grant(namespace, tenant, exchange.principal);
+  return exchange.document(200, owned);
+}
+
+async function transfer(exchange: Exchange): Promise<Reply> {
+  const namespace = namedIn(exchange);
+  const { tenant, keep_keys: keepsKeys } = parseNamespaceTransfer(exchange.readDocument());
+  const to = { tenant, keepsKeys };
+  const owned = await namespacesOf(exchange).transfer(namespace, to, exchange.principal);
+  return exchange.document(200, owned);
+}
+
+function namedIn(exchange: Exchange): string {
+  return parseNamespace(exchange.decodedParameter());
+}

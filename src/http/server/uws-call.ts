@@ -1,0 +1,194 @@
+// One request on the native server, from its head to its reply, and the response object with it: the
+// object must not be touched once its request is over, or the process goes down.
+import type { BodyBudget, BodyBuffer } from "./body-buffer.ts";
+import type { FramingFault } from "./framing.ts";
+import { HeadReader } from "./framing.ts";
+import type { Admission, HttpApplication, Peer, Reply } from "./port.ts";
+import type { ReplyPace } from "./reply-pace.ts";
+import { statusLine } from "./status-lines.ts";
+import { endHead, FAILURE, streamReply, writeLines } from "./uws-reply.ts";
+import type { HttpRequest, HttpResponse } from "./uws-binary.ts";
+
+const EMPTY = Buffer.alloc(0);
+
+/** The server as its requests see it. */
+export interface UwsHost {
+  readonly application: HttpApplication;
+  readonly budget: BodyBudget;
+  readonly pace: ReplyPace;
+  /** Whether a reply ends its connection. */
+  readonly isLastReply: boolean;
+  /** Requests under way. */
+  inflight: number;
+  /** Called by each request when it is over, answered or not. */
+  leave(): void;
+}
+
+/** The head being read by `forEach`: the callback is made once, not once per request. */
+let reading: HeadReader;
+const readHeader = (name: string, value: string): void => reading.add(name, value);
+
+/** One request and its response object, which must not be touched once `isOpen` is false. */
+export class UwsCall implements Peer {
+  readonly #server: UwsHost;
+  readonly #response: HttpResponse;
+  #isOpen = true;
+  #isHead = false;
+  #contentLength = 0;
+  #isRejected = false;
+  /** Bytes of its reply that the peer has yet to read. */
+  #heldBytes = 0;
+  #body: BodyBuffer | undefined = undefined;
+  #onGone: (() => void) | undefined = undefined;
+
+  constructor(server: UwsHost, response: HttpResponse) {
+    this.#server = server;
+    this.#response = response;
+    server.inflight += 1;
+  }
+
+  /** Everything that needs the request object, which dies when this returns. */
+  begin(request: HttpRequest, method: string, path: string): void {
+    const head = new HeadReader(method, path);
+    reading = head;
+    request.forEach(readHeader);
+    this.#isHead = method === "HEAD";
+    const fault = head.framingFault();
+    if (fault !== undefined) return this.#rejectFraming(fault, head.path);
+    const { application } = this.#server;
+    const admission = application.admit(head, this);
+    // One more crossing into native code, which the hot routes are spared: they take no query.
+    if (method !== "POST" || admission.keepsBody) head.query = request.getQuery();
+    this.#contentLength = head.contentLength;
+    if (head.contentLength > admission.bodyBytesMax) {
+      const detail = `the body may be at most ${admission.bodyBytesMax} bytes`;
+      return this.#reject(admission.refusal ?? admission.refuse("body_too_large", detail));
+    }
+    if (head.contentLength <= 0) return this.#answer(admission, EMPTY);
+    this.#response.onData((chunk, isLast) => {
+      try {
+        this.#onChunk(admission, chunk, isLast);
+      } catch (error) {
+        this.fail(error);
+      }
+    });
+  }
+
+  address(): string {
+    return this.#isOpen ? Buffer.from(this.#response.getRemoteAddressAsText()).toString() : "";
+  }
+
+  abort(): void {
+    if (!this.#isOpen) return;
+    this.#leave();
+    this.#onGone?.();
+    this.#server.application.onAborted();
+  }
+
+  /** A bug in this layer or below: answered, not fatal. */
+  fail(error: unknown): void {
+    this.#server.application.onFailure(error);
+    this.#later(FAILURE, true);
+  }
+
+  #onChunk(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
+    if (!this.#isOpen || this.#isRejected) return;
+    if (admission.refusal !== undefined) {
+      // Read to its announced end (bounded above) and dropped, so that the connection lives on.
+      if (isLast) this.#answer(admission, EMPTY);
+      return;
+    }
+    if (isLast && this.#body === undefined) {
+      if (chunk.byteLength > admission.bodyBytesMax) {
+        return this.#reject(admission.refuse("body_too_large", "the body is too long"));
+      }
+      // The chunk is the server's memory and is taken back when this callback returns: lent to a
+      // route that is done by then, copied for one that keeps it.
+      const lent = Buffer.from(chunk);
+      return this.#answer(admission, admission.keepsBody ? Buffer.from(lent) : lent);
+    }
+    this.#collect(admission, chunk, isLast);
+  }
+
+  #collect(admission: Admission, chunk: ArrayBuffer, isLast: boolean): void {
+    this.#body ??= this.#server.budget.open(this.#contentLength, admission.sender);
+    if (this.#body === undefined) {
+      return this.#reject(admission.refuse("overloaded", "too many bodies are being received"));
+    }
+    if (!this.#body.append(new Uint8Array(chunk))) {
+      return this.#reject(admission.refuse("body_too_large", "the body is longer than announced"));
+    }
+    if (isLast) this.#answer(admission, this.#body.bytes);
+  }
+
+  #answer(admission: Admission, body: Buffer): void {
+    const reply = admission.refusal ?? admission.answer(body);
+    // Inside the server's own callback the response is corked already.
+    if (reply instanceof Promise) this.#answerLater(reply);
+    else this.#write(reply, this.#server.isLastReply);
+  }
+
+  #answerLater(promise: Promise<Reply>): void {
+    promise.then(
+      (reply) => this.#later(reply, this.#server.isLastReply),
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  #rejectFraming(fault: FramingFault, path: string): void {
+    this.#reject(this.#server.application.refuse(fault.code, fault.detail, path));
+  }
+
+  /**
+   * Sends the refusal and closes, one turn later: answered at once, the server would go on to parse
+   * the rest of the same segment as a request of its own. While this one is open it does not.
+   */
+  #reject(reply: Reply): void {
+    this.#isRejected = true;
+    setImmediate(() => this.#later(reply, true));
+  }
+
+  #later(reply: Reply, isLast: boolean): void {
+    if (!this.#isOpen) {
+      reply.stream?.cancel();
+      return;
+    }
+    if (this.#heldBytes === 0) this.#response.cork(() => this.#write(reply, isLast));
+  }
+
+  #write(reply: Reply, isLast: boolean): void {
+    if (!this.#isOpen) return;
+    // Before the call is over: a reply that cannot be laid out is answered as a failure.
+    const { status, headLines } = reply;
+    if (headLines === undefined && reply.stream !== undefined) {
+      const call = { isOpen: () => this.#isOpen, leave: () => this.#leave() };
+      this.#onGone = streamReply(this.#response, reply, reply.stream, call, isLast);
+      return;
+    }
+    const body = reply.lentBody === undefined ? reply.body : reply.lentBody();
+    const { pace } = this.#server;
+    // Before a close there is nothing more to be read from the peer.
+    const isPaced = !this.#isHead && !isLast && pace.isDue(body);
+    if (!isPaced) this.#leave();
+    const response = this.#response;
+    if (headLines !== undefined) response.writeStatus(headLines);
+    else {
+      if (status !== 200) response.writeStatus(statusLine(status));
+      writeLines(response, reply.headers);
+    }
+    if (this.#isHead) endHead(response, Buffer.byteLength(body), isLast);
+    else if (!isPaced) response.end(body, isLast);
+    else {
+      this.#heldBytes = pace.send(response, body, () => this.#leave());
+      if (this.#heldBytes === 0) this.#leave();
+    }
+  }
+
+  #leave(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#server.pace.release(this.#heldBytes);
+    if (this.#body !== undefined) this.#server.budget.release(this.#body);
+    this.#server.leave();
+  }
+}

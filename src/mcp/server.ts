@@ -1,0 +1,179 @@
+// MCP server over a running service: the only file that imports the MCP SDK. One server a connection
+// over standard input and output; over HTTP one a request, which brings the caller's own key.
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListResourcesRequestSchema,
+  ListToolsRequestSchema,
+  McpError,
+  ReadResourceRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { TrustRankError } from "../client/errors.ts";
+import { globalFetch } from "../client/runtime.ts";
+import { Transport } from "../client/transport.ts";
+import { RESOURCES, toolsOf } from "./tools.ts";
+
+/** Where the service is, and what is offered of it. */
+export interface McpOptions {
+  readonly baseUrl: string;
+  readonly version: string;
+  /** Offers `report_outcome` too. */
+  readonly allowsReports: boolean;
+}
+
+/** Largest body of a request over HTTP; an outcome is far smaller. */
+const BODY_BYTES_MAX = 64 * 1024;
+const PATH = "/mcp";
+
+function serverOf(options: McpOptions, apiKey: string): Server {
+  const { baseUrl, version, allowsReports } = options;
+  const service = new Transport({ baseUrl, apiKey, fetch: globalFetch });
+  const tools = toolsOf(allowsReports);
+  const capabilities = { tools: {}, resources: {} };
+  const server = new Server({ name: "trustrank", version }, { capabilities });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: tools.map(({ name, title, description, inputSchema, isReadOnly }) => ({
+      name,
+      title,
+      description,
+      inputSchema,
+      annotations: { title, readOnlyHint: isReadOnly, destructiveHint: false, openWorldHint: true },
+    })),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (tool === undefined) {
+      throw new McpError(ErrorCode.InvalidParams, `there is no tool \`${params.name}\``);
+    }
+    try {
+      const value = await tool.call(service, params.arguments ?? {});
+      const text = JSON.stringify(value, undefined, 1);
+      const structuredContent = value as Record<string, unknown>;
+      return { content: [{ type: "text", text }], structuredContent };
+    } catch (error) {
+      return { isError: true, content: [{ type: "text", text: sentenceOf(error) }] };
+    }
+  });
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({
+    resources: RESOURCES.map(({ uri, name, description }) => {
+      return { uri, name, description, mimeType: "application/json" };
+    }),
+  }));
+  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
+    const resource = RESOURCES.find((known) => known.uri === uri);
+    if (resource === undefined) {
+      throw new McpError(ErrorCode.InvalidParams, `there is no resource \`${uri}\``);
+    }
+    try {
+      const text = JSON.stringify(await resource.read(service), undefined, 1);
+      return { contents: [{ uri, mimeType: "application/json", text }] };
+    } catch (error) {
+      throw new McpError(ErrorCode.InternalError, sentenceOf(error));
+    }
+  });
+  return server;
+}
+
+/** The service's own words, with the members at fault, for a model to mend its question. */
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof TrustRankError)) return "the question failed";
+  const where = error.errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
+  return `${error.code}: ${error.message}${where === "" ? "" : ` (${where})`}`;
+}
+
+/** Serves one client on standard input and output until it hangs up. */
+export async function serveStdio(options: McpOptions, apiKey: string): Promise<void> {
+  const server = serverOf(options, apiKey);
+  const closed = new Promise<void>((resolve) => {
+    // The SDK has this one callback and no events.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
+    server.onclose = resolve;
+  });
+  process.stdin.once("end", () => void server.close());
+  await server.connect(new StdioServerTransport());
+  await closed;
+}
+
+/** A listening MCP face. */
+export interface McpListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves streamable HTTP on `host` and `port` (0: any free one), without sessions. Every request
+ * brings its own API key as bearer token: this face lends nobody a key.
+ */
+export async function serveHttp(
+  options: McpOptions,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<McpListener> {
+  const server = http.createServer((request, response) => {
+    answer(options, request, response).catch(() => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}${PATH}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(
+  options: McpOptions,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<void> {
+  const refuse = (status: number, detail: string, headers: Record<string, string> = {}) => {
+    response.writeHead(status, { "Content-Type": "application/json", ...headers });
+    const error = { code: -32_000, message: detail };
+    response.end(JSON.stringify({ jsonrpc: "2.0", error, id: null }));
+  };
+  // A page of another site must not use the reader's network: browsers name it in `Origin`.
+  if (request.headers.origin !== undefined) return refuse(403, "no requests from web pages");
+  if (request.url?.split("?")[0] !== PATH) return refuse(404, `the only path is ${PATH}`);
+  if (request.method !== "POST") return refuse(405, "only POST", { Allow: "POST" });
+  const [, apiKey] = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "") ?? [];
+  if (apiKey === undefined) {
+    return refuse(401, "an API key as bearer token is needed", { "WWW-Authenticate": "Bearer" });
+  }
+  const text = await bodyOf(request);
+  if (text === undefined) return refuse(413, `a request has at most ${BODY_BYTES_MAX} bytes`);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return refuse(400, "the request is not JSON");
+  }
+  const server = serverOf(options, apiKey);
+  const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
+  response.once("close", () => void server.close());
+  await server.connect(transport);
+  await transport.handleRequest(request, response, body);
+}
+
+async function bodyOf(request: http.IncomingMessage): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.byteLength;
+    if (bytes > BODY_BYTES_MAX) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}

@@ -1,0 +1,174 @@
+// Tools of the MCP face: what an agent may ask the bureau, each one request to the running service
+// with the caller's own key, so that its scopes, its limits and the decision log hold as for anyone.
+import { REASON_CODES } from "../contract/vocabulary.ts";
+import type { ReasonCode } from "../contract/vocabulary.ts";
+import type { Transport } from "../client/transport.ts";
+
+/** Milliseconds for one request; a model waits longer than a gateway. */
+const TIMEOUT_MS = 10_000;
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** A tool, with its input as JSON Schema. The service itself checks what it is given. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: "object"; readonly [keyword: string]: unknown };
+  /** False: it writes evidence, and is offered where the operator allows that alone. */
+  readonly isReadOnly: boolean;
+  /**
+   * Asks the service; resolves with its document.
+   * @throws TrustRankError with the service's code, detail and the members at fault.
+   */
+  readonly call: (service: Transport, given: Arguments) => Promise<unknown>;
+}
+
+const agent = (description: string) => ({
+  type: "string",
+  description: `${description}: agent://namespace/name`,
+});
+const stakes = {
+  type: "number",
+  minimum: 0,
+  description: "the value at risk, in the unit of the service's operator",
+};
+
+async function post(service: Transport, path: string, body: Arguments): Promise<unknown> {
+  const options = { timeoutMs: TIMEOUT_MS };
+  return (await service.post(path, JSON.stringify(body), options)).value;
+}
+
+const checkAgent: Tool = {
+  name: "check_agent",
+  title: "Check an agent",
+  description:
+    "May this agent be dealt with at these stakes? Answers connect, connect_with_verification, " +
+    "escalate (a person decides first) or refuse, with reasons and the largest stakes that would " +
+    "be no stricter. Ask before you rely on another agent.",
+  inputSchema: {
+    type: "object",
+    properties: { agent_id: agent("the agent to judge"), stakes },
+    required: ["agent_id", "stakes"],
+    additionalProperties: false,
+  },
+  isReadOnly: true,
+  call: (service, { agent_id: subject, ...rest }) =>
+    post(service, "/v1/check", { subject, ...rest }),
+};
+
+const handshake: Tool = {
+  name: "handshake",
+  title: "Handshake of two agents",
+  description:
+    "Should these two agents deal with each other at these stakes? Judges both directions; the " +
+    "stricter one decides. Use it before a transaction between two agents.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      initiator: agent("who wants to connect"),
+      counterparty: agent("the other party"),
+      stakes,
+    },
+    required: ["initiator", "counterparty", "stakes"],
+    additionalProperties: false,
+  },
+  isReadOnly: true,
+  call: (service, given) => post(service, "/v1/handshake", given),
+};
+
+const explainAgent: Tool = {
+  name: "explain_agent",
+  title: "Explain an agent's score",
+  description:
+    "The score of an agent with its parts: what speaks for and against it, how certain that is, " +
+    "and what would improve it.",
+  inputSchema: {
+    type: "object",
+    properties: { agent_id: agent("the agent to explain") },
+    required: ["agent_id"],
+    additionalProperties: false,
+  },
+  isReadOnly: true,
+  async call(service, { agent_id: id }) {
+    const path = `/v1/agents/${encodeURIComponent(String(id))}`;
+    return (await service.send("GET", path, undefined, { timeoutMs: TIMEOUT_MS })).value;
+  },
+};
+
+const reportOutcome: Tool = {
+  name: "report_outcome",
+  title: "Report an outcome",
+  description:
+    "Says how a settled dealing with an agent went; it becomes evidence for everybody's next " +
+    "question. Report what happened, once, and name the decision it settles.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      subject: agent("who was dealt with"),
+      reporter: agent("who reports"),
+      outcome: { type: "integer", enum: [0, 1], description: "1: as agreed, 0: not" },
+      stakes,
+      agent_fault: {
+        type: "boolean",
+        description: "false when a failure was not the agent's: stored, not counted",
+      },
+      request_id: { type: "string", description: "request_id of the verdict that it settles" },
+      id: { type: "string", description: "the same id makes a repeat count once" },
+    },
+    required: ["subject", "reporter", "outcome", "stakes"],
+    additionalProperties: false,
+  },
+  isReadOnly: false,
+  call: (service, given) => post(service, "/v1/outcomes", { grade: "counterparty", ...given }),
+};
+
+const TOOLS: readonly Tool[] = [checkAgent, handshake, explainAgent, reportOutcome];
+
+/** The tools on offer: reading ones alone, unless reports are allowed. */
+export function toolsOf(allowsReports: boolean): readonly Tool[] {
+  return TOOLS.filter(({ isReadOnly }) => isReadOnly || allowsReports);
+}
+
+/** What a client may read beside the tools. */
+export interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly description: string;
+  readonly read: (service: Transport) => Promise<unknown>;
+}
+
+const MEANINGS: Readonly<Record<ReasonCode, string>> = {
+  THIN_FILE: "little is known of the agent",
+  FAILURE_HISTORY: "settled outcomes failed more often than usual",
+  RECENT_FAILURE: "the agent failed recently",
+  NEGATIVE_TREND: "failures have become more frequent",
+  STAKE_ABOVE_PROVEN: "the stakes exceed what the agent has succeeded at",
+  LOW_CREDIBILITY_EVIDENCE: "most of the record comes from reporters of little standing",
+  CONCENTRATED_REPORTERS: "the record comes from very few reporters",
+  RING_PATTERN: "much of the record comes from agents that the agent praised itself",
+  UNVERIFIED_SOURCES: "the agent's content cited sources that cannot exist or were taken back",
+  HALLUCINATION_SIGNAL: "the agent's content was found false against its sources",
+  VIEWER_CAUTIOUS: "the reason lies with the other party of the handshake",
+  FRAUD_FLAG: "the agent carries a signed fraud flag",
+  KEY_REVOKED: "the agent's newest signing key is revoked",
+  BASE_RATE: "nothing stands out, and the usual risk is too much for these stakes",
+};
+
+export const RESOURCES: readonly Resource[] = [
+  {
+    uri: "trustrank://policy",
+    name: "policy",
+    description: "The policy in force for the key's tenant: bounds by tool level, costs, vouching",
+    async read(service) {
+      const options = { timeoutMs: TIMEOUT_MS };
+      return (await service.send("GET", "/v1/policy", undefined, options)).value;
+    },
+  },
+  {
+    uri: "trustrank://reason-codes",
+    name: "reason-codes",
+    description: "The codes that verdicts give as reasons, and what each means",
+    read: () => Promise.resolve(REASON_CODES.map((code) => ({ code, meaning: MEANINGS[code] }))),
+  },
+];

@@ -1,0 +1,56 @@
+// Connections that the process may hold: what its limit of descriptors leaves beside files, database
+// and threads. Without a bound of its own the service would be ended by whoever opens a thousand
+// connections: the next file that it needs would not open.
+import { readFileSync } from "node:fs";
+import { CommandFailure } from "./failure.ts";
+
+/** Journal, database, spool, snapshots and texts: some 60 at rest; the rest is for what comes. */
+const FILES_RESERVED = 192;
+/** Event loop of one thread: 6. */
+const THREAD_RESERVED = 6;
+/** Unless set: each takes some 10 kB even where descriptors are free. */
+const CONNECTIONS_MAX = 20_000;
+/** Fewer are no service. */
+const CONNECTIONS_MIN = 16;
+/** Where the system does not tell. */
+const DESCRIPTORS_UNKNOWN = 1024;
+
+/**
+ * Most connections of the process.
+ * @param wanted the operator's number; undefined: as many as fit.
+ * @param threads threads that serve or score.
+ * @throws CommandFailure when the limit is too low for `wanted`, or for any service.
+ */
+export function connectionsMaxOf(
+  wanted: number | undefined,
+  descriptors: number,
+  threads: number,
+): number {
+  const reserved = FILES_RESERVED + THREAD_RESERVED * threads;
+  const free = descriptors - reserved;
+  const least = wanted ?? CONNECTIONS_MIN;
+  if (free < least) {
+    throw new CommandFailure(
+      `${least} connections need ${least + reserved} descriptors and the limit is ${descriptors}: ` +
+        "raise it (`ulimit -n`, LimitNOFILE)" +
+        (wanted === undefined ? "" : " or lower TRUSTRANK_CONNECTIONS_MAX"),
+    );
+  }
+  return wanted ?? Math.min(free, CONNECTIONS_MAX);
+}
+
+/** Descriptors that this process may open, the soft limit. */
+export function descriptorLimit(read = readLimits): number {
+  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(read())?.[1];
+  if (soft === undefined) return DESCRIPTORS_UNKNOWN;
+  return soft === "unlimited" ? Number.POSITIVE_INFINITY : Number(soft);
+}
+
+/** Linux only: elsewhere nothing is known. */
+function readLimits(): string {
+  try {
+    return readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,100 @@
+// The Python client's own tests, against the real service and the fault proxy of the conformance kit;
+// and its signatures, verified by another implementation.
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import path from "node:path";
+import { promisify } from "node:util";
+import { flattenedVerify, importJWK, type JWK } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Fault, FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
+import { type Service, startTestService } from "../client/_service.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
+
+const run = promisify(execFile);
+const FOLDER = path.resolve(import.meta.dirname, "../../clients/python");
+const NEEDED = "python3-httpx python3-cryptography python3-pytest";
+
+/** The first Python that has what the client and its tests need. */
+async function findPython(): Promise<string | undefined> {
+  for (const python of ["python3", "/usr/bin/python3"]) {
+    try {
+      await run(python, ["-c", "import httpx, cryptography, pytest"]);
+      return python;
+    } catch {
+      // Another one may have them.
+    }
+  }
+  return undefined;
+}
+
+const python = await findPython();
+if (python === undefined) console.warn(`skipped: apt-get install ${NEEDED}`);
+
+describe.skipIf(python === undefined)("the Python client", () => {
+  let service: Service;
+  let proxy: FaultProxy;
+  let control: http.Server;
+  beforeAll(async () => {
+    service = await startTestService();
+    proxy = await FaultProxy.open(service.baseUrl);
+    control = http.createServer((request, response) => {
+      let text = "";
+      request.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+      request.on("end", () => {
+        void proxy.set(JSON.parse(text) as Fault).then(() => response.writeHead(204).end());
+      });
+    });
+    control.listen(0, "127.0.0.1");
+    await once(control, "listening");
+  });
+  afterAll(async () => {
+    control.close();
+    await proxy.close();
+    await service.stop();
+  });
+
+  it("passes its tests", async () => {
+    const { port } = control.address() as AddressInfo;
+    const env = {
+      ...process.env,
+      PYTHONDONTWRITEBYTECODE: "1",
+      TRUSTRANK_TEST_URL: service.baseUrl,
+      TRUSTRANK_TEST_KEY: service.apiKey,
+      TRUSTRANK_TEST_PROXY: proxy.baseUrl,
+      TRUSTRANK_TEST_CONTROL: `http://127.0.0.1:${port}/`,
+    };
+    const flags = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"];
+    const ended = run(python!, flags, { cwd: FOLDER, env, timeout: WAIT_MS_MAX });
+    const { stdout } = await ended.catch((error: { stdout: string; stderr: string }) => {
+      throw new Error(error.stdout + error.stderr);
+    });
+    expect(stdout).toMatch(/^\d{2,} passed in /m);
+    // What the rails reported has reached the ledger with the decision it settles.
+    const reported = service.appended.filter(({ subject }) => subject.startsWith("agent://shop/"));
+    expect(reported.length).toBeGreaterThan(5);
+    expect(reported.filter(({ requestId }) => requestId === "")).toEqual([]);
+    expect(reported.filter(({ outcome }) => outcome === 0)).toHaveLength(2);
+  });
+
+  it("makes signatures that a JWS library verifies", async () => {
+    const program = `
+import json, sys
+sys.path.insert(0, "src")
+from trustrank.signing import OutcomeSigner, generate_signing_key
+signer = OutcomeSigner(generate_signing_key(), "bureau-1")
+body = '{"outcome":1}'
+print(json.dumps({"jwk": signer.public_jwk, "kid": signer.kid, "body": body, "jws": signer(body)}))
+`;
+    const { stdout } = await run(python!, ["-B", "-c", program], { cwd: FOLDER });
+    const { jwk, kid, body, jws } = JSON.parse(stdout) as Record<"kid" | "body" | "jws", string> & {
+      jwk: JWK;
+    };
+    const [head, , signature] = jws.split(".");
+    const sealed = { protected: head!, payload: body, signature: signature! };
+    const key = await importJWK(jwk, "EdDSA");
+    const { protectedHeader } = await flattenedVerify(sealed, key);
+    expect(protectedHeader).toMatchObject({ kid, aud: "bureau-1", b64: false, crit: ["b64"] });
+  });
+});

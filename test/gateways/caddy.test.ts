@@ -1,0 +1,4 @@
+// Caddy as a gateway, with the example configuration that the package ships.
+import { describeProgram } from "./_program.ts";
+
+describeProgram("caddy");

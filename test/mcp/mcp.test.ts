@@ -1,0 +1,152 @@
+// The MCP face with a real MCP client, over the command's standard input and output and over HTTP, on
+// a real service with the sample history: asked, refused with reasons, reported, and every call in
+// the decision log.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { serveHttp, type McpListener } from "../../src/mcp/server.ts";
+import { toolsOf } from "../../src/mcp/tools.ts";
+import { ROOT, type SampleService, startSampleService } from "../examples/_sample-service.ts";
+import { ENTRY } from "../cli/_process.ts";
+import { WAIT_MS_MAX } from "../_patience.ts";
+
+interface Called {
+  isError?: boolean;
+  content: { text: string }[];
+  structuredContent?: Record<string, never>;
+}
+
+let service: SampleService;
+let listener: McpListener;
+beforeAll(async () => {
+  service = await startSampleService();
+  const options = { baseUrl: service.baseUrl, version: "0.0.0", allowsReports: true };
+  listener = await serveHttp(options, { host: "127.0.0.1", port: 0 });
+});
+afterAll(async () => {
+  await listener.close();
+  await service.stop();
+});
+
+async function overStdio(...flags: string[]): Promise<Client> {
+  const client = new Client({ name: "tests", version: "1" });
+  const args = ["--disable-warning=ExperimentalWarning", ENTRY, "mcp", "--url", service.baseUrl];
+  const env = { ...(process.env as Record<string, string>), TRUSTRANK_KEY: service.apiKey };
+  const command = process.execPath;
+  await client.connect(
+    new StdioClientTransport({ command, args: [...args, ...flags], env, cwd: ROOT }),
+  );
+  return client;
+}
+
+async function overHttp(key = service.apiKey): Promise<Client> {
+  const client = new Client({ name: "tests", version: "1" });
+  const headers = { Authorization: `Bearer ${key}` };
+  const transport = new StreamableHTTPClientTransport(new URL(listener.url), {
+    requestInit: { headers },
+  });
+  await client.connect(transport);
+  return client;
+}
+
+const call = async (client: Client, name: string, given: Record<string, unknown>) =>
+  (await client.callTool({ name, arguments: given })) as unknown as Called;
+
+const REFUSED = "agent://test/refuse";
+const SELLER = "agent://quickcash/loan-broker";
+
+describe("over standard input and output", () => {
+  it("asks, gets a refusal with reasons, reports, and stands in the decision log", async () => {
+    const client = await overStdio("--allow-reports");
+    const refused = await call(client, "check_agent", { agent_id: REFUSED, stakes: 500 });
+    expect(refused.structuredContent).toMatchObject({ decision: "refuse", allowed: false });
+    expect(refused.content[0]!.text).toContain("FAILURE_HISTORY");
+    const held = await call(client, "check_agent", { agent_id: SELLER, stakes: 500 });
+    const verdict = held.structuredContent!;
+    expect(verdict).toMatchObject({ subject: SELLER, decision: "escalate", allowed: false });
+    const reported = await call(client, "report_outcome", {
+      subject: SELLER,
+      reporter: "agent://acme/assistant",
+      outcome: 0,
+      stakes: 500,
+      request_id: verdict["request_id"],
+    });
+    expect(reported.structuredContent).toMatchObject({ duplicate: false });
+    await client.close();
+    const logged = async () => {
+      const { rows } = await service.post<{ rows: unknown[][] }>("/v1/query", {
+        sql: `SELECT d.subject, d.decision, o.outcome FROM decisions d JOIN outcomes o
+          USING (request_id) WHERE request_id = '${String(verdict["request_id"])}'`,
+        format: "json",
+      });
+      return rows;
+    };
+    // The store follows the journal and the log; it is not asked to be ahead of them.
+    await expect.poll(logged, { timeout: WAIT_MS_MAX }).toEqual([[SELLER, "escalate", 0]]);
+  });
+
+  it("offers reading tools alone unless reports are allowed", async () => {
+    const client = await overStdio();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["check_agent", "handshake", "explain_agent"]);
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    await expect(call(client, "report_outcome", {})).rejects.toThrow(/no tool `report_outcome`/);
+    await client.close();
+  });
+});
+
+describe("over HTTP", () => {
+  it("judges both directions and explains, with the caller's key", async () => {
+    const client = await overHttp();
+    const both = await call(client, "handshake", {
+      initiator: "agent://acme/ledger-sync",
+      counterparty: REFUSED,
+      stakes: 50,
+    });
+    expect(both.structuredContent).toMatchObject({ connected: false, decision: "refuse" });
+    const explained = await call(client, "explain_agent", { agent_id: "agent://acme/ledger-sync" });
+    expect(explained.structuredContent).toMatchObject({ agent_id: "agent://acme/ledger-sync" });
+    const { contents } = await client.readResource({ uri: "trustrank://policy" });
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({
+      tenant: "operator",
+    });
+    const codes = await client.readResource({ uri: "trustrank://reason-codes" });
+    expect((codes.contents[0] as { text: string }).text).toContain("THIN_FILE");
+    await client.close();
+  });
+
+  it("says what is wrong with a question, and whose key may not ask", async () => {
+    const client = await overHttp();
+    const wrong = await call(client, "check_agent", { agent_id: "agent://no", stakes: -1 });
+    expect(wrong.isError).toBe(true);
+    expect(wrong.content[0]!.text).toMatch(/\/subject: .*\/stakes: /);
+    await client.close();
+    const stranger = await overHttp("tr_live_nobody");
+    const refused = await call(stranger, "check_agent", { agent_id: SELLER, stakes: 5 });
+    expect([refused.isError, refused.content[0]!.text]).toEqual([
+      true,
+      expect.stringMatching(/^unauthenticated: /),
+    ]);
+    await stranger.close();
+  });
+
+  it.each<[number, RequestInit & { path?: string }]>([
+    [401, { method: "POST", body: "{}" }],
+    [403, { method: "POST", headers: { Origin: "http://evil.example" } }],
+    [404, { method: "POST", path: "/elsewhere" }],
+    [405, { method: "GET" }],
+    [413, { method: "POST", body: "x".repeat(65 * 1024), headers: { Authorization: "Bearer k" } }],
+    [400, { method: "POST", body: "{", headers: { Authorization: "Bearer k" } }],
+  ])("answers %d to what is no call of a client with a key", async (status, { path, ...init }) => {
+    const url = path === undefined ? listener.url : new URL(path, listener.url);
+    const answer = await fetch(url, init);
+    expect([answer.status, await answer.json()]).toMatchObject([status, { jsonrpc: "2.0" }]);
+  });
+});
+
+it("describes every input by a schema without open ends", () => {
+  for (const { inputSchema } of toolsOf(true)) {
+    expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
+  }
+});

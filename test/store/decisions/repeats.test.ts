@@ -1,0 +1,188 @@
+// Repeated denials and the reading of the log under a flood: counted in one row a second, nothing
+// lost from the sums, and a reader waits for no backlog.
+import { mkdirSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
+import { DecisionRing } from "../../../src/store/decisions/ring.ts";
+import { IDENTICAL_PER_SECOND, KINDS_MAX } from "../../../src/store/decisions/repeats.ts";
+import { StoreRecords } from "../../../src/store/records.ts";
+import { temporaryDirectory } from "../../ledger/_fixtures.ts";
+import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
+import { askCore, openStoreCore } from "../_fixtures.ts";
+
+/** A second's start, so that a test knows where it ends. */
+const START_MS = NOW_MS - (NOW_MS % 1000);
+
+function openLog(
+  dataDir = temporaryDirectory(),
+  life: { startMs?: number; decisionsKeptDays?: number; mayExpire?: () => boolean } = {},
+) {
+  const ring = createDecisionRing();
+  const { core } = openStoreCore(dataDir);
+  const records = new StoreRecords({
+    core,
+    rings: [ring],
+    startMs: 1,
+    decisionsKeptDays: 36_500,
+    ...life,
+  });
+  const rowsOf = async (sql: string) => (await askCore(core, sql)).rows;
+  return { core, records, writer: new DecisionRing(ring, { waitMs: 0 }), rowsOf };
+}
+
+/** The same denial, under ids and times and drifting numbers of their own. */
+function denial(n: number, change: object = {}) {
+  const entry = entryOf(n, false);
+  const same = { subject: "agent://shop/bad", stakes: 40, policyVersion: "p", ...change };
+  return { ...entry, ...same, failureProbability: 0.5 + n / 1e6 };
+}
+
+test("a flood of one denial becomes a few rows, and every sum counts them all", async () => {
+  const { core, records, writer, rowsOf } = openLog();
+  const flood = 3 * 4000;
+  for (let second = 0; second < 3; second++) {
+    for (let n = 0; n < 4000; n++) {
+      writer.record(denial(second * 4000 + n));
+      if (n % 1000 === 999) records.emptyRings(START_MS + second * 1000 + n / 5);
+    }
+  }
+  writer.record(denial(1, { subject: "agent://shop/other" }));
+  await records.settle(START_MS + 3000);
+  expect(
+    await rowsOf(`SELECT subject, count(*), CAST(sum(stands_for) AS BIGINT), max(stands_for)
+      FROM decisions GROUP BY ALL ORDER BY 1`),
+  ).toEqual([
+    ["agent://shop/bad", 3 * (IDENTICAL_PER_SECOND + 1), flood, 4000 - IDENTICAL_PER_SECOND],
+    ["agent://shop/other", 1, 1, 1],
+  ]);
+  expect(await rowsOf("SELECT decisions, stakes_total FROM decisions_daily")).toEqual([
+    [flood + 1, (flood + 1) * 40],
+  ]);
+  // A row that stands for others is a decision like any: its id, its inputs.
+  const { legs } = await records.decisions(
+    { tenant: undefined, limit: 1000, agent: "agent://shop/bad" },
+    START_MS + 3000,
+  );
+  const counted = legs.find((leg) => leg.stands_for > 1)!;
+  expect(counted.inputs[1]).toBe(Number(counted.request_id.slice("request-".length)) / 3);
+  expect(records.gauges().decisionsCounted).toBe(3 * (4000 - IDENTICAL_PER_SECOND - 1));
+  await records.close(START_MS + 3000);
+  await core.close();
+});
+
+test.each([
+  ["subject", { subject: "agent://shop/else" }],
+  ["key", { principal: principalOf("other") }],
+  ["level", { toolLevelIndex: 2 }],
+  ["verdict", { verdictIndex: 1 }],
+  ["reasons", { reasonCodes: ["THIN_FILE"] }],
+  ["rule", { logReason: "SCORE_BELOW_MINIMUM" }],
+  ["stakes", { stakes: 41 }],
+])("denials that differ in %s are not counted together", async (_name, change) => {
+  const { core, records, writer, rowsOf } = openLog();
+  for (let n = 0; n < IDENTICAL_PER_SECOND + 5; n++) {
+    writer.record(denial(n));
+    writer.record(denial(n, change));
+  }
+  await records.settle(START_MS);
+  expect(
+    await rowsOf("SELECT stands_for, count(*) FROM decisions GROUP BY ALL ORDER BY 1"),
+  ).toEqual([
+    [1, 2 * IDENTICAL_PER_SECOND],
+    [5, 2],
+  ]);
+  await records.close(START_MS);
+  await core.close();
+});
+
+test("nothing goes while the clock is in doubt; then counts stay, a rebuild later too", async () => {
+  const dataDir = temporaryDirectory();
+  let isConfirmed = false;
+  const life = { decisionsKeptDays: 30, mayExpire: () => isConfirmed };
+  const first = openLog(dataDir, life);
+  const given = 2 * IDENTICAL_PER_SECOND;
+  const longAgo = { evaluatedAtMs: START_MS - 40 * 86_400_000 };
+  for (let n = 0; n < given; n++) first.writer.record(denial(n, longAgo));
+  first.records.emptyRings(START_MS);
+  for (let n = 0; n < given; n++) first.writer.record(denial(n, { evaluatedAtMs: START_MS }));
+  await first.records.settle(START_MS + 1000);
+  const rows = "SELECT CAST(sum(stands_for) AS BIGINT) FROM decisions";
+  const daily = "SELECT CAST(sum(decisions) AS BIGINT) FROM decisions_daily";
+  expect(await first.rowsOf(rows)).toEqual([[2 * given]]);
+  isConfirmed = true;
+  await first.records.settle(START_MS + 2000);
+  expect(await first.rowsOf(rows)).toEqual([[given]]);
+  expect(await first.rowsOf(daily)).toEqual([[2 * given]]);
+  await first.records.close(START_MS + 3000);
+  await first.core.close();
+  for (const startMs of [2, 3]) {
+    if (startMs === 3) rmSync(`${dataDir}/store`, { recursive: true });
+    const next = openLog(dataDir, { ...life, startMs });
+    await next.records.settle(START_MS + 4000);
+    expect(await next.rowsOf(rows)).toEqual([[given]]);
+    expect(await next.rowsOf(daily)).toEqual([[2 * given]]);
+    await next.records.close(START_MS + 4000);
+    await next.core.close();
+  }
+});
+
+test("what lets through is never counted together, and many kinds are no burden", async () => {
+  const { core, records, writer, rowsOf } = openLog();
+  for (let n = 0; n < 150; n++) writer.record({ ...denial(n), isLetThrough: true });
+  records.emptyRings(START_MS);
+  for (let n = 0; n < KINDS_MAX + 100; n++) {
+    writer.record(denial(n, { subject: `agent://shop/${n}` }));
+    if (n % 4000 === 0) records.emptyRings(START_MS);
+  }
+  records.emptyRings(START_MS);
+  // Beyond the bound they are rows of their own.
+  const late = IDENTICAL_PER_SECOND + 10;
+  for (let n = 0; n < late; n++) writer.record(denial(n, { subject: "agent://shop/late" }));
+  await records.settle(START_MS);
+  const found = "SELECT count(*) FROM decisions WHERE subject = 'agent://shop/late'";
+  expect(await rowsOf(found)).toEqual([[late]]);
+  expect(await rowsOf("SELECT count(*) FROM decisions WHERE effective = 'allow'")).toEqual([[150]]);
+  await records.close(START_MS);
+  await core.close();
+});
+
+test("a read waits for no backlog: it has the newest decisions and says what is missing", async () => {
+  const { core, records, writer } = openLog();
+  let nowMs = START_MS;
+  // Some 60 MB that the database has yet to take.
+  for (let n = 0; n < 100_000; n++) {
+    writer.record(denial(n, { subject: `agent://shop/${n}` }));
+    if (n % 5000 === 4999) records.emptyRings((nowMs += 50));
+  }
+  writer.record(denial(100_001, { subject: "agent://shop/newest" }));
+  // The lane of the queries is taken for as long as the test lasts.
+  let release = () => undefined as void;
+  const query = core.readQueue.read(() => new Promise<void>((resolve) => (release = resolve)));
+  const filter = { tenant: undefined, limit: 1 };
+  const newest = await records.decisions(filter, nowMs);
+  expect(newest.legs.map((leg) => leg.subject)).toEqual(["agent://shop/newest"]);
+  expect(newest.isComplete).toBe(records.gauges().spoolBytes === 0);
+  release();
+  await query;
+  await records.settle(nowMs);
+  expect((await records.decisions(filter, nowMs)).isComplete).toBe(true);
+  await records.close(nowMs);
+  await core.close();
+});
+
+test("counts that the disk refuses are written once, when it takes them", async () => {
+  const { core, records, writer, rowsOf } = openLog();
+  const given = IDENTICAL_PER_SECOND + 20;
+  for (let n = 0; n < given; n++) writer.record(denial(n));
+  const spool = core.keptDirectory;
+  rmSync(spool, { recursive: true });
+  expect(() => records.emptyRings(START_MS)).toThrow("ENOENT");
+  expect(() => records.emptyRings(START_MS + 1500)).toThrow("ENOENT");
+  mkdirSync(spool);
+  await records.settle(START_MS + 3000);
+  expect(await rowsOf("SELECT count(*), CAST(sum(stands_for) AS BIGINT) FROM decisions")).toEqual([
+    [IDENTICAL_PER_SECOND + 1, given],
+  ]);
+  await records.close(START_MS + 3000);
+  await core.close();
+});
