@@ -11,7 +11,7 @@ function loaded<Parameters extends unknown[], Module>(
   return async (...parameters) => commandOf(await load())(...parameters);
 }
 
-const backtest = () => import("./backtest-command.ts");
+const backtest = () => import("./policy/backtest-command.ts");
 const credibility = () => import("./credibility-command.ts");
 const doctor = () => import("./doctor-command.ts");
 const evidence = () => import("./evidence/evidence-command.ts");
@@ -22,10 +22,10 @@ const keys = () => import("./keys-command.ts");
 const labels = () => import("./evidence/evidence-labels-command.ts");
 const mcp = () => import("./mcp-command.ts");
 const namespaces = () => import("./namespaces-command.ts");
-const policy = () => import("./policy-command.ts");
+const policy = () => import("./policy/policy-command.ts");
 const query = () => import("./query-command.ts");
 const serve = () => import("./serve-command.ts");
-const vouching = () => import("./vouch-command.ts");
+const vouching = () => import("./policy/vouch-command.ts");
 
 export const addEvidence = loaded(evidence, (module) => module.addEvidence);
 export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);

@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { ServiceFault } from "../contract/faults.ts";
 import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import { AppendQueue, QUEUE_RECORDS_MAX } from "./append-queue.ts";
-import type { AdmissionStatus } from "./admission.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
 import type { DiskStatus } from "./disk-watch.ts";

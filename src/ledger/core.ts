@@ -2,8 +2,8 @@
 // sync, remember, fold, answer. In that order: nothing is folded or acknowledged before it is
 // durable.
 import type { BureauKey } from "../journal/signing-key.ts";
-import { Admission, refuseBulk } from "./admission.ts";
-import type { NewcomersPerHour } from "./newcomer-limits.ts";
+import { Admission, refuseBulk } from "./admission/admission.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { TableRoom } from "../engine/reading.ts";
 import type { FileLayer } from "../journal/files.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";

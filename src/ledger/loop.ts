@@ -2,8 +2,8 @@
 // While a sync runs the next batch gathers in the port, so load makes batches larger, not queues
 // longer.
 import type { MessagePort } from "node:worker_threads";
-import type { AdmissionStatus } from "./admission.ts";
-import { AdmissionReport } from "./admission-report.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
+import { AdmissionReport } from "./admission/admission-report.ts";
 import { type DiskStatus, DiskWatch } from "./disk-watch.ts";
 import type { FrameRun } from "../journal/writer.ts";
 import type { LedgerCore } from "./core.ts";

@@ -1,11 +1,11 @@
 // Messages between the HTTP thread and the ledger thread. Records travel as journal frames in
 // transferred buffers, answers as one array of numbers per message.
 import type { MessagePort } from "node:worker_threads";
-import type { AdmissionStatus } from "./admission.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
 import type { DiskStatus } from "./disk-watch.ts";
 import type { JournalDamage, UnusableFile } from "../journal/faults.ts";
 import type { FramePlace } from "../journal/places.ts";
-import type { NewcomersPerHour } from "./newcomer-limits.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
 
 /** Start data of the thread. */

@@ -1,8 +1,8 @@
 // Starts the ledger thread and waits for its first message: ready, or why it failed.
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { DataDirectoryClaim } from "../journal/data-directory.ts";
-import type { AdmissionStatus } from "./admission.ts";
-import type { NewcomersPerHour } from "./newcomer-limits.ts";
+import type { AdmissionStatus } from "./admission/admission.ts";
+import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";

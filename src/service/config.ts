@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
 import { tableBytesOf } from "../engine/table-use.ts";
-import type { NewcomersPerHour } from "../ledger/newcomer-limits.ts";
+import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../threads/scoring/modes.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";

@@ -16,7 +16,7 @@ import { dataPaths } from "../journal/data-directory.ts";
 import { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { startLedger } from "../ledger/client.ts";
 import type { OpenLedger } from "../ledger/client.ts";
-import type { NewcomersPerHour } from "../ledger/newcomer-limits.ts";
+import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
 import { snapshotPaceOf } from "../ledger/snapshot/taker.ts";
 import type { Log } from "../platform/log.ts";
 import { UuidV7Generator } from "../platform/uuid-v7.ts";

@@ -1,7 +1,7 @@
 // Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
 import type { TableUse } from "../engine/table-use.ts";
-import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission.ts";
+import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission/admission.ts";
 import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
 import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
 import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";

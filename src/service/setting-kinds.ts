@@ -9,6 +9,20 @@ export interface SettingKind<Value> {
   readonly read: (text: string) => Value;
 }
 
+export interface Setting {
+  /** As commander takes it; the value's name is the setting's own. */
+  readonly flag?: string;
+  /** The first one that is set counts. */
+  readonly variables: readonly string[];
+  readonly kind: SettingKind<unknown>;
+  readonly default: string | number | boolean | undefined;
+  /** Where the default is no plain value. */
+  readonly defaultText?: string;
+  readonly sentence: string;
+  /** Commands other than `serve` read it, too or alone. */
+  readonly readBy?: "serve and commands" | "commands";
+}
+
 function kindOf<Value>(
   takes: string,
   valueOf: (text: string) => Value | undefined,

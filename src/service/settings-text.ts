@@ -1,6 +1,7 @@
 // The table of settings as text: for `--help`, and as the reference page of the configuration, which
 // `npm run docs:reference` writes to docs/reference/.
-import { type Setting, SETTINGS } from "./settings.ts";
+import type { Setting } from "./setting-kinds.ts";
+import { SETTINGS } from "./settings.ts";
 
 const ALL: readonly Setting[] = Object.values(SETTINGS);
 /** Columns of the variables in `--help`: the longest name and a gap. */

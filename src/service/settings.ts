@@ -3,23 +3,19 @@
 // is written from it, so that none of them can say something else.
 import { parseSeedRules } from "../kaizen/credibility/seeds.ts";
 import type { SeedRules } from "../kaizen/credibility/seeds.ts";
-import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../engine/table-use.ts";
 import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
-import { NEWCOMERS_PER_HOUR } from "../ledger/newcomer-limits.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
-import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
-import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
-import { SOURCES_MAX, SOURCES_PER_TENANT } from "../vault/sources/catalogue.ts";
+import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,
   decimalNumber,
   onOff,
-  ratePerSecond,
   secret,
+  type Setting,
   type SettingKind,
   anyText,
   validText,
@@ -33,26 +29,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A setting that cannot be meant; the entry answers with the usage exit code. */
 export class InvalidSetting extends Error {}
 
-export interface Setting {
-  /** As commander takes it; the value's name is the setting's own. */
-  readonly flag?: string;
-  /** The first one that is set counts. */
-  readonly variables: readonly string[];
-  readonly kind: SettingKind<unknown>;
-  readonly default: string | number | boolean | undefined;
-  /** Where the default is no plain value. */
-  readonly defaultText?: string;
-  readonly sentence: string;
-  /** Commands other than `serve` read it, too or alone. */
-  readonly readBy?: "serve and commands" | "commands";
-}
-
 const seedRules: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
 };
-
-const DAYS = wholeNumber(1, 99_999);
 
 export const SETTINGS = {
   port: {
@@ -149,71 +129,14 @@ export const SETTINGS = {
       "with 503; 0 for neither",
     readBy: "serve and commands",
   },
-  tableMb: {
-    variables: ["TRUSTRANK_TABLE_MB"],
-    kind: wholeNumber(TABLE_MIB_MIN, TABLE_MIB_MAX),
-    default: TABLE_MIB_MAX,
-    sentence:
-      "MiB that the agent table may have; new agents and pairs beyond it are refused with 507",
-    readBy: "serve and commands",
-  },
-  newAgentsPerHour: {
-    variables: ["TRUSTRANK_NEW_AGENTS_PER_HOUR"],
-    kind: wholeNumber(0, 999_999_999),
-    default: NEWCOMERS_PER_HOUR.agents,
-    sentence:
-      "agents never heard of before that the outcomes of one key may name by the hour; 0: no limit",
-  },
-  newPairsPerHour: {
-    variables: ["TRUSTRANK_NEW_PAIRS_PER_HOUR"],
-    kind: wholeNumber(0, 999_999_999),
-    default: NEWCOMERS_PER_HOUR.pairs,
-    sentence: "pairs of subject and reporter, likewise; 0: no limit",
-  },
-  sourcesPerTenant: {
-    variables: ["TRUSTRANK_SOURCES_PER_TENANT"],
-    kind: wholeNumber(1, SOURCES_MAX),
-    default: SOURCES_PER_TENANT,
-    sentence: "sources that one tenant may register; revoked ones give way to new ones",
-  },
+  ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
     kind: decimalNumber(0, 500),
     default: 24,
     sentence: "hours between two looks at all sealed segments of the journal; 0: only at starts",
   },
-  rateScore: {
-    variables: ["TRUSTRANK_RATE_SCORE"],
-    kind: ratePerSecond,
-    default: undefined,
-    defaultText: "unlimited",
-    sentence: "paid reads per second and key",
-  },
-  rateOutcomes: {
-    variables: ["TRUSTRANK_RATE_OUTCOMES"],
-    kind: ratePerSecond,
-    default: undefined,
-    defaultText: "unlimited",
-    sentence: "reported outcomes per second and key",
-  },
-  decisionsPerSecond: {
-    variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
-    kind: wholeNumber(0, 9_999_999),
-    default: LET_THROUGH_PER_SECOND,
-    sentence: "answers that let through, logged per second; denials always are",
-  },
-  decisionsKeptDays: {
-    variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],
-    kind: DAYS,
-    default: DECISIONS_KEPT_DAYS,
-    sentence: "days that rows of the decision log are kept; daily counts stay",
-  },
-  outcomesKeptDays: {
-    variables: ["TRUSTRANK_OUTCOMES_KEPT_DAYS"],
-    kind: DAYS,
-    default: OUTCOMES_KEPT_DAYS,
-    sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
-  },
+  ...PACE_SETTINGS,
   timeZone: {
     variables: ["TRUSTRANK_TIME_ZONE"],
     kind: validText("the name of a time zone, such as `Europe/Berlin`", isTimeZone),

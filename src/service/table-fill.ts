@@ -7,7 +7,7 @@ import { Exclusions } from "../journal/exclusions.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { FRAME_KINDS, frameKind } from "../journal/format.ts";
 import { openJournalReader } from "../journal/reader.ts";
-import { WARNING_FROM } from "../ledger/admission.ts";
+import { WARNING_FROM } from "../ledger/admission/admission.ts";
 import { Refold } from "../ledger/refold.ts";
 import { payloadOf } from "../ledger/state.ts";
 

@@ -28,7 +28,7 @@ import {
 import type { SourceEvent } from "./sources/events.ts";
 import { numbersModel, readNumbers } from "./grounding/tables.ts";
 import { leaveForLater } from "./grounding/indexing.ts";
-import type { ReadyText, TextToIndex } from "./grounding/indexing.ts";
+import type { ReadyText } from "./grounding/indexing.ts";
 import { LabelBook, labelEventOf, labelledItems } from "./calibration/labels.ts";
 import type { TextPlace } from "./grounding/index-backlog.ts";
 import { leafHash, MerkleTree } from "./sources/merkle.ts";
@@ -38,7 +38,9 @@ import {
   isSameContent,
   keepsText,
   nameOf,
+  nameOfEvent,
   recordOf,
+  textOf,
 } from "./sources/records.ts";
 import type { Held } from "./sources/records.ts";
 import { SourcePublisher } from "./publisher.ts";
@@ -127,16 +129,17 @@ export class Vault implements EvidenceVault {
     const events = items.map((item, at) =>
       eventOf(item, by, this.#options.clock(), items.length > 1 ? at : -1),
     );
-    const release = this.#use.reserve(events.filter(this.#isFresh));
+    const release = this.#use.reserve(events.filter((event) => this.#needsEntry(event)));
     return this.#registerAll(events).finally(release);
   }
 
   async #registerAll(events: readonly SourceEvent[]): Promise<Registered[]> {
-    const ready = await this.#makeReady(events.filter(this.#isFresh));
+    const fresh = events.filter((event) => !isRepeat(this.#heldBefore(event), event));
+    const ready = await this.#makeReady(fresh);
     return Promise.all(
       events.map(async (event) => {
         const before = this.#heldBefore(event);
-        if (before !== undefined && isRepeat(before, event)) {
+        if (isRepeat(before, event)) {
           this.#publisher.discard(ready.get(event));
           return { record: recordOf(before), isNew: false };
         }
@@ -220,14 +223,16 @@ export class Vault implements EvidenceVault {
     return held;
   }
 
-  #heldBefore({ tenant, visibility, source_id }: SourceEvent): Held | undefined {
-    return this.#held.get(nameOf(tenant, visibility, source_id));
+  #heldBefore(event: SourceEvent): Held | undefined {
+    return this.#held.get(nameOfEvent(event));
   }
 
-  readonly #isFresh = (event: SourceEvent): boolean => {
+  /** A new version takes the entry of the one before, unless that one's content stays listed. */
+  #needsEntry(event: SourceEvent): boolean {
     const before = this.#heldBefore(event);
-    return before === undefined || !isRepeat(before, event);
-  };
+    if (before === undefined || before.number === NOT_FOUND) return true;
+    return !isSameContent(before, event) && this.#publisher.staysListed(before.number);
+  }
 
   async #makeReady(events: readonly SourceEvent[]): Promise<Map<SourceEvent, ReadyText>> {
     const withText = events.filter((event) => event.text !== undefined);
@@ -266,8 +271,7 @@ export class Vault implements EvidenceVault {
 
   #apply(event: SourceEvent, ready: ReadyText | undefined): Held {
     if (event.state !== "revoked") this.#use.makeRoom();
-    const name = nameOf(event.tenant, event.visibility, event.source_id);
-    const before = this.#held.get(name);
+    const before = this.#heldBefore(event);
     const previousHash = this.#chain;
     const canonical = canonicalBytes(event, previousHash);
     this.#chain = chainHash(previousHash, canonical);
@@ -287,13 +291,9 @@ export class Vault implements EvidenceVault {
     this.#tree.append(leafHash(canonical));
     if (before !== undefined) this.#byIndex[before.index] = undefined;
     this.#byIndex.push(held);
-    this.#held.set(name, held);
+    this.#held.set(nameOfEvent(event), held);
     this.#bookEntry(held, before?.number);
-    this.#use.note(name, held);
+    this.#use.note(nameOfEvent(event), held);
     return held;
   }
-}
-
-function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefined {
-  return text === undefined ? undefined : { text, kind, state };
 }

@@ -62,7 +62,7 @@ describe("the guide's commands", () => {
   });
 
   it("shows an MCP client's settings that name a command of ours", async () => {
-    const [settings] = documentsOf().filter(({ text }) => text.includes("mcpServers"));
+    const settings = documentsOf().find(({ text }) => text.includes("mcpServers"));
     const { mcpServers } = JSON.parse(settings!.text) as {
       mcpServers: { trustrank: { args: [string, ...string[]] } };
     };

@@ -7,7 +7,7 @@ import { createEngineMemory } from "../../src/engine/memory.ts";
 import { nodeFiles } from "../../src/journal/files.ts";
 import type { BureauKey } from "../../src/journal/signing-key.ts";
 import { openLedgerCore } from "../../src/ledger/core.ts";
-import type { NewcomersPerHour } from "../../src/ledger/newcomer-limits.ts";
+import type { NewcomersPerHour } from "../../src/ledger/admission/newcomer-limits.ts";
 import {
   VERDICT_NEWCOMERS,
   VERDICT_RECORDED,

@@ -7,10 +7,10 @@ import { configurationPage, describeVariables } from "../../src/service/settings
 import {
   InvalidSetting,
   readSetting,
-  type Setting,
   type SettingName,
   SETTINGS,
 } from "../../src/service/settings.ts";
+import type { Setting } from "../../src/service/setting-kinds.ts";
 import { runCommand } from "../cli/_process.ts";
 
 const PAGE = new URL("../../docs/reference/configuration.md", import.meta.url);

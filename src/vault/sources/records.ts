@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
 import type { EvidenceItem, EvidenceRecord } from "../../contract/schemas/sources.ts";
 import type { EvidenceRegistrar } from "../../contract/sources.ts";
+import type { TextToIndex } from "../grounding/indexing.ts";
 import type { SourceEvent } from "./events.ts";
 
 export interface Held extends Omit<SourceEvent, "text"> {
@@ -22,6 +23,14 @@ const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").di
 /** Key of a source among those of its tenant, or of the public ones. */
 export const nameOf = (tenant: string, visibility: string, id: string) =>
   `${visibility === "public" ? "" : tenant}\n${id}`;
+
+export const nameOfEvent = ({ tenant, visibility, source_id }: SourceEvent): string =>
+  nameOf(tenant, visibility, source_id);
+
+/** The text of an event, as it is indexed. */
+export function textOf({ text, kind, state }: SourceEvent): TextToIndex | undefined {
+  return text === undefined ? undefined : { text, kind, state };
+}
 
 /**
  * The event that registers an item at `now` (epoch ms). `at` is its place in a batch, -1 alone.
@@ -66,8 +75,9 @@ export function isSameContent(before: Held, event: SourceEvent): boolean {
 }
 
 /** Whether an event repeats the record. */
-export function isRepeat(before: Held, event: SourceEvent): boolean {
+export function isRepeat(before: Held | undefined, event: SourceEvent): before is Held {
   return (
+    before !== undefined &&
     isSameContent(before, event) &&
     before.state === event.state &&
     before.title === event.title &&

@@ -31,6 +31,13 @@ describe("sources of a tenant", () => {
     });
   });
 
+  it("are replaced by newer versions at the quota as before it", async () => {
+    const { vault } = openVault({ sourcesPerTenant: 3 });
+    await vault.register(items("a", 3), ACME);
+    for (let at = 0; at < 20; at++) await vault.register([itemOf("a-1", `Version ${at}.`)], ACME);
+    expect(vault.gauges().vault_sources).toBe(3);
+  });
+
   it("give way once revoked, the longest revoked first, and cite as unknown then", async () => {
     const { vault, assessor } = openVault({ sourcesPerTenant: 10 });
     await vault.register(items("a", 10), ACME);

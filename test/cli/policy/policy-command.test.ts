@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import type { PolicyDocument } from "../../src/contract/schemas/policy.ts";
-import { endAll, runCommand, startCommand } from "./_process.ts";
+import type { PolicyDocument } from "../../../src/contract/schemas/policy.ts";
+import { endAll, runCommand, startCommand } from "../_process.ts";
 
 const KEY = "policy-suite-admin-key-0123456789abcdefghijk";
 const folder = mkdtempSync(join(tmpdir(), "trustrank-policy-"));

@@ -2,20 +2,20 @@
 // Works on the files when no server holds them; otherwise the server puts a new policy in force at
 // once.
 import { readFile } from "node:fs/promises";
-import { Policies } from "../bureau/policies.ts";
-import { ServiceFault } from "../contract/faults.ts";
-import { parsePolicy } from "../contract/parse/policy.ts";
-import type { Policy } from "../contract/policy.ts";
-import type { PolicyDocument } from "../contract/schemas/policy.ts";
-import { TOOL_LEVELS } from "../contract/vocabulary.ts";
-import { makeLog } from "../platform/log.ts";
-import { tableBytesMaxOf } from "../service/config.ts";
-import { openCore } from "../service/core.ts";
-import { CommandFailure } from "../service/failure.ts";
-import { OPERATOR } from "../service/import/bureau-sink.ts";
-import type { DataAccess } from "./data-access.ts";
-import { withData } from "./data-access.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
+import { Policies } from "../../bureau/policies.ts";
+import { ServiceFault } from "../../contract/faults.ts";
+import { parsePolicy } from "../../contract/parse/policy.ts";
+import type { Policy } from "../../contract/policy.ts";
+import type { PolicyDocument } from "../../contract/schemas/policy.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
+import { makeLog } from "../../platform/log.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
+import { openCore } from "../../service/core.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import type { DataAccess } from "../data-access.ts";
+import { withData } from "../data-access.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
 
 export interface PolicyFlags {
   readonly tenant: string;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import type { ThresholdList, EvidenceList } from "../../src/contract/schemas/sources.ts";
-import { startCommand } from "./_process.ts";
+import type { ThresholdList, EvidenceList } from "../../../src/contract/schemas/sources.ts";
+import { startCommand } from "../_process.ts";
 
 const root = mkdtempSync(join(tmpdir(), "evidence-"));
 const documents = join(root, "documents");

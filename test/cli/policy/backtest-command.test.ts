@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import type { Backtest } from "../../src/contract/schemas/backtest.ts";
-import { endAll, runCommand, startCommand } from "./_process.ts";
+import type { Backtest } from "../../../src/contract/schemas/backtest.ts";
+import { endAll, runCommand, startCommand } from "../_process.ts";
 
 const KEY = "backtest-suite-admin-key-0123456789abcdefghij";
 const folder = mkdtempSync(join(tmpdir(), "trustrank-backtest-"));

@@ -1,9 +1,9 @@
 // `trustrank policy vouch | unvouch NAMESPACE`: gives the operator's word for the unknown agents of a
 // namespace, or takes it back. An edit of the policy in force: the rest of it stays.
-import type { Policy, Vouching } from "../contract/policy.ts";
-import { CommandFailure } from "../service/failure.ts";
-import type { DataAccess } from "./data-access.ts";
-import { note } from "./output.ts";
+import type { Policy, Vouching } from "../../contract/policy.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import type { DataAccess } from "../data-access.ts";
+import { note } from "../output.ts";
 import { type PolicyFlags, putInForce, readInForce } from "./policy-command.ts";
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

@@ -1,17 +1,17 @@
 // `trustrank policy backtest [FILE]`: a policy on the outcomes so far, beside the live one, as a
 // table and on request as a page. Works on the files when no server holds them.
 import { writeFileSync } from "node:fs";
-import type { Policy } from "../contract/policy.ts";
+import type { Policy } from "../../contract/policy.ts";
 import type {
   Backtest,
   BacktestFindings,
   BacktestList,
   BacktestRow,
-} from "../contract/schemas/backtest.ts";
-import { dataPaths } from "../journal/data-directory.ts";
-import { BacktestService } from "../kaizen/service/backtest-service.ts";
-import { KaizenService } from "../kaizen/service/service.ts";
-import { backtestPage } from "../kaizen/report/backtest-page.ts";
+} from "../../contract/schemas/backtest.ts";
+import { dataPaths } from "../../journal/data-directory.ts";
+import { BacktestService } from "../../kaizen/service/backtest-service.ts";
+import { KaizenService } from "../../kaizen/service/service.ts";
+import { backtestPage } from "../../kaizen/report/backtest-page.ts";
 import {
   counted,
   money,
@@ -19,18 +19,18 @@ import {
   QUESTION_WORDS,
   reasonWords,
   shareOf,
-} from "../kaizen/report/backtest-words.ts";
-import { makeLog } from "../platform/log.ts";
-import { tableBytesMaxOf } from "../service/config.ts";
-import { openCore } from "../service/core.ts";
-import { CommandFailure } from "../service/failure.ts";
-import { OPERATOR } from "../service/import/bureau-sink.ts";
-import { withData } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
+} from "../../kaizen/report/backtest-words.ts";
+import { makeLog } from "../../platform/log.ts";
+import { tableBytesMaxOf } from "../../service/config.ts";
+import { openCore } from "../../service/core.ts";
+import { CommandFailure } from "../../service/failure.ts";
+import { OPERATOR } from "../../service/import/bureau-sink.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
 import { readPolicy } from "./policy-command.ts";
-import { Progress } from "./progress.ts";
-import type { ServerClient } from "./server-client.ts";
+import { Progress } from "../progress.ts";
+import type { ServerClient } from "../server-client.ts";
 
 const POLL_MS = 300;
 const DAY_MS = 86_400_000;

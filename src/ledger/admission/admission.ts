@@ -1,10 +1,10 @@
 // Admission of records to the journal by the room in the agent table and by what their keys may add to
 // it. Asked before anything is journaled: what is on record must fit. Most commits cost one look at
 // the table's header; only one that may not fit, or a key over its limit, is judged by record.
-import { AGENT_ID_BYTES_MAX } from "../contract/limits.ts";
-import type { NewEntries, TableRoom } from "../engine/reading.ts";
-import { FRAME_KINDS, frameKind } from "../journal/format.ts";
-import { decodeFold, emptyFold } from "../journal/folded-outcome.ts";
+import { AGENT_ID_BYTES_MAX } from "../../contract/limits.ts";
+import type { NewEntries, TableRoom } from "../../engine/reading.ts";
+import { FRAME_KINDS, frameKind } from "../../journal/format.ts";
+import { decodeFold, emptyFold } from "../../journal/folded-outcome.ts";
 import { NEWCOMERS_PER_HOUR, NewcomerLimits, type NewcomersPerHour } from "./newcomer-limits.ts";
 import {
   type Pending,
@@ -12,7 +12,7 @@ import {
   VERDICT_RECORDED,
   VERDICT_TABLE_FULL,
   VERDICT_UNAVAILABLE,
-} from "./replay-guard.ts";
+} from "../replay-guard.ts";
 
 /** Bytes of the longest identifier, and of the mark before plain text. */
 const ID_BYTES_MAX = AGENT_ID_BYTES_MAX + 6;

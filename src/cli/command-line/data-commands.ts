@@ -1,0 +1,113 @@
+// Flags of the commands on the data itself: import, query, export, sources, doctor.
+import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
+import { dataDirOf, diskReserveOf, isTrustNamedIn, tableBytesMaxOf } from "../../service/config.ts";
+import { SETTINGS } from "../../service/settings.ts";
+import * as commands from "../commands.ts";
+import { accessOf } from "../data-access.ts";
+import {
+  type Command,
+  countOf,
+  namespaceOf,
+  Option,
+  optionOf,
+  timeOf,
+  withAccess,
+} from "./flags.ts";
+
+const MINUTE_MS = 60_000;
+
+export function addImport(program: Command): void {
+  withAccess(program.command("import"))
+    .description("load a history of outcomes through the ledger, signed by the bureau itself")
+    .argument("<file>", "the file to read")
+    .addOption(
+      new Option("--format <format>", "format of the file")
+        .choices(IMPORT_FORMATS)
+        .default("ndjson"),
+    )
+    .option("--namespace <name>", "namespace of the numbers in snap-ratings", namespaceOf, "otc")
+    .addOption(
+      new Option("--rebase <when>", "shift all times; the newest becomes").choices(["now"]),
+    )
+    .option("--bad-lines-max <count>", "bad lines to skip before giving up", countOf, 100)
+    .action((path: string, flags) => {
+      const { format, namespace, badLinesMax } = flags;
+      const isRebased = flags.rebase === "now";
+      const nowMs = Date.now();
+      const options = { path, format, namespace, isRebased, nowMs, badLinesMax };
+      return commands.runImport(accessOf(flags), options, flags);
+    });
+}
+
+export function addQuery(program: Command): void {
+  withAccess(program.command("query"))
+    .description("one read-only SELECT over the outcome store")
+    .argument("<sql>", "the query")
+    .addOption(
+      new Option("--format <format>", "how to print rows").choices(QUERY_FORMATS).default("table"),
+    )
+    .action((sql: string, flags) => commands.runQuery(accessOf(flags), sql, flags));
+}
+
+export function addEvidenceCommands(program: Command): void {
+  const evidence = program
+    .command("evidence")
+    .description("sources that citations are checked against, and labelled texts");
+  withAccess(evidence.command("add"))
+    .description("register files, and the text, Markdown, HTML and JSON files of folders")
+    .argument("<paths...>", "files and folders")
+    .option("--prefix <prefix>", "put before each source id (else the path within the folder)")
+    .option("--public", "every tenant may cite them (takes an admin key)")
+    .action((paths: string[], flags) => commands.addEvidence(accessOf(flags), paths, flags));
+  withAccess(evidence.command("list"))
+    .description("the newest sources, without their texts")
+    .action((flags) => commands.listEvidence(accessOf(flags), flags));
+  withAccess(evidence.command("revoke"))
+    .description("revoke a source at once: citing it verifies nothing")
+    .argument("<id>", "id of the source")
+    .action((id: string, flags) => commands.revokeEvidence(accessOf(flags), id, flags));
+  withAccess(evidence.command("label"))
+    .description("what people found of texts: calibrates your thresholds")
+    .argument("<file>", "JSON lines as in POST /v1/vault/labels")
+    .action((file: string, flags) => commands.labelTexts(accessOf(flags), file, flags));
+  withAccess(evidence.command("thresholds"))
+    .description("where texts of each kind are doubted and called hallucinated")
+    .action((flags) => commands.listThresholds(accessOf(flags), flags));
+}
+
+export function addExport(program: Command): void {
+  withAccess(program.command("export"))
+    .description("every view as Parquet files, one a day where it has days")
+    .requiredOption("--to <dir>", "directory to write to; days that exist are replaced")
+    .option("--since <time>", "not before: a date or an RFC 3339 date-time", timeOf, 0)
+    .addOption(
+      new Option("--by <day>", "the day of an outcome: when it was recorded, or settled")
+        .choices(EXPORT_DAYS)
+        .default("recorded"),
+    )
+    .option("--follow", "go on, and keep a read-only DuckDB file in the directory fresh")
+    .option("--every <minutes>", "with --follow, minutes between two exports", countOf, 5)
+    .action((flags) => {
+      const request = { to: flags.to, sinceMs: flags.since, by: flags.by };
+      if (flags.follow !== true) return commands.runExport(accessOf(flags), request, flags);
+      return commands.followExport(accessOf(flags), request, flags.every * MINUTE_MS, flags);
+    });
+}
+
+export function addDoctor(program: Command): void {
+  program
+    .command("doctor")
+    .description("check the data directory; say what is wrong and what would mend it")
+    .addOption(optionOf(SETTINGS.dataDir))
+    .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
+    .option("--json", "print one JSON value")
+    .action((flags) => {
+      const dataDir = dataDirOf(flags.dataDir, process.env);
+      const settings = {
+        reserveBytes: diskReserveOf(process.env),
+        isTrustNamed: isTrustNamedIn(process.env),
+        tableBytesMax: tableBytesMaxOf(process.env),
+      };
+      return commands.runDoctor(dataDir, settings, flags);
+    });
+}

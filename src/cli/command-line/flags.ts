@@ -1,0 +1,43 @@
+// Flags that several commands share, and how their values are read. The only file that imports
+// commander.
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { isAgentId } from "../../contract/identifiers.ts";
+import { parseSince } from "../../contract/parse/parameters.ts";
+import { SETTINGS } from "../../service/settings.ts";
+import type { Setting } from "../../service/setting-kinds.ts";
+import { describeSetting } from "../../service/settings-text.ts";
+
+export { Command, CommanderError, Option };
+
+export function optionOf(setting: Setting & { readonly flag: string }): Option {
+  return new Option(setting.flag, describeSetting(setting));
+}
+
+/** Flags of every command that works on the data, by file or through a server. */
+export function withAccess(command: Command): Command {
+  return command
+    .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.url))
+    .addOption(optionOf(SETTINGS.key))
+    .option("--json", "print one JSON value");
+}
+
+export function countOf(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number");
+  return Number(text);
+}
+
+export function namespaceOf(text: string): string {
+  if (!isAgentId(`agent://${text}/x`) || text.includes("/")) {
+    throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");
+  }
+  return text;
+}
+
+export function timeOf(text: string): number {
+  try {
+    return parseSince(text);
+  } catch {
+    throw new InvalidArgumentError("expected a date or an RFC 3339 date-time");
+  }
+}

@@ -1,0 +1,107 @@
+// Flags of the commands that decide who may do what: keys, namespaces, policies, weights.
+import { VOUCHED_LEVELS } from "../../contract/policy.ts";
+import * as commands from "../commands.ts";
+import { accessOf } from "../data-access.ts";
+import { type Command, countOf, Option, timeOf, withAccess } from "./flags.ts";
+
+export function addKeys(program: Command): void {
+  const keys = program.command("keys").description("make, list and revoke API keys");
+  withAccess(keys.command("create"))
+    .description("make a key; its text is printed this once")
+    .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
+    .option("--tenant <tenant>", "whose key it is", "operator")
+    .option("--shadow", "verdicts are answered but marked as not enforced")
+    .option("--first-party", "of your own gateway, market or importer: its reports are vouched for")
+    .option("--label <label>", "a name to remember it by")
+    .action((flags) => commands.createKey(accessOf(flags), flags));
+  withAccess(keys.command("list"))
+    .description("every key ever made, without secrets")
+    .action((flags) => commands.listKeys(accessOf(flags), flags));
+  withAccess(keys.command("revoke"))
+    .description("revoke a key at once and for good")
+    .argument("<id>", "id of the key")
+    .action((id: string, flags) => commands.revokeKey(accessOf(flags), id, flags));
+}
+
+export function addNamespaces(program: Command): void {
+  const group = program.command("namespaces").description("which tenant owns which namespace");
+  const add = (usage: string, text: string) => withAccess(group.command(usage)).description(text);
+  add("list", "every namespace that has an owner").action((flags) =>
+    commands.listNamespaces(accessOf(flags), flags),
+  );
+  add("grant <namespace>", "make a tenant the owner, or confirm an inherited one")
+    .requiredOption("--tenant <tenant>", "the owner")
+    .action((name: string, flags) => commands.grantNamespace(accessOf(flags), name, flags));
+  add("transfer <namespace>", "give it to another tenant; the former owner's keys retire")
+    .requiredOption("--to <tenant>", "the new owner")
+    .option("--keep-keys", "the keys go on to sign, as the new owner's")
+    .action((name: string, flags) => commands.transferNamespace(accessOf(flags), name, flags));
+  add("revoke <namespace>", "take it back; its owner's keys there retire").action(
+    (name: string, flags) => commands.revokeNamespace(accessOf(flags), name, flags),
+  );
+}
+
+export function addPolicy(program: Command): void {
+  const policy = program.command("policy").description("what verify allows at each tool level");
+  const command = (name: string) =>
+    withAccess(policy.command(name)).option("--tenant <tenant>", "whose policy", "operator");
+  command("show")
+    .description("the policy in force")
+    .action((flags) => commands.showPolicy(accessOf(flags), flags));
+  command("set")
+    .description("put another policy in force, at once and without a restart")
+    .argument("<file>", "JSON; rules that it leaves out are the shipped ones")
+    .action((path: string, flags) => commands.setPolicy(accessOf(flags), path, flags));
+  command("vouch")
+    .description("let unknown agents of a namespace in on your word, up to L2")
+    .argument("<namespace>", "`agent://name/*`")
+    .requiredOption("--until <time>", "when the word expires: a date or an RFC 3339 date-time")
+    .addOption(new Option("--up-to <level>", "the most sensitive level").choices(VOUCHED_LEVELS))
+    .option("--max-stakes <amount>", "stakes up to which the word counts too")
+    .action((namespace: string, flags) => commands.vouch(accessOf(flags), namespace, flags));
+  command("unvouch")
+    .description("take the word back")
+    .argument("<namespace>", "as it stands in the policy")
+    .action((namespace: string, flags) => commands.unvouch(accessOf(flags), namespace, flags));
+  withAccess(policy.command("backtest"))
+    .description("try a policy on all outcomes so far, beside the live one; changes nothing")
+    .argument("[file]", "JSON as for `set`; left out: the live policy alone")
+    .option("--tenant <tenant>", "whose live policy", "operator")
+    .option("--from <time>", "outcomes settled from here on", timeOf)
+    .option("--to <time>", "outcomes settled before", timeOf)
+    .addOption(new Option("--days <n>", "the last days").argParser(countOf).conflicts("from"))
+    .option("--unvouched", "count what keys sent that nobody vouches for, too")
+    .option("--page <file>", "write the page with plots to this file")
+    .action((path: string | undefined, flags) =>
+      commands.backtestPolicy(accessOf(flags), path, flags),
+    );
+}
+
+export function addKaizen(program: Command): void {
+  const kaizen = program
+    .command("kaizen")
+    .description("re-fits of the weights and what they found");
+  withAccess(kaizen.command("run"))
+    .description("re-fit from settled outcomes; promoted only if every gate passes")
+    .option("--dry-run", "test and report, change nothing")
+    .option("--holdout-days <days>", "newest days to test on (default 60)", countOf)
+    .option("--sign-off", "agree to a structural change beforehand")
+    .option("--as-of <time>", "as it would have been then; promotes nothing", timeOf)
+    .action((flags) => commands.runKaizen(accessOf(flags), flags));
+  withAccess(kaizen.command("status"))
+    .description("what is live, and every run")
+    .action((flags) => commands.showStatus(accessOf(flags), flags));
+  withAccess(kaizen.command("show"))
+    .description("one run with its gates")
+    .argument("<run>", "id of the run")
+    .option("--report <file>", "write its page with plots to this file")
+    .action((id: string, flags) => commands.showRun(accessOf(flags), id, flags));
+  withAccess(kaizen.command("credibility"))
+    .description("weigh reporters anew, from the seeds that TRUSTRANK_SEEDS names")
+    .option("--status", "only show what holds now")
+    .action((flags) => commands.runCredibility(accessOf(flags), flags));
+  withAccess(kaizen.command("rollback"))
+    .description("restore the config before the newest promotion")
+    .option("--reason <text>", "kept with the run")
+    .action((flags) => commands.rollBack(accessOf(flags), flags));
+}

@@ -1,0 +1,76 @@
+// Settings of limits: how much room callers may take, how fast, and how long what they sent is kept.
+import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../engine/table-use.ts";
+import { NEWCOMERS_PER_HOUR } from "../ledger/admission/newcomer-limits.ts";
+import { DECISIONS_KEPT_DAYS, OUTCOMES_KEPT_DAYS } from "../store/client.ts";
+import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
+import { SOURCES_MAX, SOURCES_PER_TENANT } from "../vault/sources/catalogue.ts";
+import { ratePerSecond, type Setting, wholeNumber } from "./setting-kinds.ts";
+
+const DAYS = wholeNumber(1, 99_999);
+
+/** Room in the agent table and in the vault. */
+export const ROOM_SETTINGS = {
+  tableMb: {
+    variables: ["TRUSTRANK_TABLE_MB"],
+    kind: wholeNumber(TABLE_MIB_MIN, TABLE_MIB_MAX),
+    default: TABLE_MIB_MAX,
+    sentence:
+      "MiB that the agent table may have; new agents and pairs beyond it are refused with 507",
+    readBy: "serve and commands",
+  },
+  newAgentsPerHour: {
+    variables: ["TRUSTRANK_NEW_AGENTS_PER_HOUR"],
+    kind: wholeNumber(0, 999_999_999),
+    default: NEWCOMERS_PER_HOUR.agents,
+    sentence:
+      "agents never heard of before that the outcomes of one key may name by the hour; 0: no limit",
+  },
+  newPairsPerHour: {
+    variables: ["TRUSTRANK_NEW_PAIRS_PER_HOUR"],
+    kind: wholeNumber(0, 999_999_999),
+    default: NEWCOMERS_PER_HOUR.pairs,
+    sentence: "pairs of subject and reporter, likewise; 0: no limit",
+  },
+  sourcesPerTenant: {
+    variables: ["TRUSTRANK_SOURCES_PER_TENANT"],
+    kind: wholeNumber(1, SOURCES_MAX),
+    default: SOURCES_PER_TENANT,
+    sentence: "sources that one tenant may register; revoked ones give way to new ones",
+  },
+} satisfies Record<string, Setting>;
+
+/** Rates, and what is logged and kept. */
+export const PACE_SETTINGS = {
+  rateScore: {
+    variables: ["TRUSTRANK_RATE_SCORE"],
+    kind: ratePerSecond,
+    default: undefined,
+    defaultText: "unlimited",
+    sentence: "paid reads per second and key",
+  },
+  rateOutcomes: {
+    variables: ["TRUSTRANK_RATE_OUTCOMES"],
+    kind: ratePerSecond,
+    default: undefined,
+    defaultText: "unlimited",
+    sentence: "reported outcomes per second and key",
+  },
+  decisionsPerSecond: {
+    variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],
+    kind: wholeNumber(0, 9_999_999),
+    default: LET_THROUGH_PER_SECOND,
+    sentence: "answers that let through, logged per second; denials always are",
+  },
+  decisionsKeptDays: {
+    variables: ["TRUSTRANK_DECISIONS_KEPT_DAYS"],
+    kind: DAYS,
+    default: DECISIONS_KEPT_DAYS,
+    sentence: "days that rows of the decision log are kept; daily counts stay",
+  },
+  outcomesKeptDays: {
+    variables: ["TRUSTRANK_OUTCOMES_KEPT_DAYS"],
+    kind: DAYS,
+    default: OUTCOMES_KEPT_DAYS,
+    sentence: "days that outcomes can be queried one by one; daily counts and the journal stay",
+  },
+} satisfies Record<string, Setting>;
