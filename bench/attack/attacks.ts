@@ -19,6 +19,7 @@ import { slowConnections } from "./attacks/slow-connections.ts";
 import { smuggling } from "./attacks/smuggling.ts";
 import { fullTable } from "./attacks/full-table.ts";
 import { unreadReplies } from "./attacks/unread-replies.ts";
+import { unstoppableSql } from "./attacks/unstoppable-sql.ts";
 import { vaultSlots } from "./attacks/vault-slots.ts";
 
 export const ATTACKS: readonly Attack[] = [
@@ -36,6 +37,7 @@ export const ATTACKS: readonly Attack[] = [
   namespaceTaken,
   forgedReporter,
   requestId,
+  unstoppableSql,
   denialFlood,
   idleConnections,
   clockJump,

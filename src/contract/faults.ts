@@ -98,13 +98,21 @@ export class ServiceFault extends Error {
   readonly code: FaultCode;
   readonly detail: string;
   readonly errors: readonly FieldError[];
+  /** Seconds to wait before trying again, where it is not always the same for the code. */
+  readonly retryAfterSec: number | undefined;
 
-  constructor(code: FaultCode, detail: string, errors: readonly FieldError[] = []) {
+  constructor(
+    code: FaultCode,
+    detail: string,
+    errors: readonly FieldError[] = [],
+    retryAfterSec?: number,
+  ) {
     super(`${code}: ${detail}`);
     this.name = "ServiceFault";
     this.code = code;
     this.detail = detail;
     this.errors = errors;
+    this.retryAfterSec = retryAfterSec;
   }
 }
 

@@ -54,6 +54,8 @@ export interface ServeConfig {
   readonly outcomesKeptDays: number;
   /** IANA name of the zone of local times in SQL. */
   readonly timeZone: string;
+  /** Limit in MiB on the process that runs callers' SQL. */
+  readonly queryMemoryMegabytes: number;
   /** Answers that let through, logged per second; denials always are. */
   readonly decisionsPerSecond: number;
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
@@ -107,6 +109,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
     timeZone: timeZoneOf(environment),
+    queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),

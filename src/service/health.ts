@@ -10,6 +10,7 @@ import type { NamespaceOwners } from "../contract/namespaces.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import type { Keyring } from "../http/access/keyring.ts";
 import type { OpenStore } from "../store/client.ts";
+import type { StoreState } from "../store/messages.ts";
 import type { Log } from "../platform/log.ts";
 import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { isTrustNamed, type ServeConfig } from "./config.ts";
@@ -81,6 +82,16 @@ export function ledgerGauges(
     journal_damages: damages.length,
     ...(verifiedMs === undefined ? {} : { journal_verified_seconds: verifiedMs / 1000 }),
     ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
+  };
+}
+
+/** Gauges of the process that runs callers' SQL. */
+export function queryGauges({ queries }: StoreState): Record<string, number> {
+  return {
+    queries_waiting: queries.waiting,
+    query_process_running: queries.running,
+    query_process_restarts: queries.restarts,
+    query_process_memory_bytes: queries.memoryBytes,
   };
 }
 

@@ -7,6 +7,7 @@ import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
+import { QUERY_MEMORY_MEGABYTES } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
@@ -143,6 +144,12 @@ export const SETTINGS = {
     default: "UTC",
     sentence: "zone of the columns of SQL that end in `_local`",
     readBy: "serve and commands",
+  },
+  queryMemoryMb: {
+    variables: ["TRUSTRANK_QUERY_MEMORY_MB"],
+    kind: wholeNumber(QUERY_MEMORY_MEGABYTES, 1_048_576),
+    default: QUERY_MEMORY_MEGABYTES,
+    sentence: "MiB that the process which runs callers' SQL may use; half of it is DuckDB's own",
   },
   kaizen: {
     variables: ["TRUSTRANK_KAIZEN"],

@@ -19,7 +19,7 @@ import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { healthOf, ledgerGauges, tableGauges } from "./health.ts";
+import { healthOf, ledgerGauges, queryGauges, tableGauges } from "./health.ts";
 import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import type { Log } from "../platform/log.ts";
 import { openLearning } from "./learning.ts";
@@ -119,6 +119,7 @@ async function openService(
   const opening = { evidence, decisions, scorer, dependencies, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
+  closers.push(() => ground.store.endQueries());
   subscribers.attach(listeners);
   closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
@@ -217,6 +218,7 @@ function openStore(config: ServeConfig, log: Log, decisions: OpenDecisionLog): P
     decisionsKeptDays: config.decisionsKeptDays,
     outcomesKeptDays: config.outcomesKeptDays,
     timeZone: config.timeZone,
+    queryMemoryMegabytes: config.queryMemoryMegabytes,
     log: (event, detail) => log.warn(event, { detail }),
   });
 }
@@ -263,6 +265,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
         ...sources.vault.gauges(),
         ...parts.reporters.gauges(),
         store_position: store.status().appliedLsn,
+        ...queryGauges(store.status()),
         decision_log_waiting_bytes: store.status().spoolBytes,
         decisions_counted: store.status().decisionsCounted,
         ...decisions.gauges(),

@@ -7,6 +7,7 @@ import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { FromStore, StoreCall, StoreState, StoreThreadData, ToStore } from "./messages.ts";
+import { STATE_START } from "./messages.ts";
 import type { OpenedStream } from "./query/row-streams.ts";
 import type {
   DecisionPage,
@@ -20,6 +21,7 @@ import type {
   StreamedRows,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
+import { faultOf } from "./calls.ts";
 import { Line } from "./line.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -32,6 +34,7 @@ const LOG_READS_MAX = 16;
 /** Events waiting to be committed. */
 const NOTES_MAX = 10_000;
 const MEMORY_MEGABYTES = 512;
+export const QUERY_MEMORY_MEGABYTES = 1024;
 export const DECISIONS_KEPT_DAYS = 90;
 /** Thirteen months: a year can be compared with the one before. */
 export const OUTCOMES_KEPT_DAYS = 396;
@@ -48,6 +51,8 @@ export interface StoreOptions {
   outcomesKeptDays?: number;
   /** At least 512. */
   memoryMegabytes?: number;
+  /** Limit on the memory of the process that runs callers' SQL; at least 1024. */
+  queryMemoryMegabytes?: number;
   /** IANA name of the zone of local times; UTC by default. */
   timeZone?: string | undefined;
   /** Called for rebuilds and failures, one line each. */
@@ -61,6 +66,8 @@ export interface OpenStore extends Store {
   readonly ledgerPort: MessagePort;
   /** The last state received. */
   status(): StoreState;
+  /** Gives callers' SQL two more seconds: an end of the service waits for none. */
+  endQueries(): void;
   /** Shows the scores of this agent table from now on, in the views `agents` and `scores_daily`. */
   showScores(engineMemory: WebAssembly.Memory): void;
 }
@@ -82,13 +89,14 @@ export async function startStore(options: StoreOptions): Promise<OpenStore> {
     decisionsKeptDays: options.decisionsKeptDays ?? DECISIONS_KEPT_DAYS,
     outcomesKeptDays: options.outcomesKeptDays ?? OUTCOMES_KEPT_DAYS,
     timeZone: options.timeZone ?? "UTC",
+    queryMemoryMegabytes: options.queryMemoryMegabytes ?? QUERY_MEMORY_MEGABYTES,
   };
   const worker = new Worker(options.entry ?? new URL("../threads/store.ts", import.meta.url), {
     name: "store",
     workerData: { ...data, ledgerPort: channel.port2 },
     transferList: [channel.port2],
   });
-  const client = new StoreClient(worker, claim, channel.port1, options.log ?? (() => undefined));
+  const client = new StoreClient(worker, claim, channel.port1, options);
   if (!data.isStandalone) return client;
   try {
     await client.firstState();
@@ -105,19 +113,10 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-const STATE_START: StoreState = {
-  appliedLsn: 0,
-  durableLsn: 0,
-  outcomeCount: 0,
-  rebuildCount: 0,
-  failure: "",
-  spoolBytes: 0,
-  decisionsCounted: 0,
-};
-
 class StoreClient implements OpenStore {
   readonly ledgerPort: MessagePort;
   readonly #worker: Worker;
+  readonly #isStandalone: boolean;
   readonly #claim: DataDirectoryClaim;
   readonly #log: (event: string, detail: string) => void;
   #state = STATE_START;
@@ -136,9 +135,10 @@ class StoreClient implements OpenStore {
     worker: Worker,
     claim: DataDirectoryClaim,
     ledgerPort: MessagePort,
-    log: (event: string, detail: string) => void,
+    { log = () => undefined, isStandalone = false }: StoreOptions,
   ) {
     this.#worker = worker;
+    this.#isStandalone = isStandalone;
     this.#claim = claim;
     this.ledgerPort = ledgerPort;
     this.#log = log;
@@ -168,7 +168,7 @@ class StoreClient implements OpenStore {
     tenant?: string,
     withheld: readonly string[] = [],
   ): Promise<QueryResult> {
-    return this.#read({ name: "query", sql, limits, asker: { tenant, withheld } });
+    return this.#ofCaller({ name: "query", sql, limits, asker: { tenant, withheld } });
   }
 
   async stream(
@@ -177,12 +177,20 @@ class StoreClient implements OpenStore {
     withheld: readonly string[] = [],
   ): Promise<StreamedRows> {
     const asker = { tenant, withheld };
-    const opened = await this.#read<OpenedStream>({ name: "openStream", sql, asker });
+    const opened = await this.#ofCaller<OpenedStream>({ name: "openStream", sql, asker });
     return streamedRows(opened, (call) => this.#call(call));
+  }
+
+  ask(sql: string): Promise<unknown[][]> {
+    return this.#read({ name: "ask", sql });
   }
 
   describe(): Promise<StoreDescription> {
     return this.#read({ name: "describe" });
+  }
+
+  endQueries(): void {
+    if (!this.#isOver) this.#send({ kind: "endQueries" });
   }
 
   showScores(engineMemory: WebAssembly.Memory): void {
@@ -213,11 +221,13 @@ class StoreClient implements OpenStore {
     return this.#read<Uint8Array>({ name: "exportFile", view, day, options });
   }
 
-  async note<Table extends keyof StoreEvents>(
-    table: Table,
-    event: StoreEvents[Table],
-  ): Promise<void> {
-    await this.#notes.run(() => this.#call({ name: "note", table, event }));
+  note<Table extends keyof StoreEvents>(table: Table, event: StoreEvents[Table]): Promise<void> {
+    return this.#notes.run(() => this.#call({ name: "note", table, event }));
+  }
+
+  /** Beside a ledger they have a process and a bounded line of their own. */
+  #ofCaller<T>(call: StoreCall): Promise<T> {
+    return this.#isStandalone ? this.#read(call) : this.#call(call);
   }
 
   /** All reads wait in one line: more would only time out. */
@@ -265,7 +275,7 @@ class StoreClient implements OpenStore {
       const call = this.#calls.get(message.id);
       this.#calls.delete(message.id);
       if (message.kind === "answer") call?.resolve(message.result as never);
-      else call?.reject(new ServiceFault(message.code, message.detail));
+      else call?.reject(faultOf(message));
     }
   }
 

@@ -55,6 +55,8 @@ export class StoreCore {
   readonly logQueue: ReadQueue;
   /** How many times the database was set aside. */
   rebuildCount = 0;
+  /** Raised after every write: while it is the same, so are the rows. */
+  writeCount = 0;
   readonly #options: StoreCoreOptions;
   #connections: Connections | undefined;
   #opening: Promise<void> | undefined;
@@ -166,7 +168,7 @@ export class StoreCore {
 
   /** Runs writes one after another: the database has one writer. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const done = this.#writing.then(run);
+    const done = this.#writing.then(run).finally(() => (this.writeCount += 1));
     this.#writing = done.catch(() => undefined);
     return done;
   }

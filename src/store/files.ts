@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { CATALOG } from "./view.ts";
 
 export const DATABASE_FILE = `${CATALOG}.duckdb`;
-const WAL_FILE = `${DATABASE_FILE}.wal`;
+export const WAL_FILE = `${DATABASE_FILE}.wal`;
 
 /** Moves the database aside. Returns its new directory. */
 export function setAside(directory: string): string {

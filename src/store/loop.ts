@@ -3,19 +3,20 @@
 // else.
 import type { MessagePort } from "node:worker_threads";
 import { ServiceFault } from "../contract/faults.ts";
-import { SCORED_VIEWS } from "../contract/views.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
 import { APPLY_RECORDS_MAX, type StoreCore } from "./core.ts";
-import type { FromStore, StoreCall, ToStore } from "./messages.ts";
+import { type FromStore, STATE_START, type StoreCall, type ToStore } from "./messages.ts";
+import { isOfCaller, performForCaller, readsScores, transferable } from "./calls.ts";
 import { StoreExports } from "./exports.ts";
 import { describeViews } from "./query/catalogue.ts";
 import type { StoreRecords } from "./records.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox/sandbox.ts";
 import { ScoreKeeper, type ScoreSource } from "./score-keeper.ts";
 
 const APPLY_INTERVAL_MS = 250;
 const RETRY_INTERVAL_MS = 5000;
-/** Time that the database may work on one streamed answer. */
-export const STREAM_WORK_MS = 60_000;
+/** Time that callers' SQL is left at the service's end. */
+const QUERIES_END_MS = 2000;
 /**
  * Interval between two checks of the rings: a check is a few loads, and no writer has to wake this
  * thread. It bounds the loss of denials and of flagged decisions in a crash.
@@ -39,6 +40,8 @@ export interface StoreLoopOptions {
   clock: () => number;
   /** The journal's end for a store on its own; else unknown until the ledger reports it. */
   durableLsn: number | undefined;
+  /** Process for callers' SQL; undefined: it runs in the store itself, for an operator's command. */
+  sandbox: Omit<SandboxOptions, "core" | "readScores" | "settle" | "onChange" | "log"> | undefined;
 }
 
 /** Serves until the `close` message. Returns at once. */
@@ -59,6 +62,8 @@ class StoreLoop {
   #toldAtMs = 0;
   readonly #scores: ScoreKeeper;
   readonly #exports: StoreExports;
+  readonly #sandbox: Sandbox | undefined;
+  #ending: NodeJS.Timeout | undefined;
 
   constructor(options: StoreLoopOptions) {
     this.#options = options;
@@ -71,6 +76,22 @@ class StoreLoop {
       clock: options.clock,
       keptDays: options.scoresKeptDays,
       mayExpire: options.mayExpire,
+      log: (event, detail) => this.#send({ kind: "log", event, detail }),
+    });
+    this.#sandbox = options.sandbox && this.#openSandbox(options.sandbox);
+  }
+
+  #openSandbox(sandbox: NonNullable<StoreLoopOptions["sandbox"]>): Sandbox {
+    return new Sandbox({
+      ...sandbox,
+      core: this.#options.core,
+      readScores: (call) => this.#readScores(call),
+      settle: async () => {
+        const asOfMs = this.#options.clock();
+        await this.#settle();
+        return asOfMs;
+      },
+      onChange: () => this.#sendState(),
       log: (event, detail) => this.#send({ kind: "log", event, detail }),
     });
   }
@@ -145,8 +166,13 @@ class StoreLoop {
   #take(message: ToStore): void {
     if (message.kind === "notify") this.#hear(message.lsn);
     else if (message.kind === "call") void this.#answer(message);
+    else if (message.kind === "endQueries") this.#endQueriesSoon();
     else if (message.kind === "table") this.#scores.open(message.engineMemory);
     else void this.#close();
+  }
+
+  #endQueriesSoon(): void {
+    this.#ending ??= setTimeout(() => void this.#sandbox?.end(), QUERIES_END_MS);
   }
 
   #hear(lsn: number): void {
@@ -190,10 +216,11 @@ class StoreLoop {
       this.#send({ kind: "answer", id, result }, transferable(result));
     } catch (error) {
       const isFault = error instanceof ServiceFault;
-      const code = isFault ? error.code : "store_unavailable";
-      const detail = isFault ? error.detail : "the outcome store does not answer";
       if (!isFault) this.#send({ kind: "log", event: "store_call_failed", detail: String(error) });
-      this.#send({ kind: "refusal", id, code, detail });
+      const { code, detail, errors, retryAfterSec } = isFault
+        ? error
+        : new ServiceFault("store_unavailable", "the outcome store does not answer");
+      this.#send({ kind: "refusal", id, code, detail, errors, retryAfterSec });
     }
     // A query can have found the database broken: the next apply looks into it.
     if (this.#options.core.isSuspect) this.#schedule(0);
@@ -205,22 +232,27 @@ class StoreLoop {
     if (call.name === "findSigned") {
       return core.readQueue.find((finder) => findSigned(finder, call.id));
     }
-    if (call.name === "nextPart") return core.readQueue.streams.next(call.stream);
-    if (call.name === "closeStream") return core.readQueue.streams.close(call.stream);
     if (call.name === "describe") return core.readQueue.read(describeViews);
+    if (call.name === "ask") return core.readQueue.read((reader) => reader.rows(call.sql));
     if (call.name === "decisions") return records.decisions(call.filter, this.#options.clock());
     if (call.name === "reviews") {
       return records.reviews(call.filter, call.isOpen, this.#options.clock());
     }
-    // A read sees all decisions made before it, and scores that are not old.
-    await this.#settle();
-    if (readsScores(call)) await this.#scores.refresh();
-    if (call.name === "query") return core.readQueue.query(call.sql, call.limits, call.asker);
-    if (call.name === "openStream") {
-      return core.readQueue.streams.open(call.sql, STREAM_WORK_MS, call.asker);
-    }
+    if (isOfCaller(call))
+      return performForCaller(call, core, this.#sandbox, () => this.#freshen(call));
+    await this.#freshen(call);
     if (call.name === "exportDays") return this.#exports.days(call.view, call.options);
     return this.#exports.file(call.view, call.day, call.options);
+  }
+
+  /** A read sees all decisions made before it, and scores that are not old. */
+  async #freshen(call: StoreCall): Promise<void> {
+    await this.#settle();
+    await this.#readScores(call);
+  }
+
+  async #readScores(call: StoreCall): Promise<void> {
+    if (readsScores(call)) await this.#scores.refresh();
   }
 
   #isBehind(): boolean {
@@ -232,6 +264,9 @@ class StoreLoop {
     this.#isClosing = true;
     clearTimeout(this.#timer);
     clearInterval(this.#looking);
+    clearTimeout(this.#ending);
+    // First: a copy for it may hold up the apply.
+    await this.#sandbox?.end();
     await this.#applying;
     await this.#draining;
     await this.#scores.close();
@@ -251,6 +286,7 @@ class StoreLoop {
         outcomeCount: applied.outcomeCount,
         rebuildCount,
         failure: this.#failure,
+        queries: this.#sandbox?.figures ?? STATE_START.queries,
         ...this.#options.records.gauges(),
       },
     });
@@ -259,18 +295,4 @@ class StoreLoop {
   #send(message: FromStore, transfer: ArrayBuffer[] = []): void {
     this.#options.port.postMessage(message, transfer);
   }
-}
-
-/** Parts of streams and exported days move instead of being copied. */
-function transferable(result: unknown): ArrayBuffer[] {
-  if (!(result instanceof Uint8Array) || !(result.buffer instanceof ArrayBuffer)) return [];
-  return result.byteLength === result.buffer.byteLength ? [result.buffer] : [];
-}
-
-const SCORES_NAMED = new RegExp(`\\b(${SCORED_VIEWS.join("|")})\\b`, "i");
-
-/** Whether a read may look at scores, by the words of its text. */
-function readsScores(call: StoreCall): boolean {
-  if (call.name === "query" || call.name === "openStream") return SCORES_NAMED.test(call.sql);
-  return "view" in call && SCORES_NAMED.test(call.view);
 }

@@ -151,8 +151,9 @@ export interface Store {
    * Runs one read-only SELECT over the rows that `tenant` may see; over all without one. Does not
    * wait for the journal to be applied.
    * @throws ServiceFault `query_rejected` when the text is anything else, or takes too much time,
-   *   memory or text in its answer; `overloaded` when too many reads wait; `store_unavailable` when
-   *   the store cannot answer; `insufficient_scope` when it reads a view of `withheld`.
+   *   memory or text in its answer; `overloaded` when too many reads wait; `rate_limited` when too
+   *   many of the tenant's do, or one had to be stopped by force; `store_unavailable` when the store
+   *   cannot answer; `insufficient_scope` when it reads a view of `withheld`.
    */
   query(
     sql: string,
@@ -166,6 +167,8 @@ export interface Store {
    * @throws ServiceFault as `query`; `overloaded` when too many are open.
    */
   stream(sql: string, tenant?: string, withheld?: readonly string[]): Promise<StreamedRows>;
+  /** All rows of a small query of our own, never of a caller's text: nothing limits it. */
+  ask(sql: string): Promise<unknown[][]>;
   /** The documented views, with the meaning of every column. */
   describe(): Promise<StoreDescription>;
   /**

@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { nodeFiles } from "../journal/files.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { recoverJournal } from "../journal/recovery.ts";
+import { startLimitedProcess } from "../platform/limited-process.ts";
 import { lowerThreadPriority } from "../platform/thread-priority.ts";
 import { clockOfThread } from "./clock.ts";
 import { openScoreSource } from "./store-scores.ts";
@@ -12,6 +13,7 @@ import { describeRecord } from "./store-payloads.ts";
 import { StoreCore } from "../store/core.ts";
 import { serveStore } from "../store/loop.ts";
 import type { FromStore, StoreThreadData } from "../store/messages.ts";
+import type { FromSandbox } from "../store/sandbox/messages.ts";
 import { StoreRecords } from "../store/records.ts";
 
 interface ThreadData extends StoreThreadData {
@@ -55,7 +57,27 @@ function main(port: MessagePort, data: ThreadData): void {
     clock: clock.now,
     mayExpire,
     durableLsn,
+    sandbox: data.isStandalone ? undefined : sandboxOf(data),
   });
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** For JavaScript: an answer is bounded, and so is a part of a stream. */
+const QUERY_HEAP_MEGABYTES = 256;
+/** One for the query, one for each stream, and those that read files. */
+const QUERY_THREADS = 8;
+
+function sandboxOf({ store, queryMemoryMegabytes, timeZone }: StoreThreadData) {
+  const memoryBytes = queryMemoryMegabytes * MEBIBYTE;
+  const start = (onMessage: (message: FromSandbox) => void) =>
+    startLimitedProcess({
+      entry: new URL("./query-process.ts", import.meta.url),
+      memoryBytes,
+      heapMegabytes: QUERY_HEAP_MEGABYTES,
+      threads: QUERY_THREADS,
+      onMessage: (message) => onMessage(message as FromSandbox),
+    });
+  return { source: store, directory: `${store}-queries`, memoryBytes, timeZone, start };
 }
 
 /**

@@ -42,6 +42,7 @@ beforeAll(async () => {
   await ask("/v1/outcomes", { ...parties, outcome: 1, stakes: 1, grade: "escrow" });
   await ask("/v1/kaizen/run", {});
   await ask("/v1/policy/backtest", {});
+  await ask("/v1/query", { sql: "SELECT 1" });
   text = await (await ask("/metrics")).text();
 }, 60_000);
 

@@ -52,6 +52,10 @@ export class RowStore implements Store {
     };
   }
 
+  async ask() {
+    return [];
+  }
+
   async describe() {
     const columns = [{ name: "subject", type: "VARCHAR", comment: "the agent reported on" }];
     return { views: [{ name: "outcomes", comment: "outcomes", columns }], timeZone: "UTC" };

@@ -37,6 +37,7 @@ describe("settings of serve", () => {
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
       timeZone: "UTC",
+      queryMemoryMegabytes: 1024,
       decisionsPerSecond: 250,
       httpThreads: 1,
       httpAdapter: "auto",

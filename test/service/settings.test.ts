@@ -34,6 +34,7 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["decisionsPerSecond", "TRUSTRANK_DECISIONS_PER_SECOND", "-1"],
   ["decisionsKeptDays", "TRUSTRANK_DECISIONS_KEPT_DAYS", "0"],
   ["outcomesKeptDays", "TRUSTRANK_OUTCOMES_KEPT_DAYS", "100000"],
+  ["queryMemoryMb", "TRUSTRANK_QUERY_MEMORY_MB", "1023"],
   ["timeZone", "TRUSTRANK_TIME_ZONE", "Berlin"],
   ["kaizen", "TRUSTRANK_KAIZEN", "never"],
   ["seeds", "TRUSTRANK_SEEDS", "everybody"],

@@ -61,7 +61,8 @@ export function faultReply(
     "X-Request-Id",
     echoedId,
   ];
-  if (kind.retryAfterSec !== undefined) headers.push("Retry-After", String(kind.retryAfterSec));
+  const retryAfterSec = fault.retryAfterSec ?? kind.retryAfterSec;
+  if (retryAfterSec !== undefined) headers.push("Retry-After", String(retryAfterSec));
   if (fault.code === "unauthenticated") headers.push("WWW-Authenticate", "Bearer");
   const problem = problemOf(fault.code, fault.detail, path, requestId, fault.errors);
   return { status: kind.status, headers, body: JSON.stringify(problem) };

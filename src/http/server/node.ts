@@ -3,9 +3,9 @@
 import http from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
-import { pumpBody } from "./body-pump.ts";
 import { HeadReader } from "./framing.ts";
 import type { Connections } from "./connections.ts";
+import { parserReply, writeReply } from "./node-reply.ts";
 import { Pipeline } from "./pipeline.ts";
 import {
   type Admission,
@@ -17,14 +17,11 @@ import {
   SERVER_LIMITS,
   type ServerLimits,
 } from "./port.ts";
-import { sinkOf, splitTarget } from "./node-streams.ts";
-import { statusLine } from "./status-lines.ts";
 
 /** As the native server: ten seconds of idling. */
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
-const CLOSE = ["Connection", "close"];
 
 /** Starts a node:http server. Rejects when the port is taken. */
 export async function listenNode(
@@ -256,15 +253,7 @@ class NodeServer implements HttpServer {
       reply.stream?.cancel();
       return;
     }
-    if (reply.stream !== undefined) {
-      response.writeHead(reply.status, isLast ? [...reply.headers, ...CLOSE] : [...reply.headers]);
-      void pumpBody(reply.stream, sinkOf(response));
-      return;
-    }
-    const headers = [...reply.headers, "Content-Length", String(Buffer.byteLength(reply.body))];
-    if (isLast) headers.push(...CLOSE);
-    response.writeHead(reply.status, headers);
-    response.end(reply.body);
+    writeReply(response, reply, isLast);
   }
 
   /**
@@ -277,19 +266,11 @@ class NodeServer implements HttpServer {
       return;
     }
     const detail = "the request is not valid HTTP";
-    const reply = this.#application.refuse("invalid_framing", detail, "/");
-    const status = PARSER_STATUSES[error.code ?? ""] ?? reply.status;
-    const lines = [`HTTP/1.1 ${statusLine(status)}`, "Connection: close"];
-    const body = Buffer.from(reply.body);
-    for (let index = 0; index < reply.headers.length; index += 2) {
-      lines.push(`${reply.headers[index]}: ${reply.headers[index + 1]}`);
-    }
-    lines.push(`Content-Length: ${body.length}`, "", "");
-    socket.end(Buffer.concat([Buffer.from(lines.join("\r\n")), body]));
+    socket.end(parserReply(error, this.#application.refuse("invalid_framing", detail, "/")));
   }
 }
 
-const PARSER_STATUSES: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
+function splitTarget(target: string): [string, string] {
+  const mark = target.indexOf("?");
+  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+}

@@ -5,8 +5,6 @@ import type { RunRecord } from "../kaizen.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store, StoreEvents } from "../../store/store.ts";
 
-const LIMITS = { rowsMax: 10_000, timeoutMs: 30_000 };
-
 const statusOf = (run: RunRecord): string =>
   run.rolled_back === undefined ? run.state : "rolled_back";
 
@@ -34,12 +32,12 @@ export function runRow(run: RunRecord, recordedAtMs: number): StoreEvents["kaize
 
 /** Writes runs to the store, each state in one transaction; a failing store is no fault. */
 export class RunRows {
-  readonly #store: Pick<Store, "note" | "query">;
+  readonly #store: Pick<Store, "note" | "ask">;
   readonly #log: Log;
   readonly #clock: () => number;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(store: Pick<Store, "note" | "query">, clock: () => number, log: Log) {
+  constructor(store: Pick<Store, "note" | "ask">, clock: () => number, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
@@ -66,7 +64,7 @@ export class RunRows {
     if (runs.length === 0) return;
     try {
       const sql = "SELECT run_id, status FROM kaizen_runs";
-      const { rows } = await this.#store.query(sql, LIMITS);
+      const rows = await this.#store.ask(sql);
       const known = new Map(rows.map(([id, status]) => [id, status]));
       for (const { run_id: id } of runs) {
         const run = kaizen.find(id);

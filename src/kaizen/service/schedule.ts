@@ -80,7 +80,7 @@ export interface OpenKaizen {
 export async function openKaizen(
   options: KaizenOptions,
   isScheduled: boolean,
-  store?: Pick<Store, "note" | "query">,
+  store?: Pick<Store, "note" | "ask">,
 ): Promise<OpenKaizen> {
   const rows = store && new RunRows(store, options.clock, options.log);
   const kaizen = new KaizenService({

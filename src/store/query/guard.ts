@@ -52,8 +52,15 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   "pg_sleep",
 ]);
 
-/** These answer from statistics and plans, which cover all tenants' rows. */
-const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set(["stats", "json_serialize_plan"]);
+/**
+ * These answer from statistics and plans, which cover all tenants' rows, or from settings, some of
+ * which are directories of the server.
+ */
+const FORBIDDEN_TO_TENANTS: ReadonlySet<string> = new Set([
+  "stats",
+  "json_serialize_plan",
+  "current_setting",
+]);
 const SHOWS_COUNTS: ReadonlySet<string> = new Set(["duckdb_tables"]);
 
 /** EXPLAIN is not serialised; the statement that it explains is. */

@@ -142,7 +142,7 @@ const SUSPECT = /^(IO|INTERNAL|FATAL|Serialization) Error/;
 /** The error of a query as its caller shall see it. */
 export function faultOf(error: unknown, watch: Watch, limitMs: number): Error {
   if (error instanceof ServiceFault) return error;
-  if (watch.isOver) return queryRejected(timeoutDetail(limitMs));
+  if (watch.isOver) return tookTooLong(limitMs);
   if (error instanceof StatementRefused) return queryRejected("only one SELECT is allowed");
   if (error instanceof TextOverflow) {
     return queryRejected(`the answer is larger than ${RESULT_TEXT_MAX} characters`);
@@ -152,16 +152,23 @@ export function faultOf(error: unknown, watch: Watch, limitMs: number): Error {
     return new ServiceFault("store_unavailable", "the outcome store ended the query");
   }
   if (SUSPECT.test(message)) return new DatabaseSuspect(message, { cause: error });
-  if (message.startsWith("Out of Memory Error")) {
-    return queryRejected("the query needs more memory than the store may use");
-  }
+  if (message.startsWith("Out of Memory Error")) return tookTooMuchMemory();
   return queryRejected(oneLine(message));
 }
 
 /** The limit is on the work of the query: no repetition and no longer wait of the client helps. */
-function timeoutDetail(limitMs: number): string {
-  return (
+export function tookTooLong(limitMs: number): ServiceFault {
+  const detail =
     `the query took longer than ${limitMs} ms, which is all the time that the store works on one: ` +
-    "ask for fewer days, read `agents_daily` in place of `outcomes`, or export the rows"
-  );
+    "ask for fewer days, read `agents_daily` in place of `outcomes`, or export the rows";
+  return rejectedFor("timeout", detail);
+}
+
+export function tookTooMuchMemory(): ServiceFault {
+  return rejectedFor("memory", "the query needs more memory than the store may use");
+}
+
+/** `code` tells a program which limit it was. */
+function rejectedFor(code: "timeout" | "memory", detail: string): ServiceFault {
+  return new ServiceFault("query_rejected", detail, [{ pointer: "/sql", code, detail }]);
 }

@@ -51,6 +51,7 @@ export class ReadQueue {
   /** Queries run one after another; look-ups that an answer waits for do not wait for them. */
   readonly #reading = new Lane();
   readonly #finding = new Lane();
+  readonly #apart = new Lane();
   /** Answers that are taken in parts, beside the queries: their clients set the pace. */
   readonly streams: RowStreams;
   #streamsHeld: Promise<void> | undefined;
@@ -103,14 +104,27 @@ export class ReadQueue {
     return this.#finding.run(async (use) => run(use((await this.#open()).finder)));
   }
 
+  /** A read on a connection of its own, which no other read waits for. */
+  apart<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#apart.run(async (use) => {
+      const own = await (await this.#open()).another();
+      try {
+        return await run(use(own));
+      } finally {
+        own.close();
+      }
+    });
+  }
+
   /** Ends all running and waiting reads. */
   async stop(): Promise<void> {
-    await Promise.all([this.#reading.stop(), this.#finding.stop(), this.streams.stop()]);
+    const lanes = [this.#reading, this.#finding, this.#apart].map((lane) => lane.stop());
+    await Promise.all([...lanes, this.streams.stop()]);
   }
 
   /** Reads that arrive from now on wait until the returned function is called. */
   hold(): () => void {
-    const resume = [this.#reading.hold(), this.#finding.hold()];
+    const resume = [this.#reading.hold(), this.#finding.hold(), this.#apart.hold()];
     this.#streamsHeld = new Promise((resolve) => resume.push(resolve));
     return () => {
       for (const each of resume) each();

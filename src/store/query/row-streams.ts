@@ -11,8 +11,10 @@ import { INTERRUPT_REPEAT_MS, Watch } from "./watch.ts";
 /** Open at one time, and of those for one tenant. */
 export const STREAMS_MAX = 4;
 export const STREAMS_PER_TENANT_MAX = 2;
+/** Time that the database may work on one. */
+export const STREAM_WORK_MS = 60_000;
 /** Longest rest of a client between two parts. */
-const IDLE_MS_MAX = 30_000;
+export const IDLE_MS_MAX = 30_000;
 /** Longest life: until then the snapshot holds on to what the database would like to free. */
 const LIFE_MS_MAX = 15 * 60_000;
 /** A part ends with the chunk of rows that reaches this size. */
@@ -201,7 +203,7 @@ class StreamedAnswer {
   }
 }
 
-function ended(): ServiceFault {
+export function ended(): ServiceFault {
   return new ServiceFault("store_unavailable", "the stream has ended before its last row");
 }
 

@@ -45,14 +45,7 @@ function rememberingStore(known: unknown[][] = []) {
       told.push(event as StoreEvents["kaizen_runs"]);
       return Promise.resolve();
     },
-    query: () =>
-      Promise.resolve({
-        columns: [],
-        rows: known,
-        isTruncated: false,
-        elapsedMs: 0,
-        asOf: { position: 0, timeMs: 0 },
-      }),
+    ask: () => Promise.resolve(known),
   };
 }
 

@@ -1,0 +1,49 @@
+// Messages between the store thread and the process that runs callers' SQL.
+import type { FaultCode, FieldError } from "../../contract/faults.ts";
+import type { StoreCall } from "../messages.ts";
+
+/** Rows that the copy lacks, as a Parquet file. */
+export interface TablePart {
+  readonly table: string;
+  readonly path: string;
+  /** They take the place of all rows of the table. */
+  readonly isWhole: boolean;
+}
+
+/** A caller's SQL, and the parts of its answer. */
+export type CallerCall = Extract<
+  StoreCall,
+  { name: "query" | "openStream" | "nextPart" | "closeStream" }
+>;
+
+export type SandboxCall =
+  | {
+      name: "open";
+      /** Directory of the store's database, copied first; undefined: the copy is there. */
+      copyFrom: string | undefined;
+      directory: string;
+      /** The one directory from which files of rows may be read. */
+      partsDirectory: string;
+      timeZone: string;
+      /** Limit on the memory of the process, which it has to prove. */
+      memoryBytes: number;
+    }
+  | { name: "add"; parts: readonly TablePart[] }
+  | CallerCall;
+
+export interface ToSandbox {
+  id: number;
+  call: SandboxCall;
+}
+
+export type FromSandbox =
+  | { kind: "answer"; id: number; result: unknown }
+  | {
+      kind: "refusal";
+      id: number;
+      code: FaultCode;
+      detail: string;
+      errors: readonly FieldError[];
+    }
+  /** Nothing of the copy can be trusted any more. */
+  | { kind: "broken"; detail: string };

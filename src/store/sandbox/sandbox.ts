@@ -1,0 +1,269 @@
+// Callers' SQL in a process of its own, over a copy of the database: started when the first query comes,
+// ended after idle minutes, killed by whoever does not stop, and started again. Nothing that a query does
+// reaches the store, whose own database runs our own SQL alone.
+import * as fs from "node:fs";
+import { ServiceFault } from "../../contract/faults.ts";
+import type { StoreCore } from "../core.ts";
+import type { QueryFigures } from "../messages.ts";
+import type { QueryResult } from "../store.ts";
+import { STREAM_WORK_MS, type OpenedStream } from "../query/row-streams.ts";
+import { QueryLine } from "./line.ts";
+import type { CallerCall } from "./messages.ts";
+import { type Liable, ProcessLost, SandboxProcess, type StartProcess } from "./process.ts";
+import { StreamTable } from "./stream-table.ts";
+import { StrikeBook } from "./strikes.ts";
+import { RowSupply } from "./supply.ts";
+
+/** A query is interrupted at its limit; one that goes on is killed with its process after this. */
+const GRACE_MS = 1000;
+/** Longest time to start and copy, and to add rows. */
+const OPEN_MS_MAX = 60_000;
+const ADD_MS_MAX = 60_000;
+/** Times that a query is begun: the process may end under it for reasons that are not its own. */
+const ATTEMPTS_MAX = 3;
+const IDLE_MS = 5 * 60_000;
+const SAMPLE_MS = 1000;
+
+type QueryCall = Extract<CallerCall, { name: "query" }>;
+type StreamCall = Extract<CallerCall, { name: "openStream" }>;
+
+export interface SandboxOptions {
+  core: StoreCore;
+  start: StartProcess;
+  /** Directory of the store's database. */
+  source: string;
+  /** Directory of the copy; removed at the end. */
+  directory: string;
+  /** Limit on the memory of the process. */
+  memoryBytes: number;
+  timeZone: string;
+  /** Reads the scores anew where the call may look at them. */
+  readScores: (call: QueryCall | StreamCall) => Promise<void>;
+  /** Makes rows of all decisions so far; returns the epoch ms up to which they are among them. */
+  settle: () => Promise<number>;
+  /** Called when the figures have changed. */
+  onChange: () => void;
+  log: (event: string, detail: string) => void;
+  /** Without a query it ends after this long. */
+  idleMs?: number;
+}
+
+interface Ready {
+  readonly process: SandboxProcess;
+  readonly asOfMs: number;
+}
+
+export class Sandbox {
+  readonly #options: SandboxOptions;
+  readonly #supply: RowSupply;
+  readonly #line = new QueryLine();
+  readonly #strikes = new StrikeBook();
+  readonly #streams = new StreamTable(GRACE_MS);
+  #process: SandboxProcess | undefined;
+  #preparing: Promise<unknown> = Promise.resolve();
+  #restarts = 0;
+  #isClosing = false;
+  #idle: NodeJS.Timeout | undefined;
+  #sampling: NodeJS.Timeout | undefined;
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+    this.#supply = new RowSupply(options.core);
+    fs.rmSync(options.directory, { recursive: true, force: true });
+  }
+
+  get figures(): QueryFigures {
+    return {
+      running: this.#process === undefined ? 0 : 1,
+      restarts: this.#restarts,
+      memoryBytes: this.#process?.memoryBytes() ?? 0,
+      waiting: this.#line.length,
+    };
+  }
+
+  /** @throws ServiceFault as Store.query does, and `rate_limited`. */
+  query(call: QueryCall): Promise<QueryResult> {
+    const tenant = nameOf(call);
+    const assertFree = () => this.#strikes.assertFree(tenant, performance.now());
+    assertFree();
+    const work = async () => {
+      assertFree();
+      const liable = { tenant, limitMs: call.limits.timeoutMs };
+      const { result, asOfMs } = await this.#ask<QueryResult>(call, liable);
+      return { ...result, asOf: { ...result.asOf, timeMs: asOfMs } };
+    };
+    return this.#line.run(tenant, work, () => this.#options.readScores(call));
+  }
+
+  /** @throws ServiceFault as Store.stream does, and `rate_limited`. */
+  async openStream(call: StreamCall): Promise<OpenedStream> {
+    const tenant = nameOf(call);
+    this.#strikes.assertFree(tenant, performance.now());
+    this.#streams.admit(tenant);
+    try {
+      await this.#options.readScores(call);
+      const liable = { tenant, limitMs: STREAM_WORK_MS };
+      const asked = await this.#ask<OpenedStream>(call, liable);
+      const { result, process, asOfMs, tookMs } = asked;
+      const id = this.#streams.add(process, result.id, tenant, tookMs);
+      return { ...result, id, asOf: { ...result.asOf, timeMs: asOfMs } };
+    } catch (error) {
+      this.#streams.giveUp(tenant);
+      throw error;
+    }
+  }
+
+  /** The next part of a stream, undefined after the last. @throws ServiceFault */
+  next(stream: number): Promise<Uint8Array | undefined> {
+    return this.#streams.next(stream).finally(() => this.#touch());
+  }
+
+  close(stream: number): void {
+    this.#streams.close(stream);
+    this.#touch();
+  }
+
+  /** Kills the process, waits for no query, and refuses those under way. */
+  async end(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#idle);
+    this.#line.end(unavailable());
+    this.#streams.closeAll();
+    await this.#endProcess();
+  }
+
+  async #ask<T>(call: QueryCall | StreamCall, liable: Liable) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const ready = await this.#prepared();
+        const startedAt = performance.now();
+        const deadlineMs = liable.limitMs + GRACE_MS;
+        const result = await ready.process
+          .call<T>(call, deadlineMs, liable)
+          .finally(() => this.#discardBroken(ready.process, liable.tenant));
+        return { result, ...ready, tookMs: performance.now() - startedAt };
+      } catch (error) {
+        if (!(error instanceof ProcessLost)) throw error;
+        if (this.#isClosing || attempt === ATTEMPTS_MAX) throw unavailable();
+      } finally {
+        this.#touch();
+      }
+    }
+  }
+
+  /** The process with all rows of now. One call at a time. */
+  #prepared(): Promise<Ready> {
+    const done = this.#preparing.then(() => this.#prepare());
+    this.#preparing = done.catch(() => undefined);
+    return done;
+  }
+
+  async #prepare(): Promise<Ready> {
+    const asOfMs = await this.#options.settle();
+    const process = await this.#running();
+    const supply = await this.#supply.lacking(this.#streams.openCount === 0);
+    if (supply === undefined) {
+      this.#supply.forget();
+      process.kill();
+      return { process: await this.#running(), asOfMs };
+    }
+    let isAdded = supply.parts.length === 0;
+    try {
+      if (!isAdded) await process.call({ name: "add", parts: supply.parts }, ADD_MS_MAX);
+      isAdded = true;
+    } catch (error) {
+      process.kill();
+      throw this.#internal(error);
+    } finally {
+      supply.done(isAdded);
+    }
+    return { process, asOfMs };
+  }
+
+  async #running(): Promise<SandboxProcess> {
+    // Its files stay locked until it is gone.
+    if (this.#process?.isOver === true) await this.#process.whenEnded;
+    if (this.#isClosing) throw unavailable();
+    if (this.#process !== undefined) return this.#process;
+    const { source, directory, memoryBytes, timeZone, start } = this.#options;
+    const process = new SandboxProcess(start, (tenant) =>
+      this.#strikes.add(tenant, performance.now()),
+    );
+    this.#follow(process);
+    const partsDirectory = this.#supply.directory;
+    const opening = { directory, partsDirectory, timeZone, memoryBytes };
+    const open = (copyFrom?: string) =>
+      process.call<void>({ name: "open", copyFrom, ...opening }, OPEN_MS_MAX);
+    const isCopied = this.#supply.isCopied;
+    try {
+      await (isCopied ? open() : this.#supply.copy(() => open(source)));
+    } catch (error) {
+      this.#supply.forget();
+      process.kill();
+      // A copy that does not open is replaced by another one.
+      if (isCopied) throw new ProcessLost(String(error));
+      throw this.#internal(error);
+    }
+    return process;
+  }
+
+  #follow(process: SandboxProcess): void {
+    this.#process = process;
+    this.#sampling = setInterval(this.#options.onChange, SAMPLE_MS);
+    void this.#watch(process);
+  }
+
+  async #watch(process: SandboxProcess): Promise<void> {
+    const how = await process.whenEnded;
+    clearInterval(this.#sampling);
+    this.#process = undefined;
+    if (how !== "") {
+      this.#restarts++;
+      this.#options.log("query_process_ended", how);
+    }
+    this.#options.onChange();
+  }
+
+  /** The caller is told no more than that it does not work: messages of ours may name paths. */
+  #internal(error: unknown): Error {
+    if (error instanceof ProcessLost && !this.#isClosing) return error;
+    this.#options.log("query_process_failed", String(error));
+    return unavailable();
+  }
+
+  #discardBroken(process: SandboxProcess, tenant: string): void {
+    if (process.broken === undefined || process.isOver) return;
+    this.#strikes.add(tenant, performance.now());
+    this.#options.log("query_process_failed", process.broken);
+    this.#supply.forget();
+    process.kill();
+  }
+
+  #touch(): void {
+    clearTimeout(this.#idle);
+    if (this.#isClosing) return;
+    this.#idle = setTimeout(() => {
+      if (this.#line.length > 0 || this.#streams.size > 0) this.#touch();
+      else void this.#endProcess();
+    }, this.#options.idleMs ?? IDLE_MS);
+  }
+
+  async #endProcess(): Promise<void> {
+    this.#supply.forget();
+    const process = this.#process;
+    process?.kill();
+    await process?.whenEnded;
+    if (this.#process === undefined) {
+      fs.rmSync(this.#options.directory, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Administrators' keys, which see all rows, take their turns together. */
+function nameOf({ asker }: QueryCall | StreamCall): string {
+  return asker.tenant ?? "";
+}
+
+function unavailable(): ServiceFault {
+  return new ServiceFault("store_unavailable", "the outcome store cannot answer queries now");
+}

@@ -1,0 +1,117 @@
+// Side of the process that runs callers' SQL: a copy of the store's database, the rows that are added
+// to it, and the same queries as in the store itself. It may be killed at any moment; nothing in it is
+// needed.
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { ServiceFault } from "../../contract/faults.ts";
+import { isMemoryLimited } from "../../platform/limited-process.ts";
+import { Connections } from "../connections.ts";
+import { DATABASE_FILE, WAL_FILE } from "../files.ts";
+import { ReadQueue } from "../query/read-queue.ts";
+import { STREAM_WORK_MS } from "../query/row-streams.ts";
+import { inTransaction } from "../rows/outcomes.ts";
+import { literal } from "../view.ts";
+import type { FromSandbox, SandboxCall, TablePart, ToSandbox } from "./messages.ts";
+
+/** Bytes that stay free on the disk: twice what the journal keeps for itself. */
+const FREE_BYTES_MIN = 128 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+/** DuckDB's own share of the limit. Less than this has left it unable to replay its own log. */
+const DATABASE_MEGABYTES_MIN = 512;
+
+type Opening = Extract<SandboxCall, { name: "open" }>;
+
+export class SandboxServer {
+  readonly #send: (message: FromSandbox) => void;
+  readonly #reads: ReadQueue;
+  #connections: Connections | undefined;
+
+  constructor(send: (message: FromSandbox) => void) {
+    this.#send = send;
+    const opened = async () => this.#opened;
+    const suspect = (error: Error) => send({ kind: "broken", detail: error.message });
+    // The store thread knows as of when the rows are.
+    this.#reads = new ReadQueue(opened, suspect, () => 0);
+  }
+
+  /** Answers every call exactly once; never rejects. */
+  async take({ id, call }: ToSandbox): Promise<void> {
+    try {
+      this.#send({ kind: "answer", id, result: await this.#perform(call) });
+    } catch (error) {
+      const { code, detail, errors } = this.#faultOf(error, call);
+      this.#send({ kind: "refusal", id, code, detail, errors });
+    }
+  }
+
+  /** A caller never reads a message of ours: it may name paths. */
+  #faultOf(error: unknown, call: SandboxCall): ServiceFault {
+    if (error instanceof ServiceFault) return error;
+    const detail = error instanceof Error ? error.message : String(error);
+    if (call.name === "open" || call.name === "add") {
+      return new ServiceFault("store_unavailable", detail);
+    }
+    this.#send({ kind: "broken", detail });
+    return new ServiceFault("store_unavailable", "the outcome store does not answer");
+  }
+
+  get #opened(): Connections {
+    if (this.#connections === undefined) throw new Error("nothing is open yet");
+    return this.#connections;
+  }
+
+  async #perform(call: SandboxCall): Promise<unknown> {
+    const { streams } = this.#reads;
+    if (call.name === "open") return this.#open(call);
+    if (call.name === "add") return this.#add(call.parts);
+    if (call.name === "query") return this.#reads.query(call.sql, call.limits, call.asker);
+    if (call.name === "openStream") return streams.open(call.sql, STREAM_WORK_MS, call.asker);
+    if (call.name === "nextPart") return streams.next(call.stream);
+    return streams.close(call.stream);
+  }
+
+  async #open(opening: Opening): Promise<void> {
+    const { copyFrom, directory, partsDirectory, timeZone, memoryBytes } = opening;
+    if (!isMemoryLimited(memoryBytes)) {
+      throw new Error("no limit on its memory can be set here, so it does not start");
+    }
+    if (copyFrom !== undefined) copyDatabase(copyFrom, directory);
+    const path = join(directory, DATABASE_FILE);
+    // DuckDB would make an empty one.
+    if (!fs.existsSync(path)) throw new Error("there is no copy of the database");
+    const megabytes = Math.max(DATABASE_MEGABYTES_MIN, memoryBytes / 2 / MEBIBYTE);
+    this.#connections = await Connections.open(path, megabytes, partsDirectory, timeZone);
+  }
+
+  async #add(parts: readonly TablePart[]): Promise<void> {
+    const { writer } = this.#opened;
+    await inTransaction(writer, async () => {
+      for (const { table, path, isWhole } of parts) {
+        if (isWhole) await writer.run(`DELETE FROM ${table}`);
+        await writer.run(`INSERT INTO ${table} FROM read_parquet(${literal(path)})`);
+      }
+    });
+    // No log that deletes is left for the next process to replay. A running query refuses it.
+    if (parts.some(({ isWhole }) => isWhole)) {
+      await writer.run("CHECKPOINT").catch(() => undefined);
+    }
+  }
+}
+
+/**
+ * Copies the files of a database to which nobody writes meanwhile. Another process has to do this: to
+ * close one of these files drops all locks that the closing process holds on it.
+ */
+function copyDatabase(from: string, to: string): void {
+  fs.rmSync(to, { recursive: true, force: true });
+  fs.mkdirSync(to, { recursive: true, mode: 0o700 });
+  const names = [DATABASE_FILE, WAL_FILE].filter((name) => fs.existsSync(join(from, name)));
+  const bytes = names.reduce((sum, name) => sum + fs.statSync(join(from, name)).size, 0);
+  const { bavail, bsize } = fs.statfsSync(to);
+  if (bavail * bsize < bytes + FREE_BYTES_MIN) {
+    throw new Error(`the disk has no room for a copy of ${Math.ceil(bytes / MEBIBYTE)} MiB`);
+  }
+  for (const name of names) {
+    fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_FICLONE);
+  }
+}

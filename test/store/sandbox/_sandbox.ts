@@ -1,0 +1,46 @@
+// The process for callers' SQL over a core in the test's own thread.
+import { join } from "node:path";
+import { startLimitedProcess } from "../../../src/platform/limited-process.ts";
+import type { StoreCore } from "../../../src/store/core.ts";
+import { Sandbox } from "../../../src/store/sandbox/sandbox.ts";
+import type { Logged } from "../_fixtures.ts";
+
+export const MEMORY_BYTES = 1024 * 1024 * 1024;
+export const PREPARED_MS = 1_234_567;
+
+export interface OpenSandbox {
+  readonly sandbox: Sandbox;
+  readonly log: Logged[];
+  /** As the operator without a tenant. */
+  readonly ask: (sql: string, tenant?: string, timeoutMs?: number) => Promise<unknown[][]>;
+}
+
+export function openSandbox(core: StoreCore, dataDir: string, idleMs?: number): OpenSandbox {
+  const log: Logged[] = [];
+  const sandbox = new Sandbox({
+    core,
+    source: join(dataDir, "store"),
+    directory: join(dataDir, "store-queries"),
+    memoryBytes: MEMORY_BYTES,
+    timeZone: "UTC",
+    readScores: () => Promise.resolve(),
+    settle: () => Promise.resolve(PREPARED_MS),
+    onChange: () => undefined,
+    log: (event, detail) => log.push({ event, detail }),
+    start: (onMessage) =>
+      startLimitedProcess({
+        entry: new URL("../../../src/threads/query-process.ts", import.meta.url),
+        memoryBytes: MEMORY_BYTES,
+        heapMegabytes: 256,
+        threads: 8,
+        onMessage: (message) => onMessage(message as never),
+      }),
+    ...(idleMs === undefined ? {} : { idleMs }),
+  });
+  const ask: OpenSandbox["ask"] = async (sql, tenant, timeoutMs = 60_000) => {
+    const limits = { rowsMax: 1000, timeoutMs };
+    const asker = { tenant, withheld: [] };
+    return (await sandbox.query({ name: "query", sql, limits, asker })).rows;
+  };
+  return { sandbox, log, ask };
+}
