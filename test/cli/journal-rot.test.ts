@@ -66,17 +66,23 @@ it("rot under a running server is told, counted, on record, and over when mended
   // Or the store would find the rot itself, and could not go on to the record of it.
   const position = await gauge("journal_position");
   await expect.poll(() => gauge("store_position"), PATIENT).toBe(position);
-  expect((await ask("/readyz")).json).toEqual({ ready: true, reasons: [] });
+  // The journal is older than a day, so the clock is in doubt for a while: that is another warning.
+  const ofJournal = async () => {
+    const { status, json } = await ask("/readyz");
+    expect([status, json.ready, json.reasons]).toEqual([200, true, []]);
+    const warnings = (json.warnings ?? []) as string[];
+    return warnings.filter((warning) => !warning.startsWith("the clock"));
+  };
+  expect(await ofJournal()).toEqual([]);
   expect(await gauge("journal_damages")).toBe("0");
 
   const spoilt = Buffer.from(intact);
   spoilt[1000]! ^= 8;
   replace(rotten, spoilt);
   await expect.poll(() => gauge("journal_damages"), PATIENT).toBe("1");
-  const { status, json } = await ask("/readyz");
-  expect(status).toBe(200);
-  expect(json).toEqual({ ready: true, reasons: [], warnings: [expect.stringContaining(rotten)] });
-  expect(json.warnings[0]).toMatch(/put the file back from a backup.*doctor --repair/);
+  const warnings = await ofJournal();
+  expect(warnings).toEqual([expect.stringContaining(rotten)]);
+  expect(warnings[0]).toMatch(/put the file back from a backup.*doctor --repair/);
   await expect.poll(events, PATIENT).toEqual([["journal.damaged", rotten]]);
   const lines = told.split("\n").filter((line) => line.includes("journal_damaged"));
   expect(lines).toHaveLength(1);
@@ -92,7 +98,7 @@ it("rot under a running server is told, counted, on record, and over when mended
 
   replace(rotten, intact);
   await expect.poll(() => gauge("journal_damages"), PATIENT).toBe("0");
-  expect((await ask("/readyz")).json).toEqual({ ready: true, reasons: [] });
+  expect(await ofJournal()).toEqual([]);
   const both = [
     ["journal.damaged", rotten],
     ["journal.mended", rotten],

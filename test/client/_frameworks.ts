@@ -28,7 +28,7 @@ interface Transfer {
   amount: number;
 }
 const stakes = ({ amount }: Transfer) => amount;
-export const byCheck: ApprovalPolicy = trustRankApproval({ stakes });
+export const byCheck: ApprovalPolicy<Transfer> = trustRankApproval({ stakes });
 export const tool = defineTool({
   description: "sends",
   inputSchema: {} as never,

@@ -97,7 +97,7 @@ export const soak: Attack = {
           const [method, bytes] = everyday(key, at * 1_000_003 + turn);
           const reply = await wire.send(bytes, { method });
           requests++;
-          const wrong = failureOf(reply);
+          const wrong = failureOf(reply, bytes);
           if (wrong !== undefined) broken.set(wrong, (broken.get(wrong) ?? 0) + 1);
           if (at === 0) samples.push([performance.now() - startedAt, memoryMib(service.pid)]);
           await delay(SOAK_PAUSE_MS);
@@ -116,9 +116,11 @@ export const soak: Attack = {
     }),
 };
 
-function failureOf(reply: WireReply | string): string | undefined {
-  if (typeof reply === "string") return reply;
-  return reply.status >= 500 ? reply.body.toString("utf8").slice(0, 200) : undefined;
+/** What was asked and what is wrong with the answer. */
+function failureOf(reply: WireReply | string, asked: Buffer): string | undefined {
+  const line = asked.toString("latin1", 0, asked.indexOf(" HTTP/1.1"));
+  if (typeof reply === "string") return `${line}: ${reply}`;
+  return reply.status < 500 ? undefined : `${line}: ${reply.body.toString("utf8").slice(0, 200)}`;
 }
 
 function everyday(key: string, number: number): [string, Buffer] {

@@ -124,7 +124,7 @@ describe("evidence that teaches nothing", () => {
   const asked = { ...ASKED, isSignedOff: true, holdoutDays: 180 };
 
   it.each([
-    ["is separable", () => separable(), /the fit broke|G6 monotone|G4 calibration/],
+    ["is separable", () => separable(), /the fit broke|G6 monotone|G4 calibration|G9 attacks/],
     ["is one constant", () => outcomes.map((o) => ({ ...o, outcome: 1 as const })), /0 failures/],
     ["is too little", () => outcomes.slice(-200), /insufficient evidence: 200 rows/],
     [
