@@ -189,7 +189,7 @@ export class StoreCore {
       // is whole (a full disk, say) is kept too.
       if (error instanceof JournalDamaged) throw error;
       this.#applyShare = Math.max(APPLY_SHARE_MIN, this.#applyShare / 4);
-      if (!(await this.#database.isBroken(this.applied))) throw error;
+      if (!(await this.#database.isBroken(this.applied, error))) throw error;
       await this.#mend(String(error));
     }
   }

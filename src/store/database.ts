@@ -28,6 +28,8 @@ const IS_LOCKED = /lock on file/i;
 /** A log may need more memory to be replayed and put into the file than it took to write. */
 const NEEDS_MEMORY = /out of memory|memory limit|failed to (allocate|pin)|could not allocate/i;
 const REPLAY_MEMORY_FACTOR = 4;
+/** Applies without memory after which the files are opened again. */
+const STARVED_MAX = 2;
 
 export class Database {
   connections: Connections | undefined;
@@ -40,6 +42,8 @@ export class Database {
   /** True after an opening that began with nothing. */
   isNew = false;
   readonly #options: DatabaseOptions;
+  /** Applies that found no memory since it was opened. */
+  #starvedCount = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -90,8 +94,13 @@ export class Database {
     return this.#make(saved);
   }
 
-  /** Whether it answers no more, has rotted, or is at another position than it should be. */
-  async isBroken(expected: Applied): Promise<boolean> {
+  /**
+   * Whether it answers no more, has rotted, or is at another position than it should be; or, by the
+   * error of an apply, has found no memory again: what fills it goes with the instance.
+   */
+  async isBroken(expected: Applied, error?: unknown): Promise<boolean> {
+    if (error !== undefined && isOutOfMemory(error)) this.#starvedCount += 1;
+    if (this.#starvedCount >= STARVED_MAX) return true;
     if ((await this.#reads()) !== "whole") return true;
     const applied = await readApplied((this.connections as Connections).writer);
     return applied?.lsn !== expected.lsn;
@@ -108,7 +117,7 @@ export class Database {
       await writer.rows("SELECT max(hash(r)) FROM outcome_rows AS r");
       return "whole";
     } catch (error) {
-      return NEEDS_MEMORY.test(String(error)) ? "unknown" : "rotten";
+      return isOutOfMemory(error) ? "unknown" : "rotten";
     }
   }
 
@@ -129,7 +138,7 @@ export class Database {
     try {
       return await this.#openWith(memoryMegabytes);
     } catch (error) {
-      if (!NEEDS_MEMORY.test(String(error))) throw error;
+      if (!isOutOfMemory(error)) throw error;
       // Once with more, so that its log is in the file and the next opening needs no replay.
       this.close();
       const applied = await this.#openWith(memoryMegabytes * REPLAY_MEMORY_FACTOR);
@@ -172,6 +181,7 @@ export class Database {
     const { exchange, timeZone } = this.#options;
     this.connections = await Connections.open(this.#path, memoryMegabytes, exchange, timeZone);
     this.generation += 1;
+    this.#starvedCount = 0;
   }
 
   /** Opens the files once more where only the instance has ended: most of them can still be read. */
@@ -200,6 +210,11 @@ export class Database {
     }
     return saved;
   }
+}
+
+/** Whether an error of the database says that it found no memory. */
+export function isOutOfMemory(error: unknown): boolean {
+  return NEEDS_MEMORY.test(String(error));
 }
 
 /** Whether an instance takes statements: after a FATAL error it takes none. */

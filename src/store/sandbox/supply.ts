@@ -4,6 +4,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import type { StoreCore } from "../core.ts";
+import { isOutOfMemory } from "../database.ts";
 import type { Connection } from "../duckdb.ts";
 import { literal } from "../view.ts";
 import type { TablePart } from "./messages.ts";
@@ -109,6 +110,8 @@ export class RowSupply {
       return { parts, done };
     } catch (error) {
       removed();
+      // The file can be copied without any.
+      if (isOutOfMemory(error)) return undefined;
       throw error;
     }
   }

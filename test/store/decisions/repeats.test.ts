@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { IDENTICAL_PER_SECOND, KINDS_MAX } from "../../../src/store/decisions/repeats.ts";
+import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
 import { StoreRecords } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS, principalOf } from "../_decisions.ts";
@@ -144,6 +145,30 @@ test("what lets through is never counted together, and many kinds are no burden"
   expect(await rowsOf("SELECT count(*) FROM decisions WHERE effective = 'allow'")).toEqual([[150]]);
   await records.close(START_MS);
   await core.close();
+});
+
+/** Eight bytes: the spool does not look into records. */
+const recordLike = (value: number) => new Uint8Array(Float64Array.of(value).buffer);
+
+test("the newest before a mark come first, and the oldest goes on waiting", () => {
+  const spool = new DecisionSpool(temporaryDirectory(), 1);
+  expect(spool.nextBefore(spool.mark)).toBeUndefined();
+  spool.put([recordLike(1)], NOW_MS);
+  spool.close();
+  spool.put([recordLike(2)], NOW_MS + 1);
+  const { mark } = spool;
+  const newest = spool.nextBefore(mark)!;
+  spool.took(newest.segment.name, newest.size, NOW_MS + 2);
+  expect(spool.waitingSinceMs).toBe(NOW_MS);
+  // What came since is for the next reader.
+  spool.put([recordLike(3)], NOW_MS + 3);
+  const oldest = spool.nextBefore(mark)!;
+  expect(oldest).toEqual(spool.next());
+  expect(oldest.segment.name < newest.segment.name).toBe(true);
+  spool.took(oldest.segment.name, oldest.size, NOW_MS + 4);
+  expect(spool.waitingSinceMs).toBe(NOW_MS + 4);
+  expect(spool.nextBefore(mark)).toBeUndefined();
+  expect(spool.nextBefore(spool.mark)).toMatchObject({ from: newest.size });
 });
 
 test("a read waits for no backlog: it has the newest decisions and says what is missing", async () => {

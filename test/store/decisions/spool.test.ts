@@ -75,29 +75,6 @@ test("a segment of a crash is taken from where its rows end", () => {
   expect(drain(directory, second)).toEqual([2]);
 });
 
-test("the newest before a mark come first, and the oldest goes on waiting", () => {
-  const directory = join(temporaryDirectory(), "kept");
-  const spool = new DecisionSpool(directory, 1);
-  expect(spool.nextBefore(spool.mark)).toBeUndefined();
-  spool.put([bytesOf(1)], NOW_MS);
-  spool.close();
-  spool.put([bytesOf(2)], NOW_MS + 1);
-  const { mark } = spool;
-  const newest = spool.nextBefore(mark)!;
-  spool.took(newest.segment.name, newest.size, NOW_MS + 2);
-  expect(spool.waitingSinceMs).toBe(NOW_MS);
-  // What came since is for the next reader.
-  spool.put([bytesOf(3)], NOW_MS + 3);
-  const oldest = spool.nextBefore(mark)!;
-  expect(oldest).toEqual(spool.next());
-  expect(oldest.segment.name < newest.segment.name).toBe(true);
-  spool.took(oldest.segment.name, oldest.size, NOW_MS + 4);
-  expect(spool.waitingSinceMs).toBe(NOW_MS + 4);
-  expect(spool.nextBefore(mark)).toBeUndefined();
-  expect(spool.nextBefore(spool.mark)).toMatchObject({ from: newest.size });
-  expect(drain(directory, spool)).toEqual([3]);
-});
-
 test("a torn end is left out, at whatever byte it tore; a block that rotted is passed over", () => {
   const directory = join(temporaryDirectory(), "kept");
   const spool = new DecisionSpool(directory, 1);
