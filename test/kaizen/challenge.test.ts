@@ -55,10 +55,10 @@ describe("a challenge", () => {
   });
 
   it("keeps the champion when it is the truth, most of the time", () => {
-    const promoted = Array.from({ length: 20 }, (_, seed) =>
+    const promoted = Array.from({ length: 12 }, (_, seed) =>
       run(evidenceFrom(100 + seed, ROWS, CHAMPION)),
     ).filter((found) => found.passed);
-    expect(promoted.length).toBeLessThanOrEqual(2);
+    expect(promoted.length).toBeLessThanOrEqual(1);
   });
 
   it("gives the same answer twice", () => {

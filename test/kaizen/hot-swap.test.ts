@@ -14,7 +14,7 @@ import { NOW_MS, openStage, outcomesOf } from "./_service.ts";
 import type { Stage } from "./_service.ts";
 import { UuidV7Generator } from "../../src/platform/uuid-v7.ts";
 
-const SWAPS = 50;
+const SWAPS = 25;
 const PAUSE_MS = 60;
 const CALLERS = 24;
 const AGENTS = 40;

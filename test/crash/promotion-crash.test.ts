@@ -12,13 +12,13 @@ import { defaultConfig } from "../../src/engine/config.ts";
 import { versionOf } from "../../src/kaizen/service/files.ts";
 import type { KaizenStatus, RunRecord, RunSummary } from "../../src/kaizen/kaizen.ts";
 import { endAll } from "../cli/_process.ts";
-import { startServer } from "../crash/server.ts";
-import type { CrashServer } from "../crash/server.ts";
-import { openStage, outcomesOf } from "./_service.ts";
+import { startServer } from "./server.ts";
+import type { CrashServer } from "./server.ts";
+import { openStage, outcomesOf } from "../kaizen/_service.ts";
 
 const SHIPPED = versionOf(defaultConfig());
-const PROMOTING = fileURLToPath(new URL("./_promoting-child.ts", import.meta.url));
-const SWITCH = fileURLToPath(new URL("./_kill-switch.ts", import.meta.url));
+const PROMOTING = fileURLToPath(new URL("../kaizen/_promoting-child.ts", import.meta.url));
+const SWITCH = fileURLToPath(new URL("../kaizen/_kill-switch.ts", import.meta.url));
 /** Enough for a challenger that wins once a person signs the structural change. */
 const OUTCOMES = 4000;
 /** A world in which failures come in a row, or gate G9 would keep the weights that answer them. */
