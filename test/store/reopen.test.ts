@@ -94,7 +94,8 @@ test("a database that another process holds is waited for, not replaced", async 
   const path = join(dataDir, "store", "outcomes.duckdb");
   const holder =
     "const { DuckDBInstance } = require('@duckdb/node-api');" +
-    "DuckDBInstance.create(process.argv[1]).then(() => { console.log('held');" +
+    // Kept by name: a database that nothing refers to is let go with the next collection.
+    "DuckDBInstance.create(process.argv[1]).then((db) => { globalThis.db = db; console.log('held');" +
     "process.stdin.resume(); process.stdin.on('end', () => process.exit()); });";
   const child = spawn(process.execPath, ["-e", holder, path], {
     stdio: ["pipe", "pipe", "inherit"],
