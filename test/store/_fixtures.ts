@@ -9,6 +9,7 @@ import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { describeRecord } from "../../src/threads/store-payloads.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { StoreCore } from "../../src/store/core.ts";
+import { StoreRecords } from "../../src/store/records.ts";
 import type { QueryResult } from "../../src/store/store.ts";
 import { openLocalLedger } from "../ledger/_local-ledger.ts";
 import { NOW_MS, recordOf, runOf } from "../ledger/_fixtures.ts";
@@ -85,4 +86,16 @@ export function notesInto(dataDir: string): Notes & { close: () => void } {
   const core = openJournal(dataDir);
   const notes = new Notes(openLocalLedger(core, () => NOW_MS));
   return Object.assign(notes, { close: () => core.close() });
+}
+
+/** A store with the records beside it, over one ring; nothing expires. */
+export function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
+  const { core } = openStoreCore(dataDir);
+  const records = new StoreRecords({
+    core,
+    rings: [ring],
+    startMs,
+    decisionsKeptDays: 36_500,
+  });
+  return { core, records };
 }

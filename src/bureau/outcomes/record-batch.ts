@@ -1,11 +1,11 @@
 // Use case of `POST /v1/outcomes/batch`: many outcomes under one signature, or under none. The
 // signed bytes are made durable once, before the rows that refer to them; each row is judged alone.
-import { isOfOneRow, ServiceFault } from "../../contract/faults.ts";
+import { ServiceFault } from "../../contract/faults.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../contract/schemas/outcomes.ts";
 import type { OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierItems } from "./earlier-receipts.ts";
-import { acceptableOutcome, reporterFault, senderOf } from "./record.ts";
+import { acceptableOutcome, ofRowOrThrow, reporterFault, senderOf } from "./record.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
 
 /** A row's receipt, or the fault for which it was refused. */
@@ -67,10 +67,4 @@ function keepEvidence(
   const { kid, jti, protectedText, signature } = signed.jws;
   const { body } = signed;
   return services.events.appendEvidence({ kid, jti, protectedText, signature, recordedAtMs, body });
-}
-
-/** An error that cannot be laid to one row ends the batch: nothing was acknowledged of it. */
-function ofRowOrThrow(error: unknown): ServiceFault {
-  if (isOfOneRow(error)) return error;
-  throw error;
 }

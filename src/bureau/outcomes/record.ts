@@ -119,7 +119,8 @@ export function importOutcomes(
   );
 }
 
-function ofRowOrThrow(error: unknown): ServiceFault {
+/** An error that cannot be laid to one row ends the whole: nothing was acknowledged of it. */
+export function ofRowOrThrow(error: unknown): ServiceFault {
   if (isOfOneRow(error)) return error;
   throw error;
 }

@@ -12,21 +12,9 @@ import {
 } from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreRecords } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
-import { askCore, openStoreCore } from "../_fixtures.ts";
-
-function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
-  const { core } = openStoreCore(dataDir);
-  const records = new StoreRecords({
-    core,
-    rings: [ring],
-    startMs,
-    decisionsKeptDays: 36_500,
-  });
-  return { core, records };
-}
+import { askCore, openRecords } from "../_fixtures.ts";
 
 /** The bytes of some records, as a ring gives them, and where each begins. */
 function recordsOf(count: number): { bytes: Buffer; starts: number[] } {

@@ -20,10 +20,9 @@ import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { decodeBlocks } from "../../../src/store/decisions/blocks.ts";
 import { listSegments, readSegment } from "../../../src/store/decisions/segments.ts";
 import { DecisionSpool } from "../../../src/store/decisions/spool.ts";
-import { StoreRecords } from "../../../src/store/records.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 import { entryOf, NOW_MS } from "../_decisions.ts";
-import { askCore, openStoreCore } from "../_fixtures.ts";
+import { askCore, openRecords } from "../_fixtures.ts";
 
 const bytesOf = (...values: number[]) => new Uint8Array(Float64Array.from(values).buffer);
 
@@ -172,17 +171,6 @@ test("what the disk refuses is given again, and then there once", () => {
   spool.put([bytesOf(2)], NOW_MS);
   expect(drain(directory, new DecisionSpool(directory, 2))).toEqual([1, 2]);
 });
-
-function openRecords(dataDir: string, ring: SharedArrayBuffer, startMs: number) {
-  const { core } = openStoreCore(dataDir);
-  const records = new StoreRecords({
-    core,
-    rings: [ring],
-    startMs,
-    decisionsKeptDays: 36_500,
-  });
-  return { core, records };
-}
 
 test("a denial is due at the next look, what lets through within a second", () => {
   const dataDir = temporaryDirectory();
