@@ -2,7 +2,8 @@
 // generator included. Every way of reporting takes its turn in each round, so that a change of the
 // machine's speed affects all of them; then 5,000 a second in an open loop with verify beside it.
 // All bodies are made and signed before any clock starts. One JSON object on the last line of
-// stdout; `--smoke` runs it tiny.
+// stdout; `--smoke` runs it tiny. `--only NAMES` (comma-separated, as in the report) runs those ways
+// alone, without the open loop, and `--rounds N` as often: to tell two revisions apart by a few per cent.
 import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -168,8 +169,14 @@ function median(values: readonly number[]): number {
 }
 
 /** Closed loops, all ways in each round; medians over the rounds, the first of them for nothing. */
-async function closedLoops(service: ServerProcess, scale: Scale, reporter: Reporter) {
-  const ways = Object.entries(waysOf(new URL(service.url), scale, reporter));
+async function closedLoops(
+  service: ServerProcess,
+  scale: Scale,
+  reporter: Reporter,
+  only: readonly string[] | undefined,
+) {
+  const all = Object.entries(waysOf(new URL(service.url), scale, reporter));
+  const ways = all.filter(([name]) => only?.includes(name) !== false);
   const rounds: Record<string, Round>[] = [];
   for (let round = 0; round <= scale.rounds; round++) {
     const prepared = ways.map(([name, way]) => ({ name, way, requests: way.make() }));
@@ -183,13 +190,13 @@ async function closedLoops(service: ServerProcess, scale: Scale, reporter: Repor
   const report: Record<string, unknown> = {};
   let refused = 0;
   for (const [name] of ways) {
-    const all = rounds.map((results) => results[name]!);
-    report[`${name}_per_second`] = Math.round(median(all.map((each) => each.perSecond)));
+    const own = rounds.map((results) => results[name]!);
+    report[`${name}_per_second`] = Math.round(median(own.map((each) => each.perSecond)));
     report[`${name}_cpu_us`] = {
-      server: median(all.map((each) => each.serverMicros)),
-      generator: median(all.map((each) => each.generatorMicros)),
+      server: median(own.map((each) => each.serverMicros)),
+      generator: median(own.map((each) => each.generatorMicros)),
     };
-    refused += all.reduce((sum, each) => sum + each.refused, 0);
+    refused += own.reduce((sum, each) => sum + each.refused, 0);
   }
   return { ...report, refused };
 }
@@ -273,17 +280,25 @@ function countCommits(dataDir: string): number {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { smoke: { type: "boolean", default: false } } });
-  const scale = values.smoke ? SMOKE : FULL;
+  const { values } = parseArgs({
+    options: {
+      smoke: { type: "boolean", default: false },
+      only: { type: "string" },
+      rounds: { type: "string" },
+    },
+  });
+  const size = values.smoke ? SMOKE : FULL;
+  const scale = { ...size, rounds: Number(values.rounds ?? size.rounds) };
+  const only = values.only?.split(",");
   const service = await startService("--no-sample");
   try {
     const url = new URL(service.url);
     const reporter = await registerReporter(service.url, ADMIN_KEY, REPORTER);
     if (reporter === undefined) throw new Error("the service keeps no reporter keys");
-    const closed = await closedLoops(service, scale, reporter);
+    const closed = await closedLoops(service, scale, reporter, only);
     process.stderr.write("until the store has caught up\n");
     await settled(url);
-    const open = await offered(url, scale);
+    const open = only === undefined ? await offered(url, scale) : {};
     const report = {
       ...closed,
       ...open,

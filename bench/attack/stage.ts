@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { ADMIN_KEY, type ServerProcess } from "../server-process.ts";
 import type { Outcome } from "./attack.ts";
+import { type Waits, waitsDuring } from "./bystander.ts";
 import { type Reply, send } from "./send.ts";
 import {
   type AdapterName,
@@ -14,10 +15,8 @@ import {
   startLogged,
 } from "./shared.ts";
 
-const BYSTANDERS_AGENT = "agent://acme/ledger-sync";
 const MIB_KIB = 1024;
 const MEMORY_EVERY_MS = 50;
-const ASK_EVERY_MS = 10;
 const NORMAL_MS = 3000;
 const NORMAL_SHORT_MS = 300;
 /** Time within which the service is to be as before, for `untilNormal`. */
@@ -35,16 +34,6 @@ export interface Asking {
   readonly key?: string;
   readonly body?: string | Uint8Array | object;
   readonly headers?: Record<string, string>;
-}
-
-/** What the other tenant saw. Milliseconds. */
-export interface Waits {
-  readonly asked: number;
-  readonly failed: number;
-  /** The first failure, for the reader. */
-  readonly failure: string;
-  readonly p50: number;
-  readonly p99: number;
 }
 
 export class AttackStage {
@@ -164,10 +153,10 @@ export class AttackStage {
   async watch(service: ServerProcess, attack: () => Promise<void>): Promise<Watched> {
     const key = await this.makeKey(service, "bystander", ["score:read"]);
     const normalMs = this.isShort ? NORMAL_SHORT_MS : NORMAL_MS;
-    const before = await this.#others(service, key, delay(normalMs));
+    const before = await waitsDuring({ url: service.url, key }, () => delay(normalMs));
     const memoryBeforeMib = memoryMib(service.pid);
     const memory = watchMemory(service.pid);
-    const during = await this.#others(service, key, attack()).finally(memory.stop);
+    const during = await waitsDuring({ url: service.url, key }, attack).finally(memory.stop);
     const startedAt = performance.now();
     const isNormal = await this.#untilNormal(service, key, before);
     return {
@@ -179,40 +168,10 @@ export class AttackStage {
     };
   }
 
-  /** Asks for a verdict a hundred times a second, one after the other, until `until` has settled. */
-  async #others(service: ServerProcess, key: string, until: Promise<void>): Promise<Waits> {
-    let isOver = false;
-    const over = until.finally(() => (isOver = true));
-    // Rejections reach the caller below; without this they would be unhandled meanwhile.
-    over.catch(() => undefined);
-    const waits: number[] = [];
-    let failed = 0;
-    let failure = "";
-    while (!isOver) {
-      const startedAt = performance.now();
-      const body = {
-        agent_id: BYSTANDERS_AGENT,
-        action: "order.place",
-        tool_level: "L2",
-        context: {},
-      };
-      const reply = await this.ask(service, "/v1/trust/verify", { key, body }).catch(String);
-      const wrong = typeof reply === "string" ? reply : reply.status === 200 ? "" : reply.text;
-      if (wrong !== "") failed++;
-      failure ||= wrong;
-      const tookMs = performance.now() - startedAt;
-      waits.push(tookMs);
-      await delay(Math.max(0, ASK_EVERY_MS - tookMs));
-    }
-    await over;
-    const [p50, p99] = [quantile(waits, 0.5), quantile(waits, 0.99)];
-    return { asked: waits.length, failed, failure, p50, p99 };
-  }
-
   async #untilNormal(service: ServerProcess, key: string, before: Waits): Promise<boolean> {
     const deadline = performance.now() + NORMAL_WITHIN_MS;
     while (performance.now() < deadline) {
-      const now = await this.#others(service, key, delay(NORMAL_SHORT_MS));
+      const now = await waitsDuring({ url: service.url, key }, () => delay(NORMAL_SHORT_MS));
       if (now.failed === 0 && now.p50 < 2 * before.p50 + 1) return true;
     }
     return false;
@@ -266,11 +225,6 @@ function watchMemory(pid: number) {
 /** Resolves after `ms`: an attack is real time against a real process. */
 export function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
 function rounded(value: number): number {

@@ -107,7 +107,11 @@ export class ServiceFault extends Error {
     errors: readonly FieldError[] = [],
     retryAfterSec?: number,
   ) {
+    // No stack: a fault is an answer, and a sender of faulty rows would have thousands of stacks walked.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(`${code}: ${detail}`);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "ServiceFault";
     this.code = code;
     this.detail = detail;
