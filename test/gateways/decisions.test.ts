@@ -118,6 +118,8 @@ const DOORS: Record<string, Door> = {
   "Caddy by headers": gateway("caddy", "headers"),
   "HAProxy by headers": gateway("haproxy", "headers"),
   "Traefik by query": gateway("traefik", "query"),
+  "Kong by headers": gateway("kong", "headers"),
+  "APISIX by headers": gateway("apisix", "headers"),
   "Envoy by headers": gateway("envoy", "headers"),
   "Envoy by path": gateway("envoy", "envoy"),
   client: async (agent_id, tool_level, stakes) =>

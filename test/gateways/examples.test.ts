@@ -1,6 +1,6 @@
 // The example configurations that write their question as one address: what they ask the service for
-// exists, and means what their comments say. haproxy.test.ts asks what the others put
-// together.
+// exists, and means what their comments say. haproxy.test.ts and configured.test.ts ask what the others
+// put together.
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Service, startTestService } from "../client/_service.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const names = (await readdir(EXAMPLES)).filter((name) => !/^haproxy\./.test(name));
+const names = (await readdir(EXAMPLES)).filter((name) => !/^(apisix|haproxy|kong)\./.test(name));
 
 it.each(names)("%s asks for what is served", async (name) => {
   const text = await readFile(new URL(name, EXAMPLES), "utf8");

@@ -15,6 +15,8 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
   traefik: { hasBody: true },
   caddy: { hasBody: true },
   haproxy: { hasBody: false },
+  kong: { hasBody: true },
+  apisix: { hasBody: true },
 };
 
 const RESPONSES = {
