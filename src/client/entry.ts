@@ -11,6 +11,7 @@ export {
   type ToolCall,
   type ToolDecision,
 } from "./gates/approval.ts";
+export { approvalByTool, type PoliciesByTool, type ToolInput } from "./gates/approval-by-tool.ts";
 export {
   type CheckVerdict,
   type ConnectDecision,
