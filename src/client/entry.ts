@@ -1,5 +1,5 @@
-// Public surface of `trustrank/client`: the exports to which the version number applies. The
-// framework adapters have entries of their own (`trustrank/client/ai-sdk` and so on), so that
+// Public surface of `@trustrank/client`: the exports to which the version number applies. The
+// framework adapters have entries of their own (`@trustrank/client/ai-sdk` and so on), so that
 // unused ones are not loaded.
 export {
   type ApprovalOptions,
