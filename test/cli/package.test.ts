@@ -69,6 +69,16 @@ it("may be published, under the client's version and with the client's entries",
   expect(client.dependencies).toBeUndefined();
 });
 
+it("gives the client to who imports and to who requires it", async () => {
+  const text = `import * as imported from "trustrank/client/mcp";
+    import { createRequire } from "node:module";
+    const required = createRequire(import.meta.url)("trustrank/client");
+    console.log(typeof imported.mcpTool, typeof required.withTrustRank);`;
+  const args = ["--input-type=module", "--eval", text];
+  const { stdout } = await run(process.execPath, args, { cwd: folder });
+  expect(stdout).toBe("function function\n");
+});
+
 describe("the command", () => {
   // The command's first line asks for `node`, and this is the one that it is to find.
   const env = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin` };

@@ -138,6 +138,24 @@ console.log(JSON.stringify([
   });
 });
 
+it("has a README whose program type-checks", async () => {
+  const readme = await readFile(path.join(installed, "README.md"), "utf8");
+  const [, program = ""] = /^```ts\n([^]*?)^```/m.exec(readme) ?? [];
+  const wrong = "export const wrong: Promise<number> = order('', 1);";
+  await writeFile(
+    path.join(project, "readme.mts"),
+    `declare const apiKey: string;\n${program}${wrong}`,
+  );
+  const options = ["--noEmit", "--strict", "--target", "es2024", "--lib", "es2024,dom"];
+  const args = [TSC, ...options, "--types", "", "readme.mts"];
+  const { stdout } = await run(process.execPath, args, { cwd: project }).catch(
+    (error: { stdout: string }) => error,
+  );
+  expect(stdout.match(/error TS\d+: .*/g)).toEqual([
+    "error TS2322: Type 'Promise<string>' is not assignable to type 'Promise<number>'.",
+  ]);
+});
+
 describe("type-checks with nothing skipped", () => {
   const old = createRequire(path.join(ROOT, "node_modules/@arethetypeswrong/core/package.json"));
   const tscOf5 = old.resolve("typescript/bin/tsc");
