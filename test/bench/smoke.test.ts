@@ -148,6 +148,13 @@ test.concurrent("bench:start", async () => {
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:backup: the same table, and the same chain at a point in time", async () => {
+  const report = await lastLine("bench/backup.ts", "--smoke");
+  expect(report).toMatchObject({ outcomes: 20_000, same_table: true, same_chain_until: true });
+  expect(report["accepted_beside"]).toBeGreaterThan(0);
+  expect(report["until"]).toBeLessThan(report["position"] as number);
+});
+
 test.concurrent("bench:store", async () => {
   const report = await lastLine("bench/store-queries.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 6000, stream: { rows: 6000 } });
