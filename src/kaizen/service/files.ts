@@ -41,7 +41,10 @@ export interface KaizenState {
   last_scheduled_ms: number;
 }
 
+const DIRECTORY = "kaizen";
 const STATE = "state.json";
+/** The state file, relative to the data directory. */
+export const KAIZEN_STATE_PATH = `${DIRECTORY}/${STATE}`;
 const VERSION = /^c-[0-9a-f]{16}$/;
 const RUN_ID = /^k-[0-9]{8}-[0-9]{9}$/;
 const RUNS_LISTED = 500;
@@ -66,7 +69,7 @@ export class KaizenFiles {
   readonly #watches: string;
 
   constructor(dataDir: string) {
-    this.#root = join(dataDir, "kaizen");
+    this.#root = join(dataDir, DIRECTORY);
     this.#configs = join(this.#root, "configs");
     this.#runs = join(this.#root, "runs");
     this.#watches = join(this.#root, "watches");
