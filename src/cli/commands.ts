@@ -11,6 +11,7 @@ function loaded<Parameters extends unknown[], Module>(
   return async (...parameters) => commandOf(await load())(...parameters);
 }
 
+const backup = () => import("./backup/backup-command.ts");
 const backtest = () => import("./policy/backtest-command.ts");
 const config = () => import("./config-command.ts");
 const credibility = () => import("./credibility-command.ts");
@@ -25,6 +26,7 @@ const mcp = () => import("./mcp-command.ts");
 const namespaces = () => import("./namespaces-command.ts");
 const policy = () => import("./policy/policy-command.ts");
 const query = () => import("./query-command.ts");
+const restore = () => import("./backup/restore-command.ts");
 const serve = () => import("./serve-command.ts");
 const vouching = () => import("./policy/vouch-command.ts");
 
@@ -43,6 +45,7 @@ export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence
 export const revokeKey = loaded(keys, (module) => module.revokeKey);
 export const revokeNamespace = loaded(namespaces, (module) => module.revoke);
 export const rollBack = loaded(kaizen, (module) => module.rollBack);
+export const runBackup = loaded(backup, (module) => module.runBackup);
 export const runCredibility = loaded(credibility, (module) => module.runCredibility);
 export const runDoctor = loaded(doctor, (module) => module.runDoctor);
 export const runExport = loaded(exporting, (module) => module.runExport);
@@ -50,6 +53,7 @@ export const runImport = loaded(importing, (module) => module.runImport);
 export const runKaizen = loaded(kaizen, (module) => module.runKaizen);
 export const runMcp = loaded(mcp, (module) => module.runMcp);
 export const runQuery = loaded(query, (module) => module.runQuery);
+export const runRestore = loaded(restore, (module) => module.runRestore);
 export const runServe = loaded(serve, (module) => module.runServe);
 export const setPolicy = loaded(policy, (module) => module.setPolicy);
 export const showPolicy = loaded(policy, (module) => module.showPolicy);

@@ -2,6 +2,7 @@
 import { ServiceFault } from "../contract/faults.ts";
 import { DataDirectoryInUse } from "../journal/data-directory.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, JournalEndLost } from "../journal/faults.ts";
+import { BackupFault } from "../ledger/backup/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
 import { InvalidSetting } from "../service/settings.ts";
@@ -21,6 +22,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
   if (error instanceof FileUnusable) return complain(error.message, error.exitCode);
   if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
+  if (error instanceof BackupFault) return complain(error.message, error.exitCode);
   if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
   if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);
   if ((error as NodeJS.ErrnoException).code !== undefined) {

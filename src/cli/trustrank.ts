@@ -6,6 +6,7 @@ import { EXIT_USAGE } from "../service/failure.ts";
 import { versionOf } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings.ts";
 import { describeVariables } from "../service/settings-text.ts";
+import { addBackup, addRestore } from "./command-line/backup-commands.ts";
 import {
   addDoctor,
   addEvidenceCommands,
@@ -80,6 +81,8 @@ for (const add of [
   addExport,
   addKaizen,
   addDoctor,
+  addBackup,
+  addRestore,
   addConfig,
   addMcp,
 ])

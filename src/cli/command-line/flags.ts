@@ -35,6 +35,14 @@ export function namespaceOf(text: string): string {
   return text;
 }
 
+const US_PER_MS = 1000;
+const POSITION = /^\d{1,15}$/;
+
+/** A point of the journal: a position, or a time. */
+export function untilOf(text: string): { position: number } | { timeUs: number } {
+  return POSITION.test(text) ? { position: Number(text) } : { timeUs: timeOf(text) * US_PER_MS };
+}
+
 export function timeOf(text: string): number {
   try {
     return parseSince(text);

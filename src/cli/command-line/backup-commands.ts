@@ -1,0 +1,39 @@
+// Flags of the commands that save a data directory and bring it back.
+import { environment } from "../environment.ts";
+import { dataDirOf } from "../../service/config.ts";
+import { SETTINGS } from "../../service/settings.ts";
+import * as commands from "../commands.ts";
+import { type Command, optionOf, untilOf } from "./flags.ts";
+
+export function addBackup(program: Command): void {
+  program
+    .command("backup")
+    .description("back up what cannot be made again; the service may run. The copy holds secrets")
+    .argument("<dir>", "directory of the backup; what it has already is not copied again")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .option("--verify", "copy nothing; check every byte of the backup that is there")
+    .option("--json", "print one JSON value")
+    .action((target: string, flags) =>
+      commands.runBackup(dataDirOf(flags.dataDir, environment()), target, flags),
+    );
+}
+
+export function addRestore(program: Command): void {
+  program
+    .command("restore")
+    .description("restore a backup into an empty data directory")
+    .argument("<backup>", "directory of the backup")
+    .addOption(optionOf(SETTINGS.config))
+    .addOption(optionOf(SETTINGS.dataDir))
+    .option(
+      "--until <point>",
+      "end at the last commit up to this position, date or RFC 3339 date-time",
+      untilOf,
+    )
+    .option("--new-service-id", "let the first start make another service id")
+    .option("--json", "print one JSON value")
+    .action((backup: string, flags) =>
+      commands.runRestore(backup, dataDirOf(flags.dataDir, environment()), flags),
+    );
+}

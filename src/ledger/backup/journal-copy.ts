@@ -1,0 +1,174 @@
+// Copies a journal into a backup beside its writer. A sealed segment is copied once for all; of the
+// open one what is committed, synced here before it is read: the copy is never ahead of the disk.
+import { join } from "node:path";
+import { JournalDamaged } from "../../journal/faults.ts";
+import { type FileLayer, readWhole } from "../../journal/files.ts";
+import {
+  CHAIN_BYTES,
+  chainBefore,
+  decodeHeader,
+  HEADER_BYTES,
+  segmentName,
+  segmentsOf,
+} from "../../journal/format.ts";
+import type { JournalPoint } from "../../journal/recovery.ts";
+import { BackupFault } from "./faults.ts";
+import type { Manifest, StoredSegment } from "./manifest.ts";
+import type { BackupObjects } from "./objects.ts";
+import { checkSegment, type CheckedSegment, JOURNAL_START } from "./segments.ts";
+
+type NamedSegment = ReturnType<typeof segmentsOf>[number];
+
+export interface CopiedJournal extends JournalPoint {
+  readonly segments: readonly StoredSegment[];
+}
+
+export class JournalCopy {
+  readonly #files: FileLayer;
+  readonly #directory: string;
+  readonly #objects: BackupObjects;
+  readonly #former: ReadonlyMap<number, StoredSegment>;
+  readonly #formerPosition: number;
+  readonly #sealed: StoredSegment[] = [];
+  #buffer: Buffer = Buffer.alloc(0);
+
+  constructor(
+    files: FileLayer,
+    directory: string,
+    objects: BackupObjects,
+    former: Manifest | undefined,
+  ) {
+    this.#files = files;
+    this.#directory = directory;
+    this.#objects = objects;
+    this.#former = new Map(former?.segments.map((each) => [each.first, each]));
+    this.#formerPosition = former?.position ?? 0;
+  }
+
+  /**
+   * Copies the sealed segments that are not in the backup yet.
+   * @throws JournalDamaged when one does not verify, BackupFault when the backup is of another journal.
+   */
+  copySealed(): void {
+    const segments = this.#segments();
+    for (const [index, segment] of segments.slice(0, -1).entries()) {
+      if (index < this.#sealed.length) continue;
+      const last = segments[index + 1]!.firstLsn - 1;
+      this.#sealed.push(this.#reused(segment, last) ?? this.#copied(segment, true));
+    }
+  }
+
+  /**
+   * Copies the rest, up to the last commit.
+   * @param known position that is known to be durable.
+   * @throws as `copySealed`; JournalDamaged also when the journal ends before `known`.
+   */
+  copyTail(known: number): CopiedJournal {
+    this.copySealed();
+    const segments = this.#segments();
+    const open = segments[this.#sealed.length];
+    const isUsed = open !== undefined && this.#isUsed(open.name);
+    const all = isUsed ? [...this.#sealed, this.#copied(open, false)] : [...this.#sealed];
+    const { lsn, chain } = pointBehind(all);
+    if (lsn < this.#formerPosition) throw forked(lsn);
+    if (lsn < known) {
+      const segment = open?.name ?? segmentName(1);
+      const reason = `it ends at position ${lsn}, position ${known} was durable`;
+      throw new JournalDamaged({ segment, offset: 0, afterLsn: lsn, reason, lostUpto: known });
+    }
+    return { lsn, chain, segments: all };
+  }
+
+  #segments(): NamedSegment[] {
+    return segmentsOf(this.#files.list(this.#directory));
+  }
+
+  /** A newest segment whose header never reached the disk holds nothing. */
+  #isUsed(name: string): boolean {
+    return (
+      decodeHeader(readEnd(this.#files, join(this.#directory, name), 0, HEADER_BYTES)) !== undefined
+    );
+  }
+
+  /** What the backup has of a sealed segment, if it is the same one to its last byte. */
+  #reused(segment: NamedSegment, last: number): StoredSegment | undefined {
+    const stored = this.#former.get(segment.firstLsn);
+    if (stored?.is_sealed !== true) return undefined;
+    const path = join(this.#directory, segment.name);
+    const end = readEnd(this.#files, path, stored.bytes - CHAIN_BYTES, CHAIN_BYTES + 1);
+    if (stored.last !== last || end.toString("hex") !== stored.chain) throw forked(last);
+    if (!this.#objects.has(stored)) return undefined;
+    this.#assertSameHeader(stored, readEnd(this.#files, path, 0, HEADER_BYTES));
+    return stored;
+  }
+
+  #copied({ name, firstLsn }: NamedSegment, isSealed: boolean): StoredSegment {
+    const bytes = this.#read(join(this.#directory, name), isSealed);
+    const checked = checkSegment(bytes, firstLsn, pointBehind(this.#sealed), isSealed);
+    this.#assertSame(firstLsn, bytes, checked);
+    return {
+      ...this.#objects.put(bytes.subarray(0, checked.end)),
+      first: firstLsn,
+      last: checked.lsn,
+      chain: checked.chain.toString("hex"),
+      time_us: checked.timeUs,
+      is_sealed: isSealed,
+    };
+  }
+
+  /** What was backed up of a segment while it was open must be its beginning. */
+  #assertSame(first: number, bytes: Buffer, { end }: CheckedSegment): void {
+    const stored = this.#former.get(first);
+    if (stored === undefined) return;
+    const isThere = stored.bytes <= end;
+    if (!isThere || chainBefore(bytes, stored.bytes).toString("hex") !== stored.chain) {
+      throw forked(stored.last);
+    }
+    if (this.#objects.has(stored)) this.#assertSameHeader(stored, bytes.subarray(0, HEADER_BYTES));
+  }
+
+  /** The chain does not cover the key that signs it; the header holds that. */
+  #assertSameHeader(stored: StoredSegment, header: Buffer): void {
+    const former = readEnd(this.#files, this.#objects.pathOf(stored), 0, HEADER_BYTES);
+    if (!former.equals(header)) throw forked(stored.first);
+  }
+
+  #read(path: string, isSealed: boolean): Buffer {
+    const descriptor = this.#files.open(path, "read");
+    let size: number;
+    try {
+      size = this.#files.size(descriptor);
+      // The writer's own sync may still be under way.
+      if (!isSealed) this.#files.syncData(descriptor);
+    } finally {
+      this.#files.close(descriptor);
+    }
+    const bytes = readWhole(this.#files, path, this.#buffer);
+    if (bytes.byteLength > this.#buffer.byteLength) this.#buffer = bytes;
+    return bytes.subarray(0, size);
+  }
+}
+
+/** The journal's end after these segments. */
+export function pointBehind(segments: readonly StoredSegment[]): JournalPoint {
+  const last = segments.at(-1);
+  if (last === undefined) return JOURNAL_START;
+  return { lsn: last.last, chain: Buffer.from(last.chain, "hex") };
+}
+
+function readEnd(files: FileLayer, path: string, from: number, length: number): Buffer {
+  const descriptor = files.open(path, "read");
+  try {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, files.read(descriptor, bytes, 0, length, from));
+  } finally {
+    files.close(descriptor);
+  }
+}
+
+function forked(position: number): BackupFault {
+  return new BackupFault(
+    `the journal is not the one in the backup (they part by position ${position}; it was repaired, ` +
+      "restored, or is another service's): back up into another directory",
+  );
+}

@@ -1,0 +1,107 @@
+// Manifest of a backup: which files it holds, by hash, and up to which commit of the journal it goes.
+// It is replaced last, in one step: until then the backup is what it was before.
+import { hash } from "node:crypto";
+import { join } from "node:path";
+import { canonicalJson } from "../../contract/canonical-json.ts";
+import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
+import { BackupFault, damagedBackup } from "./faults.ts";
+
+export const MANIFEST_FILE = "manifest.json";
+/** Form of the manifest and of the files beside it. */
+const BACKUP_VERSION = 1;
+
+/** A stored file: its content lies in `objects/` under its SHA-256. */
+export interface StoredObject {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A file of the data directory that is no journal segment. */
+export interface StoredFile extends StoredObject {
+  /** Relative to the data directory, with `/`. */
+  readonly path: string;
+  /** What the source looked like: unchanged means that its content need not be read again. */
+  readonly stamp: string;
+}
+
+/** A segment of the journal, up to its last commit. */
+export interface StoredSegment extends StoredObject {
+  readonly first: number;
+  /** Below `first` for a segment without a record. */
+  readonly last: number;
+  /** Hex of the chain at its end. */
+  readonly chain: string;
+  /** Time of its latest commit, epoch us; 0 without one. */
+  readonly time_us: number;
+  /** Never written again. */
+  readonly is_sealed: boolean;
+}
+
+export interface Manifest {
+  readonly version: number;
+  /** Version of the release that made it. */
+  readonly made_by: string;
+  /** RFC 3339. */
+  readonly made_at: string;
+  /** Last position of the journal. */
+  readonly position: number;
+  /** Hex of the journal's chain there. */
+  readonly chain: string;
+  /** Versions of the formats within. */
+  readonly formats: { readonly journal: number; readonly snapshot: number };
+  readonly segments: readonly StoredSegment[];
+  readonly files: readonly StoredFile[];
+}
+
+export type ManifestBody = Omit<Manifest, "version">;
+
+/** Puts a manifest in force, durably. */
+export function writeManifest(files: FileLayer, root: string, body: ManifestBody): void {
+  const manifest: Manifest = { version: BACKUP_VERSION, ...body };
+  const text = JSON.stringify({ sha256: digestOf(manifest), manifest }, null, 1);
+  replaceFile(files, root, MANIFEST_FILE, Buffer.from(`${text}\n`));
+}
+
+/**
+ * The manifest in force; undefined when there is none.
+ * @throws BackupFault when it does not verify or is of a later version.
+ */
+export function findManifest(files: FileLayer, root: string): Manifest | undefined {
+  if (!files.list(root).includes(MANIFEST_FILE)) return undefined;
+  const path = join(root, MANIFEST_FILE);
+  let read: { sha256?: unknown; manifest?: Manifest };
+  try {
+    read = JSON.parse(readWhole(files, path).toString()) as typeof read;
+  } catch {
+    throw damagedBackup(`\`${path}\` is not JSON: use another copy of the backup`);
+  }
+  const { sha256, manifest } = read;
+  if (manifest === undefined || digestOf(manifest) !== sha256) {
+    throw damagedBackup(`\`${path}\` does not have its own hash: use another copy of the backup`);
+  }
+  if (manifest.version > BACKUP_VERSION) {
+    throw new BackupFault(
+      `the backup is of version ${manifest.version}, this release reads up to ${BACKUP_VERSION}`,
+    );
+  }
+  return manifest;
+}
+
+/**
+ * The manifest of a backup.
+ * @throws BackupFault when the directory holds none, or one that does not verify.
+ */
+export function readManifest(files: FileLayer, root: string): Manifest {
+  let manifest: Manifest | undefined;
+  try {
+    manifest = findManifest(files, root);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+  }
+  if (manifest === undefined) throw new BackupFault(`\`${root}\` holds no backup`);
+  return manifest;
+}
+
+function digestOf(manifest: Manifest): string {
+  return hash("sha256", canonicalJson(manifest));
+}

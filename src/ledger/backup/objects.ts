@@ -1,0 +1,185 @@
+// Contents of a backup by their SHA-256: written whole and synced, or not at all, and never changed
+// after. What two backups have in common is stored once.
+import { createHash, hash } from "node:crypto";
+import { join } from "node:path";
+import { errnoOf, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
+import { damagedBackup } from "./faults.ts";
+import type { StoredObject } from "./manifest.ts";
+
+export const OBJECTS_DIRECTORY = "objects";
+/** Bytes read, hashed and written at a time. */
+const SLICE_BYTES = 4 * 1024 * 1024;
+/** Bytes synced at a time: one long sync would hold up the journal's own on the same disk. */
+const SYNC_BYTES = 8 * 1024 * 1024;
+const UNFINISHED = "unfinished.tmp";
+const NAME = /^[0-9a-f]{64}$/;
+
+type Take = (slice: Uint8Array) => void;
+
+export class BackupObjects {
+  /** Bytes written by this process. */
+  bytesWritten = 0;
+  readonly #files: FileLayer;
+  readonly #directory: string;
+
+  constructor(files: FileLayer, root: string) {
+    this.#files = files;
+    this.#directory = join(root, OBJECTS_DIRECTORY);
+  }
+
+  pathOf({ sha256 }: StoredObject): string {
+    return join(this.#directory, sha256);
+  }
+
+  /** Whether it is there with its size; its bytes are not read. */
+  has(object: StoredObject): boolean {
+    try {
+      const descriptor = this.#files.open(this.pathOf(object), "read");
+      try {
+        return this.#files.size(descriptor) === object.bytes;
+      } finally {
+        this.#files.close(descriptor);
+      }
+    } catch (cause) {
+      if (errnoOf(cause) === "ENOENT") return false;
+      throw cause;
+    }
+  }
+
+  /** Stores bytes. */
+  put(bytes: Uint8Array): StoredObject {
+    const object = { bytes: bytes.byteLength, sha256: hash("sha256", bytes) };
+    if (this.has(object)) return object;
+    return this.#write((take) => {
+      for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
+        take(bytes.subarray(at, at + SLICE_BYTES));
+      }
+    });
+  }
+
+  /** Stores a file as long as it is when it is opened. */
+  putFile(path: string): StoredObject {
+    const descriptor = this.#files.open(path, "read");
+    try {
+      const size = this.#files.size(descriptor);
+      return this.#write((take) => eachSlice(this.#files, descriptor, size, take));
+    } finally {
+      this.#files.close(descriptor);
+    }
+  }
+
+  /**
+   * The bytes of an object.
+   * @throws BackupFault when they are not there or do not have its hash; `path` names it.
+   */
+  read(object: StoredObject, path: string, reuse?: Buffer): Buffer {
+    const bytes = this.#reading(object, path, () =>
+      readWhole(this.#files, this.pathOf(object), reuse),
+    );
+    if (hash("sha256", bytes) !== object.sha256) throw this.#damaged(object, path, "is damaged");
+    return bytes;
+  }
+
+  /**
+   * Hands over the bytes of an object, slice by slice. What was taken is worth nothing if it throws.
+   * @throws BackupFault as `read`.
+   */
+  stream(object: StoredObject, path: string, take: Take): void {
+    const digest = createHash("sha256");
+    const descriptor = this.#reading(object, path, () =>
+      this.#files.open(this.pathOf(object), "read"),
+    );
+    try {
+      const size = this.#files.size(descriptor);
+      eachSlice(this.#files, descriptor, size, (slice) => {
+        digest.update(slice);
+        take(slice);
+      });
+    } finally {
+      this.#files.close(descriptor);
+    }
+    if (digest.digest("hex") !== object.sha256) throw this.#damaged(object, path, "is damaged");
+  }
+
+  /** Makes the names of all objects durable. */
+  sync(): void {
+    this.#files.syncDirectory(this.#directory);
+  }
+
+  /** Removes what a manifest does not name. */
+  collect(kept: readonly StoredObject[]): void {
+    const names = new Set(kept.map(({ sha256 }) => sha256));
+    for (const name of this.#files.list(this.#directory)) {
+      const isOurs = NAME.test(name) || name === UNFINISHED;
+      if (isOurs && !names.has(name)) this.#files.remove(join(this.#directory, name));
+    }
+  }
+
+  /** Removes what an interrupted or failed write has left. */
+  clear(): void {
+    if (!this.#files.list(this.#directory).includes(UNFINISHED)) return;
+    this.#files.remove(join(this.#directory, UNFINISHED));
+  }
+
+  #write(fill: (take: Take) => void): StoredObject {
+    this.clear();
+    const temporary = join(this.#directory, UNFINISHED);
+    const digest = createHash("sha256");
+    const descriptor = this.#files.open(temporary, "create");
+    let bytes = 0;
+    try {
+      bytes = writeSlices(this.#files, descriptor, fill, (slice) => digest.update(slice));
+    } finally {
+      this.#files.close(descriptor);
+    }
+    const object = { bytes, sha256: digest.digest("hex") };
+    this.#files.rename(temporary, this.pathOf(object));
+    this.bytesWritten += bytes;
+    return object;
+  }
+
+  #reading<T>(object: StoredObject, path: string, act: () => T): T {
+    try {
+      return act();
+    } catch (cause) {
+      if (errnoOf(cause) === "") throw cause;
+      throw this.#damaged(object, path, `cannot be read (${errnoOf(cause)})`);
+    }
+  }
+
+  #damaged(object: StoredObject, path: string, how: string) {
+    const advice = "remove it and back up again, or use another copy of the backup";
+    return damagedBackup(`\`${this.pathOf(object)}\`, which is ${path}, ${how}: ${advice}`);
+  }
+}
+
+/** Writes and syncs what `fill` hands over; returns its bytes. */
+export function writeSlices(
+  files: FileLayer,
+  descriptor: number,
+  fill: (take: Take) => void,
+  seen: Take = () => undefined,
+): number {
+  let bytes = 0;
+  let synced = 0;
+  fill((slice) => {
+    seen(slice);
+    writeFully(files, descriptor, [slice], bytes);
+    bytes += slice.byteLength;
+    if (bytes - synced < SYNC_BYTES) return;
+    files.syncData(descriptor);
+    synced = bytes;
+  });
+  files.syncData(descriptor);
+  return bytes;
+}
+
+function eachSlice(files: FileLayer, descriptor: number, size: number, take: Take): void {
+  const buffer = Buffer.allocUnsafe(Math.min(SLICE_BYTES, Math.max(size, 1)));
+  for (let at = 0; at < size;) {
+    const taken = files.read(descriptor, buffer, 0, Math.min(buffer.byteLength, size - at), at);
+    if (taken <= 0) return;
+    take(buffer.subarray(0, taken));
+    at += taken;
+  }
+}

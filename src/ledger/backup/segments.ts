@@ -1,0 +1,98 @@
+// Segments of a journal on their way into a backup and out of it: nothing passes that does not verify
+// and continue the chain.
+import { JournalDamaged } from "../../journal/faults.ts";
+import {
+  CHAIN_START,
+  chainBefore,
+  COMMIT_FRAME_BYTES,
+  commitSignature,
+  decodeHeader,
+  FRAME_BYTES,
+  FRAME_KINDS,
+  frameKind,
+  frameLength,
+  frameLsn,
+  frameTimeUs,
+  HEADER_BYTES,
+  segmentName,
+} from "../../journal/format.ts";
+import type { JournalPoint } from "../../journal/recovery.ts";
+import { isTornTail, scanBatches } from "../../journal/scan.ts";
+import { verifyWithRawKey } from "../../journal/signing-key.ts";
+
+export interface CheckedSegment extends JournalPoint {
+  readonly chain: Buffer;
+  /** Byte behind the last commit. */
+  readonly end: number;
+  /** Time of the latest commit, epoch us; 0 without one. */
+  readonly timeUs: number;
+}
+
+/** Before the first record. */
+export const JOURNAL_START: JournalPoint = { lsn: 0, chain: CHAIN_START };
+
+/**
+ * Verifies a segment that begins at position `first` and continues `before`.
+ * @param isSealed its last byte belongs to a commit; else an unfinished write may follow.
+ * @throws JournalDamaged when it does not verify.
+ */
+export function checkSegment(
+  bytes: Buffer,
+  first: number,
+  before: JournalPoint,
+  isSealed: boolean,
+): CheckedSegment {
+  const segment = segmentName(first);
+  const damaged = (offset: number, afterLsn: number, reason: string) =>
+    new JournalDamaged({ segment, offset, afterLsn, reason });
+  const header = decodeHeader(bytes);
+  if (header?.firstLsn !== first) {
+    throw damaged(0, before.lsn, "the segment header does not verify");
+  }
+  if (first !== before.lsn + 1 || !header.previousChain.equals(before.chain)) {
+    throw damaged(0, before.lsn, "the hash chain does not continue");
+  }
+  const { end, lsn, lastCommitAt } = scanBatches(bytes, HEADER_BYTES, before.lsn, () => undefined);
+  if (end < bytes.byteLength && (isSealed || !isTornTail(bytes, end, lsn))) {
+    throw damaged(end, lsn, "a batch does not verify");
+  }
+  if (lastCommitAt >= 0) {
+    const signed = chainBefore(bytes, lastCommitAt + COMMIT_FRAME_BYTES);
+    if (!verifyWithRawKey(header.publicKey, signed, commitSignature(bytes, lastCommitAt))) {
+      throw damaged(lastCommitAt, lsn, "the last signature is not valid");
+    }
+  }
+  let timeUs = 0;
+  for (const commit of commitsOf(bytes, end)) timeUs = Math.max(timeUs, commit.timeUs);
+  return { lsn, chain: Buffer.from(chainBefore(bytes, end)), end, timeUs };
+}
+
+/** Commits of a segment that has been verified up to `end`, in order. */
+export function* commitsOf(bytes: Buffer, end: number): Generator<CheckedSegment, void> {
+  for (let at = HEADER_BYTES; at < end;) {
+    const next = at + FRAME_BYTES + frameLength(bytes, at);
+    if (frameKind(bytes, at) === FRAME_KINDS.commit) {
+      const chain = Buffer.from(chainBefore(bytes, next));
+      yield { lsn: frameLsn(bytes, at), timeUs: frameTimeUs(bytes, at), chain, end: next };
+    }
+    at = next;
+  }
+}
+
+/** Point in time at which a journal is to end: a position, or a time in epoch us. */
+export type Until = { readonly position: number } | { readonly timeUs: number };
+
+/** Whether a commit comes after it. */
+export function isBehind(until: Until, commit: { lsn: number; timeUs: number }): boolean {
+  return "position" in until ? commit.lsn > until.position : commit.timeUs > until.timeUs;
+}
+
+/** The last commit before the first one that comes after `until`; undefined without one. */
+export function lastCommitBy(bytes: Buffer, end: number, until: Until): CheckedSegment | undefined {
+  let last: CheckedSegment | undefined;
+  for (const commit of commitsOf(bytes, end)) {
+    if (isBehind(until, commit)) return last;
+    last = commit;
+  }
+  return last;
+}
