@@ -4,6 +4,7 @@ import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { agentKey } from "../../contract/identifiers.ts";
 import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { AnswerCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { noteAssessment } from "./assessments.ts";
@@ -187,11 +188,11 @@ function stakesAllowed(
  * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
  * that rests on the operator's word says so.
  */
-function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
-  const codes: string[] = [];
+function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): AnswerCode[] {
+  const codes: AnswerCode[] = [];
   const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
+  if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push("VOUCHED");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
