@@ -6,7 +6,8 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { TrustRankClient } from "../../src/client/client.ts";
-import { browser, runInBrowser } from "./_browser.ts";
+import { browser } from "../_chromium.ts";
+import { runInBrowser } from "./_browser.ts";
 import { type LiveService, startLiveService } from "./_live.ts";
 import { linkCommand, type Packed, packTree, ROOT, run, TSC } from "./_package.ts";
 

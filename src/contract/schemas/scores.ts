@@ -88,6 +88,13 @@ export const VerifyResponse = t.message("VerifyResponse", {
 });
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
+/** Body of a denial by `/v1/gateway/authorize`, for gateways that pass it on. */
+export const GatewayDenial = t.message("GatewayDenial", {
+  verdict: t.oneOf(VERDICTS),
+  reason: t.oneOf(LOG_REASONS),
+  request_id: t.text,
+});
+
 export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
   items: itemResults(VerifyResponse),
 });

@@ -3,7 +3,9 @@
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
+import { GATEWAY_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";
 import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
@@ -17,23 +19,50 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
 };
 
 const RESPONSES = {
-  200: { description: "Let through; the verdict is in the headers" },
-  403: { description: "Not let through; the reason is in the headers" },
+  200: {
+    description: "Let through; the verdict is in the headers",
+    isEmpty: true,
+    headers: GATEWAY_HEADERS,
+  },
+  403: {
+    description: "Not let through; the reason is in the headers, and for some gateways in the body",
+    schema: "GatewayDenial",
+    headers: GATEWAY_HEADERS,
+  },
 } as const;
+
+const REQUEST_HEADERS = [
+  "X-Trust-Agent-Id",
+  "X-Trust-Action",
+  "X-Trust-Tool-Level",
+  "X-Trust-Stakes",
+  "X-Trust-Session-Sec",
+  "X-Forwarded-Method",
+  "X-Original-Method",
+] as const;
 
 const SHARED = {
   access: "score:read",
   rateClass: "score",
   summary: "A verdict for a gateway: status and `X-Trust-*` headers",
   responses: RESPONSES,
+  requestHeaders: REQUEST_HEADERS,
   isFixedFormat: true,
 } as const;
 
 const QUERY = {
-  profile: "envoy, nginx, traefik or caddy; required",
+  profile: {
+    description: "The gateway that asks",
+    isRequired: true,
+    values: Object.keys(PROFILES),
+  },
   agent_id: "Whom the gateway authenticated; else header `X-Trust-Agent-Id`",
   action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
-  tool_level: "L0 to L3; else `X-Trust-Tool-Level`; required",
+  tool_level: {
+    description:
+      "How sensitive the action is; else `X-Trust-Tool-Level`; one of the two is required",
+    values: TOOL_LEVELS,
+  },
   stakes: "The value at risk; else `X-Trust-Stakes`",
 } as const;
 
@@ -67,7 +96,8 @@ export const GATEWAY_ROUTES: readonly Route[] = [
 function envoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
   const name = `gateway_envoy_${method.toLowerCase()}`;
   const handle = authorizeEnvoy;
-  return { ...SHARED, name, method, path: ENVOY_PATH, isSynchronous: true, handle };
+  const parameter = "Path and query of the forwarded request; nothing is read from it";
+  return { ...SHARED, name, method, path: ENVOY_PATH, parameter, isSynchronous: true, handle };
 }
 
 function authorize(exchange: Exchange): Reply | Promise<Reply> {
