@@ -16,6 +16,9 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
   nginx: { hasBody: false },
   traefik: { hasBody: true },
   caddy: { hasBody: true },
+  haproxy: { hasBody: false },
+  kong: { hasBody: true },
+  apisix: { hasBody: true },
 };
 
 const RESPONSES = {

@@ -36,7 +36,7 @@ export function serveSnapshotWriter(
 }
 
 /** Room to grow in place: address space, no memory. */
-const GROWTH_MAX = 4;
+const GROWTH = 4;
 
 /**
  * The buffer, made as large as asked. A table that has outgrown it meanwhile gets more of the same: one
@@ -44,7 +44,7 @@ const GROWTH_MAX = 4;
  */
 function grown(buffer: SharedArrayBuffer | undefined, bytes: number): SharedArrayBuffer {
   const isRoomy = buffer !== undefined && bytes <= buffer.maxByteLength;
-  const next = isRoomy ? buffer : new SharedArrayBuffer(0, { maxByteLength: bytes * GROWTH_MAX });
+  const next = isRoomy ? buffer : new SharedArrayBuffer(0, { maxByteLength: bytes * GROWTH });
   const from = next.byteLength;
   if (bytes > from) next.grow(bytes);
   // Every new page is touched here, so that the ledger's copy need not.
