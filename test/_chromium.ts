@@ -8,14 +8,19 @@ import type { Readable, Writable } from "node:stream";
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
 /** The browser's command; undefined where there is none (Debian: `apt-get install chromium`). */
-export const browser = NAMES.find((name) => {
-  try {
-    execFileSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-});
+export const browser = commandOf(NAMES);
+
+/** The first of these commands that there is. */
+export function commandOf(names: readonly string[]): string | undefined {
+  return names.find((name) => {
+    try {
+      execFileSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" });
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
 
 /** A browser that shows `address`; its profile is the caller's to remove. */
 export function openPage(address: string, profile: string): ChildProcess {

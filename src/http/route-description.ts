@@ -45,6 +45,7 @@ export interface ParameterDescription {
   readonly isRequired?: boolean;
   /** All values that there are; any text without them. */
   readonly values?: readonly string[];
+  readonly example?: string;
 }
 
 export interface RouteBody {

@@ -1,6 +1,12 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
 // paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
-import type { Parameter, RouteBody, RouteDescription } from "../route-description.ts";
+import { isObject } from "../../contract/parse/json-object.ts";
+import type {
+  Parameter,
+  ParameterDescription,
+  RouteBody,
+  RouteDescription,
+} from "../route-description.ts";
 import { PARAMETERS } from "./example-values.ts";
 import { exampleOf } from "./examples.ts";
 import {
@@ -103,32 +109,33 @@ function parameters(route: RouteDescription): Json[] {
 
 /** Parameters that mean the same wherever they stand in a path. */
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
-  id: "An agent, run or key by its identifier, percent-encoded where more follows it",
+  id: "The agent by its identifier, percent-encoded where more follows it",
   source_id: "Identifier of the source, percent-encoded",
   namespace: "The namespace: the first part of its agents' names",
   request_id: "Id of the decision: `request_id` of its answer",
 };
 
 function parameter(name: string, place: "path" | "query", given: Parameter): Json {
-  const {
-    description,
-    isRequired = false,
-    values,
-  } = typeof given === "string" ? { description: given } : given;
+  const told: ParameterDescription = typeof given === "string" ? { description: given } : given;
+  const { description, isRequired = false, values } = told;
   const schema = values === undefined ? { type: "string" } : { type: "string", enum: [...values] };
-  const example = values?.[0] ?? PARAMETERS[name];
+  const example = told.example ?? values?.[0] ?? PARAMETERS[name];
   const described = { name, in: place, required: isRequired, description, schema };
   return example === undefined ? described : { ...described, example };
 }
 
 function requestBody(body: RouteBody): Json {
-  const lines = {
-    "application/x-ndjson": { schema: { $ref: `#/components/schemas/${body.schema}` } },
-  };
   const documents = documentContent(body.schema);
+  const lines = { "application/x-ndjson": { schema: lineOf(body) } };
   const content =
     body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
   return { required: true, description: `At most ${body.bytesMax} bytes`, content };
+}
+
+/** Schema of one line: of a batch, which as a document is an array, that of an item. */
+function lineOf({ kind, schema }: RouteBody): Json {
+  const items = SCHEMAS[schema]?.["items"];
+  return kind === "batch" && isObject(items) ? items : { $ref: `#/components/schemas/${schema}` };
 }
 
 /** `components.examples` of the messages that routes take and give. */

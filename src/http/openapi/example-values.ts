@@ -202,6 +202,9 @@ export const BY_FORMAT: Readonly<Record<string, string>> = {
 
 /** Of path and query parameters, and of headers. */
 export const PARAMETERS: Readonly<Record<string, string>> = {
+  action: "payments.transfer",
+  agent_id: AGENT,
+  stakes: "840",
   id: AGENT,
   path: "orders/42",
   view: "outcomes",

@@ -14,6 +14,7 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const RUN_DEADLINE_MS = 300_000;
+const RUN = { description: "The run", example: "k-42" };
 
 export const KAIZEN_ROUTES: readonly Route[] = [
   {
@@ -48,6 +49,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_show",
     method: "GET",
     path: "/v1/kaizen/runs/{id}",
+    parameter: RUN,
     summary: "One run with every number it rests on",
     access: "kaizen:run",
     responses: { 200: { description: "The run", schema: "KaizenRun" } },
@@ -58,6 +60,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_report_link",
     method: "GET",
     path: "/v1/kaizen/runs/{id}/report",
+    parameter: RUN,
     summary: "The same page by a link that answers about the run give: one run, 15 minutes, no key",
     access: "none",
     query: { token: { description: "As the link has it", isRequired: true } },
@@ -70,6 +73,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_report",
     method: "GET",
     path: "/v1/kaizen/reports/{id}",
+    parameter: RUN,
     summary: "One run as a self-contained page with plots",
     access: "kaizen:run",
     responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },

@@ -1,16 +1,23 @@
 // The page made from the OpenAPI document: over both servers, with text that would be markup, and in a
 // browser that holds it to its policy.
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { docsPage } from "../../../src/http/openapi/page/page.ts";
 import type { ShownDocument } from "../../../src/http/openapi/page/shown.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import { STYLE } from "../../../src/http/openapi/page/style.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
-import { browser, DebuggedPage } from "../../_chromium.ts";
+import { browser, commandOf, DebuggedPage } from "../../_chromium.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
 import { call } from "../_client.ts";
 import { describeServers } from "../_servers.ts";
 import { openTestServer, type TestServer } from "../_setup.ts";
+
+const curl = commandOf(["curl"]);
 
 const POLICY = [
   "default-src 'none'",
@@ -24,15 +31,15 @@ describeServers("GET /docs", (service) => {
   it.each([
     ["/docs", "text/html; charset=utf-8"],
     ["/docs/style.css", "text/css; charset=utf-8"],
-  ])("%s needs no key and may load its own style sheet alone", async (path, mediaType) => {
-    const answer = await call(service, path, { key: null });
+  ])("%s needs no key and may load its own style sheet alone", async (place, mediaType) => {
+    const answer = await call(service, place, { key: null });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe(mediaType);
     expect(answer.headers.get("content-security-policy")?.split("; ")).toEqual(POLICY);
     expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
     expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
     expect(answer.headers.get("cache-control")).toBe("public, max-age=300");
-    const head = await call(service, path, { key: null, method: "HEAD" });
+    const head = await call(service, place, { key: null, method: "HEAD" });
     expect([head.status, head.text]).toEqual([200, ""]);
     expect(head.headers.get("content-length")).toBe(answer.headers.get("content-length"));
   });
@@ -48,14 +55,50 @@ describeServers("GET /docs", (service) => {
   it("has every operation, and every link within it leads somewhere", async () => {
     const { text } = await call(service, "/docs", { key: null });
     const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!));
-    for (const { name, path } of ROUTES) {
+    for (const { name, path: place } of ROUTES) {
       expect(ids).toContain(`op-${name}`);
-      expect(text).toContain(path);
+      expect(text).toContain(place);
     }
     const targets = [...text.matchAll(/ href="#([^"]+)"/g)].map(([, id]) => id!);
     expect(targets.filter((target) => !ids.has(target))).toEqual([]);
     const others = [...text.matchAll(/ (?:href|src)="([^#"][^"]*)"/g)].map(([, target]) => target);
     expect(new Set(others)).toEqual(new Set(["docs/style.css", "openapi.json"]));
+  });
+});
+
+// Skipped without `curl`.
+describe.skipIf(curl === undefined)("commands of the page", () => {
+  let service: TestServer;
+  beforeAll(async () => {
+    service = await openTestServer("node");
+  });
+  afterAll(() => service.stop());
+
+  it("ask what they are meant to ask", async () => {
+    const { text } = await call(service, "/docs", { key: null });
+    const parts = text.split('<article id="op-').slice(1);
+    const script = parts.map((part) => {
+      const [, shown] = /<pre>([^<]*)<\/pre>/.exec(part)!;
+      const command = shown!.replaceAll("&quot;", '"').replaceAll("&#39;", "'");
+      return command
+        .replaceAll("&amp;", "&")
+        .replace("curl ", "curl -so /dev/null -w '%{http_code} ' ");
+    });
+    const env = { ...process.env, BUREAU: service.base, KEY: service.admin };
+    const folder = await mkdtemp(path.join(tmpdir(), "trustrank-curl-"));
+    await writeFile(path.join(folder, "lines.ndjson"), "{}\n");
+    const options = { env, cwd: folder };
+    const { stdout } = await promisify(execFile)("sh", ["-c", script.join("\n")], options);
+    await rm(folder, { recursive: true });
+    const names = parts.map((part) => part.slice(0, part.indexOf('"')));
+    const statuses = stdout.trim().split(" ");
+    expect(statuses.length).toBe(ROUTES.length);
+    // Envoy names the agent by a header, and not found is what this service runs without.
+    const odd = names.flatMap((name, at) => {
+      const expected = name.startsWith("gateway_envoy") ? /400/ : /^20[0-2]$|403|404|422/;
+      return expected.test(statuses[at]!) ? [] : [`${name}: ${statuses[at]}`];
+    });
+    expect(odd).toEqual([]);
   });
 });
 

@@ -6,8 +6,8 @@ interface Asked {
   readonly path: string;
   readonly parameters: readonly ShownParameter[];
   readonly needsKey: boolean;
-  /** Media type and text of the body. */
-  readonly body?: readonly [string, string];
+  /** Media type and text of the body; without a text it stands in a file. */
+  readonly body?: { readonly type: string; readonly text: string | undefined };
 }
 
 /** A `curl` command; `$BUREAU` is the address of the service, `$KEY` an API key. */
@@ -17,13 +17,20 @@ export function curlOf({ method, path, parameters, needsKey, body }: Asked): str
     encodeURIComponent(exampleText(of("path").find((each) => each.name === name))),
   );
   const query = of("query")
-    .filter(({ required }) => required === true)
+    .filter(({ required, example }) => required === true || example !== undefined)
     .map((each) => `${each.name}=${encodeURIComponent(exampleText(each))}`)
     .join("&");
   const verb = method === "GET" ? "" : `-X ${method} `;
   const lines = [`curl ${verb}"$BUREAU${filled}${query === "" ? "" : `?${query}`}"`];
   if (needsKey) lines.push(`-H "Authorization: Bearer $KEY"`);
-  if (body !== undefined) lines.push(`-H 'Content-Type: ${body[0]}'`, `-d ${quoted(body[1])}`);
+  if (body !== undefined) {
+    const { type, text } = body;
+    const data = text === undefined ? "--data-binary @lines.ndjson" : `-d ${quoted(text)}`;
+    lines.push(`-H ${quoted(`Content-Type: ${type}`)}`, data);
+  } else if (method === "POST") {
+    // Else `curl` sends no length, which a `POST` needs.
+    lines.push("-d ''");
+  }
   return lines.join(" \\\n  ");
 }
 

@@ -2,7 +2,7 @@
 // the command that asks.
 import { curlOf } from "./curl.ts";
 import { anchor, code, joined, markup, type Markup, NOTHING, prose } from "./markup.ts";
-import { messageLink, typeOf } from "./schema-table.ts";
+import { typeOf } from "./schema-table.ts";
 import {
   nameOf,
   type Reference,
@@ -90,15 +90,12 @@ ${kindsOf(content)}<p><small>${description}.</small></p>
 `;
 }
 
-/** Media type and text of an example of the body; lines stand in a file. */
-function bodyOf(
-  content: ShownContent | undefined,
-  components: Components,
-): { readonly body?: readonly [string, string] } {
+/** An example of the body, in the first of its media types. */
+function bodyOf(content: ShownContent | undefined, components: Components) {
   const [first] = Object.entries(content ?? {});
   if (first === undefined) return {};
   const value = exampleOf(first[1], components);
-  return { body: [first[0], value === undefined ? "@lines.ndjson" : JSON.stringify(value)] };
+  return { body: { type: first[0], text: value === undefined ? value : JSON.stringify(value) } };
 }
 
 /** The value of the first example of a content. */
@@ -149,8 +146,8 @@ function responseRow(name: Markup, response: ShownResponse, components: Componen
 function kindsOf(content: ShownContent): Markup[] {
   const kinds = new Map<string, { link: Markup; types: string[] }>();
   for (const [type, { schema }] of Object.entries(content)) {
-    const { $ref } = schema ?? {};
-    const link = $ref === undefined ? markup`text` : messageLink({ $ref });
+    const isMessage = schema?.$ref !== undefined || schema?.anyOf !== undefined;
+    const link = isMessage ? typeOf(schema) : markup`text`;
     const kind = kinds.get(link.text) ?? { link, types: [] };
     kind.types.push(type);
     kinds.set(link.text, kind);
