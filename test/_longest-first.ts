@@ -8,6 +8,7 @@ const LONGEST = [
   "crash/promotion-crash",
   "crash/crash",
   "bench/smoke",
+  "gateways/haproxy",
   "gateways/nginx",
   "gateways/caddy",
   "cli/serve-command",
