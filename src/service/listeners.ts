@@ -13,6 +13,7 @@ import type { Core } from "./core.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import { findPort } from "../http/server/port-probe.ts";
+import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
@@ -94,9 +95,10 @@ export async function openListeners(
 }
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads }: ServeConfig): { connectionsMax: number } {
+function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
   const threads = httpThreads + POOLS * defaultThreads();
-  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads);
+  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
+  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
   return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }
 

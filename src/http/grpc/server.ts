@@ -12,6 +12,13 @@ import net from "node:net";
 import type { HttpLogger } from "../services.ts";
 import type { Peer, Reply, RequestHead } from "../server/port.ts";
 import { type Answer, answerOf } from "./answer.ts";
+import {
+  GRPC_CALLS_MAX,
+  GRPC_CONNECTIONS_MAX,
+  GRPC_IDLE_MS,
+  GRPC_MESSAGE_BYTES_MAX,
+  SESSION_MEGABYTES,
+} from "./bounds.ts";
 import type { CallerSource } from "./caller.ts";
 import {
   type CheckMessages,
@@ -21,15 +28,6 @@ import {
 } from "./messages.ts";
 import { headOf, type Question } from "./question.ts";
 
-/** Envoy keeps one connection for each of its worker threads. */
-const GRPC_CONNECTIONS_MAX = 256;
-/** Calls under way on one connection. */
-const GRPC_CALLS_MAX = 1000;
-/** Envoy sends all headers of the request (60 KiB by its default), and a body where told to. */
-const GRPC_MESSAGE_BYTES_MAX = 256 * 1024;
-const GRPC_IDLE_MS = 300_000;
-/** For headers and compression, of one connection. */
-const SESSION_MEGABYTES = 10;
 const CHECK_PATH = "/envoy.service.auth.v3.Authorization/Check";
 
 export interface ExtAuthzOptions {

@@ -1,5 +1,7 @@
 // Begin and end of the gRPC server: a port that is taken, nobody there, what is under way at the end.
+import net from "node:net";
 import { describe, expect, it } from "vitest";
+import { GRPC_CONNECTIONS_MAX } from "../../../src/http/grpc/bounds.ts";
 import { BY_PRINCIPAL } from "../../../src/http/grpc/caller.ts";
 import { type ExtAuthzServer, listenExtAuthz } from "../../../src/http/grpc/server.ts";
 import type { Reply } from "../../../src/http/server/port.ts";
@@ -18,6 +20,30 @@ describe("the begin", () => {
     await expect(open(server.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
     await server.close(0);
   });
+});
+
+describe("the bound of connections", () => {
+  it("closes one more at once, and the others answer", async () => {
+    const server = await open();
+    const sockets = await Promise.all(
+      Array.from({ length: GRPC_CONNECTIONS_MAX - 1 }, () => connected(server.port)),
+    );
+    const client = connect(server.port);
+    expect((await client.check({})).callCode).toBe(0);
+    const more = await connected(server.port);
+    await new Promise((resolve) => more.once("close", resolve));
+    expect(sockets.filter((socket) => socket.closed)).toEqual([]);
+    expect((await client.check({})).callCode).toBe(0);
+    client.close();
+    await server.close(0);
+  });
+
+  function connected(port: number): Promise<net.Socket> {
+    return new Promise((resolve) => {
+      const socket = net.connect(port, "127.0.0.1", () => resolve(socket.resume()));
+      socket.on("error", () => undefined);
+    });
+  }
 });
 
 describe("the end", () => {
