@@ -14,7 +14,12 @@ const QUERY_METADATA: Readonly<Record<string, string>> = {
   acr_values: "x-trust-acr-values",
   max_age: "x-trust-max-age",
 };
-const FORWARDED_METADATA = ["x-trust-tool-level", "x-trust-action", "x-trust-stakes"];
+const FORWARDED_METADATA = [
+  "x-trust-tool-level",
+  "x-trust-action",
+  "x-trust-stakes",
+  "x-trust-session-sec",
+];
 const DEADLINE_MS_MAX = 9_999_999;
 
 /** One call, apart from the package that received it. */

@@ -78,6 +78,10 @@ export async function listenExtAuthz(options: ExtAuthzOptions): Promise<ExtAuthz
       resolve();
     });
   });
+  // From now on an error is a connection that could not be taken, no reason to end.
+  listener.on("error", (error) =>
+    options.logger.warn("grpc_accept_failed", { error: error.message }),
+  );
   const { port } = listener.address() as net.AddressInfo;
   return {
     port,
