@@ -1,9 +1,10 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
-import type { LevelPolicy } from "../../contract/policy.ts";
+import { STAKES_MAX } from "../../contract/limits.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { agentKey } from "../../contract/identifiers.ts";
-import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import { REGIMES, RISK_LEVELS, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { noteAssessment } from "./assessments.ts";
@@ -11,22 +12,15 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import {
-  decidePolicy,
-  isMinimumMet,
-  minimumScoreOf,
-  riskIndex,
-  THIN_FLAGGED,
-  THIN_TOLERATED,
-  VOUCHED,
-} from "../../policy/rules.ts";
+import { failureCodeOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import { levelsOf } from "./levels.ts";
+import { minimumScoreOf, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 
-const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
 const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
@@ -104,29 +98,16 @@ function respond(
   isReserved: boolean,
 ): VerifyResponse {
   const { agent_id: agentId, tool_level: toolLevel } = request;
-  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
-  const level = policy.levels[toolLevel];
-  const keyMinimum = call.principal.minimumScores[toolLevel];
-  const minimum = minimumScoreOf(level, keyMinimum);
-  const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
-  const isVouched = vouching !== undefined;
-  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  // The policy sees the agent's own score: what its text deserves, the failure code decides.
+  const active = services.policies.of(call.principal.tenant);
+  const level = active.policy.levels[toolLevel];
+  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const ruling = onceADay(
     services,
     agentId,
-    decidePolicy(
-      toolLevel,
-      level,
-      reading,
-      isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum),
-      failureCode,
-      finding.data.source_verified || isSilent(finding),
-      level.allow_up_to,
-      isVouched,
-      areStakesVouched(vouching, request.stakes ?? 0),
-    ),
+    ruleAt(active, call.principal, toolLevel, reading, finding, vouching, request.stakes ?? 0),
   );
+  const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
@@ -142,23 +123,23 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesAllowed(level, reading, ruling, vouching?.stakesMax ?? 0),
+    max_stakes: stakesOnWire(stakesBound(level, reading, ruling, vouching)),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
-    policy_version: version,
+    policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
+  if (request.levels === true) {
+    response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+  }
+  const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
+  settleStakes(services, request, call, finding, response, stakesTo);
   return response;
-}
-
-/** Whether the request cited nothing that could have been verified. */
-function isSilent(finding: ProvenanceFinding): boolean {
-  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */
@@ -168,39 +149,58 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
 }
 
 /**
- * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
- * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
+ * Beyond `stakesTo` the stakes themselves make the agent riskier: a bound there holds only if the
+ * level, asked at the bound, still allows. Comes last, because it uses the thread's one reading.
  */
-function stakesAllowed(
-  level: LevelPolicy,
-  reading: Reading,
-  ruling: Ruling,
-  stakesVouched: number,
-): number | null {
-  if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
-  if (!level.enforce || !level.counts_stakes) return null;
-  return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
+function settleStakes(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  response: VerifyResponse,
+  stakesTo: number,
+): void {
+  if (stakesTo === Number.POSITIVE_INFINITY) return;
+  const { tool_level: asked } = request;
+  const bound = response.max_stakes;
+  response.max_stakes = settledBound(services, request, call, finding, asked, bound, stakesTo);
+  if (response.levels === undefined) return;
+  for (const name of TOOL_LEVELS) {
+    const level = response.levels[name];
+    if (level === undefined) continue;
+    const found = level.max_stakes;
+    level.max_stakes = settledBound(services, request, call, finding, name, found, stakesTo);
+  }
 }
 
-/**
- * At most four, by weight: broken provenance first, then the engine's, then the open questions of
- * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
- * that rests on the operator's word says so.
- */
-function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
-  const codes: string[] = [];
-  const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
-  if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
-    for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
-      const code = REASON_CODES[reading.reasonIndexes[i]!]!;
-      if (code !== finding.reasonCode) codes.push(code);
-    }
-  }
-  if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
-  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
-  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
-  return codes;
+function settledBound(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  toolLevel: ToolLevel,
+  bound: number | null,
+  stakesTo: number,
+): number | null {
+  const { policy } = services.policies.of(call.principal.tenant);
+  const isWithin = bound !== null && bound <= stakesTo;
+  if (isWithin || !policy.levels[toolLevel].enforce) return bound;
+  const isHeld = isAllowedAt(services, request, call, finding, toolLevel, bound ?? STAKES_MAX);
+  return isHeld ? bound : stakesOnWire(stakesTo);
+}
+
+function isAllowedAt(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  toolLevel: ToolLevel,
+  stakes: number,
+): boolean {
+  const { agent_id: agentId } = request;
+  const active = services.policies.of(call.principal.tenant);
+  const reading = services.engine.check(agentKey(agentId), stakes, services.nowMs);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const ruling = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  return ruling.verdictIndex === 0;
 }

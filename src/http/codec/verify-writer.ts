@@ -36,6 +36,7 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   put(codesPiece(response.reason_codes));
   put(stakesPiece(response.max_stakes));
   put(stampPiece(response));
+  if (response.levels !== undefined) putLevels(response.levels);
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
 }
 
@@ -263,6 +264,12 @@ function stampPiece(response: VerifyResponse): Uint8Array {
   return lastStamp.piece;
 }
 
+/** In place of the closing brace; members asked for, by few, and ever different. */
+function putLevels(levels: NonNullable<VerifyResponse["levels"]>): void {
+  at -= 1;
+  put(Buffer.from(`,"levels":${JSON.stringify(levels)}}`));
+}
+
 // Every member above, by name: a new member in the schema fails to compile here until it is
 // written.
 type Written = {
@@ -277,7 +284,8 @@ type Written = {
     | "config_version"
     | "policy_version"
     | "evaluated_at"
-    | "expires_at";
+    | "expires_at"
+    | "levels";
   trust:
     | "score"
     | "threshold_met"
