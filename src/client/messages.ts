@@ -87,7 +87,7 @@ export interface VerifyResponse {
    */
   policy_version: string;
   /**
-   * By tool level, where asked for. A level left out must be asked: a person would review it.
+   * By tool level, where asked for. One left out must be asked: its answer goes on record.
    */
   levels?: {
     L0?: LevelVerdict;

@@ -1,5 +1,5 @@
-// What one tool level says of a reading and of what was found on the content: the ruling, up to which
-// stakes it allows, and the reasons in codes. Shared by the level that was asked about and by the
+// The ruling of one tool level on a reading and on the content's findings, the stakes up to which it
+// allows, and the reasons in codes. Shared by the level that was asked about and by the
 // others (levels.ts), so that one rule book answers for both. Hot path: nothing is kept.
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";

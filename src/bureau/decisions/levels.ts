@@ -29,8 +29,8 @@ const STAKES_STEP = 10_000;
 
 /**
  * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
- * score that it shows. A level is left out where a person would look at its answer (flagged, or
- * quarantined): such a decision must be one that the service has made and logged.
+ * score that it shows. A level is left out where its answer must be on record: flagged for review,
+ * quarantined or blocked. Such a decision is one that the service makes and logs itself.
  */
 export function levelsOf(
   services: BureauServices,
@@ -74,13 +74,13 @@ export function levelsOf(
   return levels;
 }
 
-/** The ruling of a level that was not asked about; undefined where a person would look at it. */
+/** The ruling of a level that was not asked about; undefined where it must be on record. */
 function unasked(services: BureauServices, agentId: string, ruling: Ruling): Ruling | undefined {
   if (ruling === THIN_FLAGGED) {
     const isFirst = services.flaggedToday.wouldBeFirst(agentId, services.nowMs);
     return isFirst ? undefined : THIN_TOLERATED;
   }
-  return ruling.isFlagged || ruling.verdictIndex === QUARANTINE ? undefined : ruling;
+  return ruling.isFlagged || ruling.verdictIndex >= QUARANTINE ? undefined : ruling;
 }
 
 /** Stakes, lowest and highest, between which a level rules the same by the same numbers. */

@@ -108,7 +108,7 @@ export const VerifyResponse = t.message("VerifyResponse", {
         L2: t.optional(LevelVerdict),
         L3: t.optional(LevelVerdict),
       }),
-      "By tool level, where asked for. A level left out must be asked: a person would review it.",
+      "By tool level, where asked for. One left out must be asked: its answer goes on record.",
     ),
   ),
 });

@@ -66,7 +66,7 @@ describe("levels", () => {
     }
   });
 
-  it("leave out what a person would review, but for the level that asks", () => {
+  it("leave out what must be on record, but for the level that asks", () => {
     const verify = open();
     expect(named(verify(BAD, "L3", { levels: true }))).toEqual(["L3"]);
     expect(named(verify(BAD, "L0", { levels: true }))).toEqual(["L0"]);
@@ -81,7 +81,7 @@ describe("levels", () => {
     const { levels } = open()(GOOD, "L3", { context: altered, levels: true });
     expect([levels?.L0?.verdict, levels?.L3?.verdict]).toEqual(["CHALLENGE", "BLOCK"]);
     expect(levels?.L0?.log_reason).toBe("HASH_MISMATCH");
-    expect(levels?.L2, "quarantined: for a person").toBeUndefined();
+    expect(levels?.L2, "quarantined: goes on record").toBeUndefined();
   });
 });
 
