@@ -56,9 +56,13 @@ describe("a protected route", () => {
       expect((await route(gateway, level)(from("connect"))).status).toBe(200);
     }
     expect(paths).toEqual(["/v1/handshake", "/v1/trust/verify"]);
+    const silent = open({ handshake: false });
+    for (const level of TOOL_LEVELS) await route(silent, level)(from("connect"));
+    expect(paths.slice(2), "one paid read in all").toEqual(["/v1/trust/verify"]);
+    paths.length = 0;
     gateway.forget(SELF);
     await route(gateway, "L1")(from("connect"));
-    expect(paths.slice(2)).toEqual(["/v1/handshake", "/v1/trust/verify"]);
+    expect(paths).toEqual(["/v1/handshake", "/v1/trust/verify"]);
   });
 
   it("lets nobody in whom either side refuses, at any level, and asks no further", async () => {
