@@ -1,6 +1,7 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
 import { STAKES_MAX } from "../../contract/limits.ts";
+import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { agentKey } from "../../contract/identifiers.ts";
 import { REGIMES, RISK_LEVELS, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
@@ -59,7 +60,7 @@ export function verify(
   const finding =
     reserved?.provenance ?? services.provenance.assess(request.context, call.principal.tenant);
   if (finding instanceof Promise) {
-    return finding.then((settled) => answer(services, request, call, settled, reserved));
+    return finding.then((found) => answer(services, request, call, found, reserved));
   }
   return answer(services, request, call, finding, reserved);
 }
@@ -138,7 +139,9 @@ function respond(
   }
   const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
-  settleStakes(services, request, call, finding, response, stakesTo);
+  if (response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo)) {
+    settleStakes(services, request, call, finding, response, stakesTo);
+  }
   return response;
 }
 
@@ -148,9 +151,14 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
   return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
 }
 
+/** Whether stakes up to a bound make the agent itself riskier, and the level minds. */
+function isBeyond(level: LevelPolicy, bound: number | null, stakesTo: number): boolean {
+  return level.enforce && (bound ?? Number.POSITIVE_INFINITY) > stakesTo;
+}
+
 /**
- * Beyond `stakesTo` the stakes themselves make the agent riskier: a bound there holds only if the
- * level, asked at the bound, still allows. Comes last, because it uses the thread's one reading.
+ * Beyond `stakesTo` a bound holds only if the level, asked at the bound, still allows. Comes last,
+ * because it uses the thread's one reading.
  */
 function settleStakes(
   services: BureauServices,
@@ -160,33 +168,17 @@ function settleStakes(
   response: VerifyResponse,
   stakesTo: number,
 ): void {
-  if (stakesTo === Number.POSITIVE_INFINITY) return;
-  const { tool_level: asked } = request;
-  const bound = response.max_stakes;
-  response.max_stakes = settledBound(services, request, call, finding, asked, bound, stakesTo);
-  if (response.levels === undefined) return;
-  for (const name of TOOL_LEVELS) {
-    const level = response.levels[name];
-    if (level === undefined) continue;
-    const found = level.max_stakes;
-    level.max_stakes = settledBound(services, request, call, finding, name, found, stakesTo);
-  }
-}
-
-function settledBound(
-  services: BureauServices,
-  request: VerifyRequest,
-  call: CallContext,
-  finding: ProvenanceFinding,
-  toolLevel: ToolLevel,
-  bound: number | null,
-  stakesTo: number,
-): number | null {
   const { policy } = services.policies.of(call.principal.tenant);
-  const isWithin = bound !== null && bound <= stakesTo;
-  if (isWithin || !policy.levels[toolLevel].enforce) return bound;
-  const isHeld = isAllowedAt(services, request, call, finding, toolLevel, bound ?? STAKES_MAX);
-  return isHeld ? bound : stakesOnWire(stakesTo);
+  const settled = (name: ToolLevel, bound: number | null): number | null => {
+    if (!isBeyond(policy.levels[name], bound, stakesTo)) return bound;
+    const isHeld = isAllowedAt(services, request, call, finding, name, bound ?? STAKES_MAX);
+    return isHeld ? bound : stakesOnWire(stakesTo);
+  };
+  response.max_stakes = settled(request.tool_level, response.max_stakes);
+  for (const name of TOOL_LEVELS) {
+    const level = response.levels?.[name];
+    if (level !== undefined) level.max_stakes = settled(name, level.max_stakes);
+  }
 }
 
 function isAllowedAt(
