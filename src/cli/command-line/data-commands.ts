@@ -1,6 +1,7 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
-import { dataDirOf, diskReserveOf, isTrustNamedIn, tableBytesMaxOf } from "../../service/config.ts";
+import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/config.ts";
+import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/config.ts";
 import { SETTINGS } from "../../service/settings.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
@@ -99,6 +100,7 @@ export function addDoctor(program: Command): void {
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
@@ -108,6 +110,7 @@ export function addDoctor(program: Command): void {
         reserveBytes: diskReserveOf(process.env),
         isTrustNamed: isTrustNamedIn(process.env),
         tableBytesMax: tableBytesMaxOf(process.env),
+        ownerWaitMs: ownerWaitMsOf(flags.ownerWait, process.env),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });

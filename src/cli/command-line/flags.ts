@@ -17,6 +17,7 @@ export function optionOf(setting: Setting & { readonly flag: string }): Option {
 export function withAccess(command: Command): Command {
   return command
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.url))
     .addOption(optionOf(SETTINGS.key))
     .option("--json", "print one JSON value");
