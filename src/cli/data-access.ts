@@ -1,5 +1,6 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server, when it waits, and when the files are a copy.
+import { environment } from "./environment.ts";
 import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/config.ts";
 import { serverAccessOf } from "../service/config.ts";
 import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
@@ -26,9 +27,9 @@ interface AccessFlags {
 /** Access by the flags of a command, then by the environment. */
 export function accessOf(flags: AccessFlags): DataAccess {
   return {
-    dataDir: dataDirOf(flags.dataDir, process.env),
-    server: serverAccessOf(flags, process.env),
-    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, process.env),
+    dataDir: dataDirOf(flags.dataDir, environment()),
+    server: serverAccessOf(flags, environment()),
+    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
   };
 }
 

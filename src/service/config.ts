@@ -112,7 +112,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     port: readSetting("port", flags.port, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
-    isSampleWanted: flags.sample,
+    isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
     adminKey: readSetting("adminKey", undefined, environment),
     serviceId: readSetting("serviceId", undefined, environment),
     isSignatureRequired: readSetting("requireSignature", undefined, environment),

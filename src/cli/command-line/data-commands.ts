@@ -1,4 +1,5 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
+import { environment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
 import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/config.ts";
 import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/config.ts";
@@ -99,18 +100,19 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
+    .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.ownerWait))
     .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {
-      const dataDir = dataDirOf(flags.dataDir, process.env);
+      const dataDir = dataDirOf(flags.dataDir, environment());
       const settings = {
-        reserveBytes: diskReserveOf(process.env),
-        isTrustNamed: isTrustNamedIn(process.env),
-        tableBytesMax: tableBytesMaxOf(process.env),
-        ownerWaitMs: ownerWaitMsOf(flags.ownerWait, process.env),
+        reserveBytes: diskReserveOf(environment()),
+        isTrustNamed: isTrustNamedIn(environment()),
+        tableBytesMax: tableBytesMaxOf(environment()),
+        ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });
