@@ -1,7 +1,7 @@
 // Data directory: its paths and its owner. One process at a time owns it, by a lock that the kernel
 // releases with the process, whichever container it ran in; each owner has a higher epoch.
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type FileLock, lockFile, networkFileSystem } from "../platform/file-lock.ts";
 import { errnoOf, nodeFiles } from "./files.ts";
 import {
@@ -103,7 +103,7 @@ export async function claimDataDirectory(
   options: ClaimOptions = {},
 ): Promise<DataDirectoryClaim> {
   const paths = usable(root, () => {
-    nodeFiles.makeDirectory(root);
+    makeIn(root);
     return dataPaths(fs.realpathSync(root));
   });
   const holding = holdings.get(paths.root) ?? { claim: takeOver(paths, options), count: 0 };
@@ -129,6 +129,19 @@ export async function claimDataDirectory(
     lock.release();
   };
   return { paths, owner, epoch: owner.epoch, release };
+}
+
+/** Makes the directory where it is missing. @throws the error of the disk that refuses it. */
+function makeIn(root: string): void {
+  try {
+    nodeFiles.makeDirectory(root);
+  } catch (error) {
+    // Node says ENOENT of a read-only disk, too: what is there above tells them apart.
+    let above = dirname(resolve(root));
+    while (!fs.existsSync(above)) above = dirname(above);
+    fs.accessSync(above, fs.constants.W_OK);
+    throw error;
+  }
 }
 
 async function takeOver(paths: DataPaths, options: ClaimOptions) {

@@ -126,7 +126,10 @@ test("a directory that nobody can own says why", async ({ skip }) => {
     fs.rmSync(join(disk, "filler"));
     await (await claimDataDirectory(disk)).release();
     remountReadOnly(disk);
-    await expect(claimDataDirectory(disk)).rejects.toThrow(/: its file system is read-only/);
+    for (const directory of [disk, join(disk, "new", "one")]) {
+      const refused = claimDataDirectory(directory);
+      await expect(refused).rejects.toThrow(/: its file system is read-only$/);
+    }
   } finally {
     unmount(disk);
   }
