@@ -1,7 +1,8 @@
 // bench:restart: kill -9 and an immediate start, round by round, on one data directory and one port, as
-// `npm run trustrank -- serve` starts it; then two services in two containers (namespaces of processes,
-// network and host name) on one directory. Fails when a start fails, an acknowledged outcome is lost, or
-// both containers serve. `--rounds`, `--wait` (seconds that the second container waits), `--smoke`.
+// `npm run trustrank -- serve` starts it; then starts that wait already when the owner is killed; then two
+// services in two containers (namespaces of processes, network and host name) on one directory. Fails
+// when a start fails, an acknowledged outcome is lost, or both containers serve. `--rounds`,
+// `--hand-overs`, `--wait` (seconds that the second container waits), `--smoke`.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -36,7 +37,12 @@ function launch(command: readonly string[]) {
   });
   const startedAt = performance.now();
   let stderr = "";
-  child.stderr.on("data", (piece: Buffer) => (stderr += piece.toString()));
+  const waiting = new Promise<void>((resolve) => {
+    child.stderr.on("data", (piece: Buffer) => {
+      stderr += piece.toString();
+      if (stderr.includes("data_directory_waiting")) resolve();
+    });
+  });
   const ended = once(child, "close").then(([code]) => ({ code: code as number | null, stderr }));
   const lines = createInterface({ input: child.stdout });
   const ready = new Promise<Ready & { seconds: number; waited: boolean }>((resolve, reject) => {
@@ -49,7 +55,7 @@ function launch(command: readonly string[]) {
   });
   ready.catch(() => undefined);
   const kill = () => process.kill(-child.pid!, "SIGKILL");
-  return { ready, ended, kill, seconds: () => (performance.now() - startedAt) / 1000 };
+  return { ready, waiting, ended, kill, seconds: () => (performance.now() - startedAt) / 1000 };
 }
 
 async function report(url: string, from: number): Promise<number> {
@@ -100,6 +106,26 @@ async function killRounds(dataDir: string, rounds: number, runner: readonly stri
   };
 }
 
+/** Kills an owner under a start that waits for it, on the same port; each takes over in turn. */
+async function handOvers(dataDir: string, rounds: number) {
+  const port = String(await findPort("127.0.0.1", 0));
+  const serve = ["serve", "--json", "--no-sample", "--data-dir", dataDir, "--port", port];
+  let owner = launch([...NODE, ...serve]);
+  await owner.ready;
+  const failures: string[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const next = launch([...NODE, ...serve]);
+    await Promise.race([next.waiting, next.ended]);
+    owner.kill();
+    await next.ready.catch((error: Error) => failures.push(`hand-over ${round}: ${error.message}`));
+    if (failures.length > 0) break;
+    owner = next;
+  }
+  owner.kill();
+  await owner.ended;
+  return failures;
+}
+
 /** Runs a command as pid 1 of a host of its own; all of it ends with the runner. */
 function container(host: string): string[] {
   const namespaces = ["--pid", "--net", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"];
@@ -145,16 +171,20 @@ function fixed(value: number): number {
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "50" },
+    "hand-overs": { type: "string", default: "20" },
     wait: { type: "string", default: "10" },
     smoke: { type: "boolean", default: false },
   },
 });
 const folder = mkdtempSync(path.join(tmpdir(), "trustrank-restart-"));
 try {
-  const rounds = values.smoke ? 2 : Number(values.rounds);
+  const rounds = values.smoke ? 1 : Number(values.rounds);
+  const handed = values.smoke ? 1 : Number(values["hand-overs"]);
   const killed = await killRounds(path.join(folder, "killed"), rounds, values.smoke ? NODE : NPM);
+  const waited = await handOvers(path.join(folder, "handed"), handed);
+  killed.failures.push(...waited);
   const shared = await containers(path.join(folder, "shared"), values.smoke ? 0.2 : +values.wait);
-  const figures = { ...killed, containers: shared ?? null, machine: machine() };
+  const figures = { ...killed, hand_overs: handed, containers: shared ?? null, machine: machine() };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   const isRefused = shared === undefined || shared.second.code === 1;
   process.exitCode = killed.failures.length === 0 && isRefused ? 0 : 1;

@@ -150,7 +150,7 @@ test.concurrent("bench:start", async () => {
 
 test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {
   const report = await lastLine("bench/restart.ts", "--smoke");
-  expect(report).toMatchObject({ kills: 2, failures: [], acknowledged: 60 });
+  expect(report).toMatchObject({ kills: 1, hand_overs: 1, failures: [], acknowledged: 40 });
   const { containers } = report;
   // Null for users who may not make namespaces.
   if (containers === null) return;
