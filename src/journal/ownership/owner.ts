@@ -74,7 +74,13 @@ export function isCopied(mark: Pick<Owner, "directory" | "boot">, root: string):
   const here = directoryId(root);
   if (mark.directory === here) return false;
   // Numbers of devices may change at a boot; those of inodes stay.
-  return inodeOf(mark.directory) !== inodeOf(here) || mark.boot === surroundings().boot;
+  return inodeOf(mark.directory) !== inodeOf(here) || isThisBoot(mark.boot);
+}
+
+/** Whether a file is of this boot; one that was written without a look at `/proc/sys` may be. */
+export function isThisBoot(boot: string): boolean {
+  const { boot: here } = surroundings();
+  return boot === here || boot === "" || here === "";
 }
 
 /**

@@ -4,7 +4,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { isFileLocked } from "../../platform/file-lock.ts";
 import { nodeFiles, replaceFile } from "../files.ts";
-import { hasEnded, isCopied, type Owner, readJson, readOwner, surroundings } from "./owner.ts";
+import { hasEnded, isCopied, isThisBoot, type Owner } from "./owner.ts";
+import { readJson, readOwner, surroundings } from "./owner.ts";
 
 export const SERVER_FILE = "server.json";
 export const LOCK_FILE = "lock";
@@ -58,7 +59,7 @@ export function findServer(root: string): FoundServer | undefined {
   const owner = readOwner(root);
   if (owner === undefined || owner.id !== file.owner) return undefined;
   if (isCopied(file, root) || isCopied(owner, root) || hasEnded(owner)) return undefined;
-  const { boot, networkNamespace } = surroundings();
-  const isReachable = file.boot === boot && file.networkNamespace === networkNamespace;
+  const { networkNamespace } = surroundings();
+  const isReachable = isThisBoot(file.boot) && file.networkNamespace === networkNamespace;
   return { url: file.url, pid: file.pid, host: file.host, isReachable };
 }

@@ -36,8 +36,13 @@ test("a command finds the server that holds the directory, and no other", async 
   fs.linkSync(paths.lock, dataPaths(copy).lock);
   expect(findServer(copy)).toBeUndefined();
 
-  // In another network namespace the address is that of another host.
+  // A unit with `ProcSubset=pid` sees no name of the boot.
+  rewrite(paths.server, { boot: "" });
+  expect(findServer(directory)).toMatchObject({ isReachable: true });
+  // On another machine, and in another network namespace, the address is that of another host.
   rewrite(paths.server, { networkNamespace: "net:[1]" });
+  expect(findServer(directory)).toMatchObject({ isReachable: false });
+  rewrite(paths.server, { networkNamespace: owner.networkNamespace, boot: "another" });
   expect(findServer(directory)).toMatchObject({ isReachable: false });
   // The owner has changed: this address is a former one's.
   rewrite(paths.server, { owner: "another" });
