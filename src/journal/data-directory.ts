@@ -184,7 +184,7 @@ async function lockWithin(paths: DataPaths, options: ClaimOptions): Promise<File
       const who = whoOf(owner);
       onWait?.(`${paths.root} is in use by ${who}: waiting up to ${waitMs / 1000} s for it to end`);
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await new Promise((done) => setTimeout(done, POLL_MS));
   }
 }
 
