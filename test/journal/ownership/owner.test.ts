@@ -7,13 +7,16 @@ import { hasEnded, isCopied, ownerOf } from "../../../src/journal/ownership/owne
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";
 
 test.runIf(process.platform === "linux")("a zombie has ended, a sleeper has not", async () => {
-  // exec takes the shell's place, and never asks how its child ended.
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 1000"], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  // exec takes the shell's place, and never asks how the shell's child ended.
+  const script = "exec 3<&0; cat <&3 >/dev/null & echo $!; exec sleep 1000";
+  const parent = spawn("sh", ["-c", script], { stdio: ["pipe", "pipe", "ignore"] });
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
   const zombie = { ...ownerOf(temporaryDirectory(), 1), pid: Number(line.toString()) };
-  await expect.poll(() => readFileSync(`/proc/${zombie.pid}/stat`, "latin1")).toMatch(/\) Z /);
+  const stat = (pid: number) => readFileSync(`/proc/${pid}/stat`, "latin1");
+  await expect.poll(() => stat(parent.pid!)).toContain("(sleep)");
+  expect(hasEnded(zombie)).toBe(false);
+  parent.stdin.end();
+  await expect.poll(() => stat(zombie.pid)).toMatch(/\) Z /);
   expect(hasEnded(zombie)).toBe(true);
   expect(hasEnded({ ...zombie, pid: parent.pid! })).toBe(false);
   expect(hasEnded({ ...zombie, pid: 2 ** 22 + 1 })).toBe(true);
