@@ -6,6 +6,7 @@ import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
 import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
+import { claimingWithin } from "./data-access.ts";
 import { note, print, printJson } from "./output.ts";
 
 /** An end that takes longer than this is cut off. */
@@ -24,7 +25,8 @@ export async function runServe(
   flags: { json?: boolean; acceptLoss?: boolean },
 ): Promise<void> {
   if (flags.acceptLoss === true) {
-    const accepted = await acceptLoss(config.dataDir, Date.now());
+    const claiming = claimingWithin(config.ownerWaitMs);
+    const accepted = await acceptLoss(config.dataDir, Date.now(), claiming);
     if (accepted !== undefined) note(`accepted: ${lossText(accepted)}`);
   }
   const log = makeLog((line) => process.stderr.write(line), Date.now);
@@ -88,6 +90,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     url: service.url,
     adapter: service.adapter,
     http_threads: config.httpThreads,
+    grpc_port: service.grpcPort ?? null,
     version: service.version,
     data_dir: config.dataDir,
     pid: process.pid,
@@ -102,6 +105,9 @@ function greet(service: Service, config: ServeConfig): void {
   const { url, adapter, version, newAdminKey, sampleCount, replayedCount } = service;
   const threads = config.httpThreads > 1 ? `, ${config.httpThreads} threads` : "";
   print(`TrustRank ${version} listens on ${url} (${adapter}${threads}), data in ${config.dataDir}`);
+  if (service.grpcPort !== undefined) {
+    print(`Envoy's ext_authz over gRPC on ${config.host} port ${service.grpcPort}`);
+  }
   if (sampleCount > 0) print(`loaded the sample history: ${sampleCount} outcomes`);
   else print(`${service.agentCount} agents from ${replayedCount} outcomes`);
   if (newAdminKey !== undefined) {

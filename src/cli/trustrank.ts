@@ -27,8 +27,10 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.port))
     .addOption(optionOf(SETTINGS.host))
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
+    .addOption(optionOf(SETTINGS.grpcPort))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(

@@ -1,12 +1,15 @@
 // Messages as the published client shows them, without the packages of the service. Made from the
 // schemas in src/contract/schemas by `npm run docs:reference`: change those.
 import type {
+  AnswerCode,
   Decision,
   Grade,
+  LogReason,
   ReasonCode,
   Regime,
   RiskLevel,
   Signature,
+  SourceStatus,
   Tier,
   ToolLevel,
   Verdict,
@@ -20,6 +23,10 @@ export interface VerifyRequest {
    * The value at risk, where it is known.
    */
   stakes?: number;
+  /**
+   * True: the answer also says what other tool levels would get.
+   */
+  levels?: boolean;
   context?: VerifyContext;
 }
 export interface VerifyContext {
@@ -62,14 +69,14 @@ export interface VerifyResponse {
     reason: string;
     sources?: {
       id: string;
-      status: string;
+      status: SourceStatus;
     }[];
   };
   policy_action: {
     verdict: Verdict;
-    log_reason: string;
+    log_reason: LogReason;
   };
-  reason_codes: string[];
+  reason_codes: AnswerCode[];
   /**
    * The largest stakes that would be ALLOW; null for any.
    */
@@ -82,6 +89,34 @@ export interface VerifyResponse {
    * The policy that made the verdict, by its content.
    */
   policy_version: string;
+  /**
+   * By tool level, where asked for. One left out must be asked: its answer goes on record.
+   */
+  levels?: {
+    L0?: LevelVerdict;
+    L1?: LevelVerdict;
+    L2?: LevelVerdict;
+    L3?: LevelVerdict;
+  };
+}
+export interface LevelVerdict {
+  verdict: Verdict;
+  log_reason: LogReason;
+  threshold_met: boolean;
+  reason_codes: AnswerCode[];
+  max_stakes: number | null;
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
+  /**
+   * The smallest stakes at which the answer would be the same.
+   */
+  holds_from: number;
+  /**
+   * The largest stakes at which it would; null for any.
+   */
+  holds_to: number | null;
 }
 export interface CheckRequest {
   /**

@@ -4,13 +4,13 @@
 import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
-import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { FindingCode, LogReason, ToolLevel } from "../contract/vocabulary.ts";
 
 /** One outcome of the policy: the verdict, and the label of the rule that decided it. */
 export interface Ruling {
   /** Index into VERDICTS. */
   readonly verdictIndex: number;
-  readonly logReason: string;
+  readonly logReason: LogReason;
   /** SPEC §8.2: allowed, but an anomaly for the log or for a person. */
   readonly isFlagged: boolean;
 }
@@ -33,7 +33,7 @@ const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 const BLOCK = VERDICTS.indexOf("BLOCK");
 
-function ruling(verdictIndex: number, logReason: string, isFlagged = false): Ruling {
+function ruling(verdictIndex: number, logReason: LogReason, isFlagged = false): Ruling {
   return Object.freeze({ verdictIndex, logReason, isFlagged });
 }
 
@@ -51,12 +51,14 @@ const BELOW_MINIMUM = ruling(CHALLENGE, "BELOW_TENANT_MINIMUM");
 const SOURCES_REQUIRED = ruling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
 const RISK_ABOVE_BORDER = ruling(QUARANTINE, "RISK_ABOVE_BORDER");
 const REFUSED = ruling(BLOCK, "REFUSE_RULE");
+/** Label of stakes at which the connection would open with verification. */
+export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 /** What the decision of `check` at the stakes given draws, by its index. */
 const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
   if (decision === "connect") return SUFFICIENT;
   if (decision === "refuse") return REFUSED;
   const isVerified = decision === "connect_with_verification";
-  return ruling(CHALLENGE, isVerified ? "STAKES_NEED_VERIFICATION" : "STAKES_NEED_APPROVAL");
+  return ruling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
 });
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */
@@ -167,7 +169,7 @@ export function decidePolicy(
   level: LevelPolicy,
   risk: Risk,
   isThresholdMet: boolean,
-  failureCode: string,
+  failureCode: FindingCode | "",
   isSourced = true,
   allowUpTo = level.allow_up_to,
   isVouched = false,

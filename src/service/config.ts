@@ -2,6 +2,7 @@
 // defaults (src/service/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
+import { BY_PRINCIPAL, type CallerSource } from "../http/grpc/caller.ts";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
 import { tableBytesOf } from "../engine/table-use.ts";
@@ -10,6 +11,7 @@ import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../threads/scoring/modes.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
+const MS_PER_SECOND = 1000;
 const MS_PER_HOUR = 3_600_000;
 
 /** Settings of the journal and of the files derived from it. */
@@ -31,6 +33,8 @@ export interface ServeConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** Longest wait in ms for another owner of the data directory to end. */
+  readonly ownerWaitMs: number;
   /** Load the sample history into an empty data directory. */
   readonly isSampleWanted: boolean;
   /** An operator's own admin key; installed hashed, never printed. */
@@ -67,6 +71,8 @@ export interface ServeConfig {
   readonly httpAdapter: Adapter;
   /** Open connections over all threads; undefined: as many as descriptors allow. */
   readonly connectionsMax: number | undefined;
+  /** Envoy's external authorization over gRPC; undefined: off. */
+  readonly grpc: { readonly port: number; readonly source: CallerSource } | undefined;
   /** Sources that one tenant may register. */
   readonly sourcesPerTenant: number;
   /** Per key; a class that is left out is unlimited. */
@@ -86,14 +92,21 @@ export function dataDirOf(flag: string | undefined, environment: Environment): s
   return isAbsolute(dataDir) ? dataDir : resolve(environment["INIT_CWD"] || ".", dataDir);
 }
 
+/** Longest wait in ms for another owner of the data directory to end. @throws InvalidSetting */
+export function ownerWaitMsOf(flag: string | undefined, environment: Environment): number {
+  return readSetting("ownerWait", flag, environment) * MS_PER_SECOND;
+}
+
 /** Flags of `serve`; the rest is environment. */
 export interface ServeFlags {
   port?: string;
   host?: string;
   dataDir?: string;
+  ownerWait?: string;
   sample: boolean;
   scoring?: string;
   httpThreads?: string;
+  grpcPort?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
@@ -102,6 +115,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     host: readSetting("host", flags.host, environment),
     port: readSetting("port", flags.port, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
+    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
     adminKey: readSetting("adminKey", undefined, environment),
     serviceId: readSetting("serviceId", undefined, environment),
@@ -119,6 +133,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),
+    grpc: grpcOf(flags, environment),
     sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
@@ -130,6 +145,12 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
   };
+}
+
+function grpcOf(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
+  const source = readSetting("grpcCaller", undefined, environment) ?? BY_PRINCIPAL;
+  const port = readSetting("grpcPort", flags.grpcPort, environment);
+  return port === undefined ? undefined : { port, source };
 }
 
 /** Zone of local times in SQL. @throws InvalidSetting */

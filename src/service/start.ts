@@ -8,19 +8,16 @@ import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
-import { openDecisionLog } from "./decision-log.ts";
-import type { OpenDecisionLog } from "./decision-log.ts";
+import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { defaultThreads } from "../platform/pool.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import { type Core, openCore } from "./core.ts";
 import { openListeners } from "./listeners.ts";
-import { openKeyring } from "../http/access/keyring.ts";
-import type { Keyring } from "../http/access/keyring.ts";
+import { type Keyring, openKeyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf, healthOf } from "./health.ts";
-import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
@@ -28,10 +25,10 @@ import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters } from "./reporters.ts";
-import { openScoringPool } from "../threads/scoring/pool.ts";
-import type { ScoringPool } from "../threads/scoring/pool.ts";
+import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { openClock } from "./clock.ts";
+import { announce, claimFor } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
@@ -44,6 +41,8 @@ const LINK_KEY_BYTES = 32;
 export interface Service {
   readonly url: string;
   readonly adapter: string;
+  /** Of Envoy's gRPC; undefined where it is off. */
+  readonly grpcPort: number | undefined;
   readonly version: string;
   /** Set once, on the start that found no admin key. */
   readonly newAdminKey: string | undefined;
@@ -93,11 +92,11 @@ async function openService(
   const subscribers = new Subscribers();
   const clock = openClock(log, closers);
   const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
-  const { paths, keyring, decisions, evidence } = ground;
+  const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporters({
     ...config,
-    paths,
+    paths: claim.paths,
     ledger,
     store: ground.store,
     onNamespaceEvent: (event) => {
@@ -118,9 +117,8 @@ async function openService(
   subscribers.scorer = scorer;
   const { reporterKeys: reporters, namespaces } = reporting;
   const parts = { ...ground, ...learning, scorer, reporters, namespaces };
-  const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { evidence, decisions, scorer, dependencies, onBroken };
+  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -129,12 +127,12 @@ async function openService(
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, listeners.port);
-  publishServer(paths, { url, pid: process.pid });
-  closers.push(() => withdrawServer(paths));
+  closers.push(announce(claim, url));
   let closing: Promise<void> | undefined;
   return {
     url,
     adapter: listeners.adapter,
+    grpcPort: listeners.grpcPort,
     version: versionOf(),
     newAdminKey,
     sampleCount,
@@ -157,7 +155,7 @@ async function openGround(
   subscribers: Subscribers,
   clock: ClockKeeper,
 ) {
-  const claim = await claimDataDirectory(config.dataDir);
+  const claim = await claimFor(config, log);
   closers.push(() => claim.release());
   // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
@@ -179,7 +177,7 @@ async function openGround(
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
-    onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
+    onFatal: (exitCode, why) => onFatal(exitCode, why ?? JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
@@ -200,7 +198,7 @@ async function openGround(
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies, clock };
+  return { claim, paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;

@@ -1,49 +1,27 @@
-// Lock of a backup directory: a file with the number of the process that writes. One that a killed
-// process has left is taken over.
-import * as fs from "node:fs";
+// Lock of a backup directory: one process writes into it at a time.
 import { join } from "node:path";
+import { errnoOf } from "../../journal/files.ts";
+import { lockFile } from "../../platform/file-lock.ts";
 import { BackupFault } from "./faults.ts";
 
 export const LOCK_FILE = "lock";
+/** A file system without locks is a target like any other: two backups at once are the rare case. */
+const NO_LOCKS: ReadonlySet<string> = new Set(["ENOLCK", "ENOTSUP", "EOPNOTSUPP"]);
 
 /**
- * Locks a directory; call what it returns to release it.
+ * Locks a directory; call what it returns to release it. The lock ends with the process.
  * @throws BackupFault while another process writes there.
  */
 export function lockBackup(root: string): () => void {
-  const path = join(root, LOCK_FILE);
-  for (;;) {
-    try {
-      fs.writeFileSync(path, String(process.pid), { flag: "wx", mode: 0o600 });
-      return () => fs.rmSync(path, { force: true });
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-    }
-    const pid = holderOf(path);
-    if (pid !== process.pid && isRunning(pid)) {
-      throw new BackupFault(
-        `process ${pid} writes into \`${root}\`: wait for it, or remove \`${path}\` if that is no backup`,
-      );
-    }
-    fs.rmSync(path, { force: true });
-  }
-}
-
-/** 0 when the file is gone or unfinished. */
-function holderOf(path: string): number {
+  let lock: ReturnType<typeof lockFile>;
   try {
-    return Number(fs.readFileSync(path, "latin1")) || 0;
-  } catch {
-    return 0;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  if (pid === 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
+    lock = lockFile(join(root, LOCK_FILE));
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code === "EPERM";
+    if (NO_LOCKS.has(errnoOf(cause))) return () => undefined;
+    throw cause;
   }
+  if (lock === undefined) {
+    throw new BackupFault(`another process writes into the backup \`${root}\`: wait for it to end`);
+  }
+  return () => lock.release();
 }

@@ -1,9 +1,10 @@
 // Backup and restore as an operator runs them: beside a service that takes outcomes, killed in the
 // middle, onto a full disk, and back into a directory that a service starts on.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isFileLocked } from "../../../src/platform/file-lock.ts";
 import { fillUp, mountSmall, unmount } from "../../ledger/_small-disk.ts";
 import { endAll, runCommand, type Started, startCommand } from "../_process.ts";
 
@@ -79,14 +80,14 @@ test("killed in the middle it leaves the former one in force", async () => {
   const { position } = await verified();
   const killed = startCommand(["backup", backup, ...source]);
   const lock = join(backup, "lock");
-  await expect.poll(() => existsSync(lock), { interval: 1 }).toBe(true);
+  await expect.poll(() => isFileLocked(lock), { interval: 1 }).toBe(true);
   killed.process.kill("SIGKILL");
   await killed.ended;
   const after = await verified();
   expect(after["ok"]).toBe(true);
   expect(after["position"]).toBeGreaterThanOrEqual(position as number);
   expect((await backUp())["position"]).toBeGreaterThan(position as number);
-  expect(existsSync(lock)).toBe(false);
+  expect(isFileLocked(lock)).toBe(false);
 });
 
 test("a full disk is named and keeps the former backup", async (context) => {

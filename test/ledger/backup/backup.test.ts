@@ -9,6 +9,7 @@ import { segmentName, segmentsOf } from "../../../src/journal/format.ts";
 import { readManifest } from "../../../src/ledger/backup/manifest.ts";
 import { verifyBackup } from "../../../src/ledger/backup/verify.ts";
 import { setHighWater } from "../../../src/ledger/snapshot/high-water.ts";
+import { lockFile } from "../../../src/platform/file-lock.ts";
 import { temporaryDirectory } from "../_fixtures.ts";
 import {
   atEachStep,
@@ -140,7 +141,7 @@ test("stopped at any step, the former backup is in force, and the next run goes 
   expect(new Set(positions.slice(0, isNew))).toEqual(new Set([former]));
   expect(new Set(positions.slice(isNew))).toEqual(new Set([journal.position]));
   expect(verified().position).toBe(journal.position);
-  expect(nodeFiles.list(target).toSorted()).toEqual(["manifest.json", "objects"]);
+  expect(nodeFiles.list(target).toSorted()).toEqual(["lock", "manifest.json", "objects"]);
 });
 
 test("a first backup that is stopped is none, and the next run makes it", async () => {
@@ -214,13 +215,12 @@ test("it takes no directory that holds something else, nor one within the data",
   expect(() => back(join(dataDir, "nothing"), target)).toThrow(/holds no journal/);
 });
 
-test("one process writes into a backup; what a killed one has left is taken over", () => {
+test("one process writes into a backup at a time", () => {
   back(dataDir, target);
-  writeFiles(target, { lock: "1" });
-  expect(() => back(dataDir, target)).toThrow(/process 1 writes/);
-  writeFiles(target, { lock: "999999999" });
+  const lock = lockFile(join(target, "lock"));
+  expect(() => back(dataDir, target)).toThrow(/another process writes into the backup/);
+  lock?.release();
   expect(back(dataDir, target).bytesWritten).toBe(0);
-  expect(existsSync(join(target, "lock"))).toBe(false);
 });
 
 test("verify names each damaged file, and what is removed is copied again", () => {
