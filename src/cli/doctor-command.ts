@@ -2,11 +2,17 @@
 // Checking changes nothing; `--repair` first mends the journal, under the directory's lock.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { createPrivateKey } from "node:crypto";
+import { join } from "node:path";
 
 import { openKeyring } from "../http/access/keyring.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
-import { claimDataDirectory, currentOwner, dataPaths } from "../journal/data-directory.ts";
+import {
+  claimDataDirectory,
+  currentOwner,
+  dataPaths,
+  RESTORING_FILE,
+} from "../journal/data-directory.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
 import { ownerText, readOwner } from "../journal/ownership/owner.ts";
 import { findServer, isOwned } from "../journal/ownership/server-address.ts";
@@ -162,6 +168,13 @@ function directoryFinding(paths: DataPaths): Finding {
     accessSync(paths.root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     return wrong("directory", (error as Error).message, "give its owner the right to write it");
+  }
+  if (existsSync(join(paths.root, RESTORING_FILE))) {
+    return wrong(
+      "directory",
+      `the restore into ${paths.root} did not end`,
+      "empty it, restore again",
+    );
   }
   return sound("directory", `${paths.root}, ${holderOf(paths.root)}`);
 }

@@ -57,6 +57,9 @@ export class DataDirectoryInUse extends Error {
   }
 }
 
+/** There while a restore fills the directory: half of one is nobody's to own. */
+export const RESTORING_FILE = "restoring";
+
 /** No process can own the directory: it cannot be written, or has no lock that holds. */
 export class DataDirectoryUnusable extends Error {
   constructor(root: string, reason: string, options?: ErrorOptions) {
@@ -153,6 +156,10 @@ async function takeOver(paths: DataPaths, options: ClaimOptions) {
   }
   const lock = await lockWithin(paths, options);
   try {
+    if (fs.existsSync(join(paths.root, RESTORING_FILE))) {
+      const advice = "empty it, and restore again";
+      throw new DataDirectoryUnusable(paths.root, `its restore did not end: ${advice}`);
+    }
     const previous = readOwner(paths.root);
     if (previous !== undefined && isCopied(previous, paths.root)) {
       const whose = `a directory that ${ownerText(previous)} owned`;

@@ -12,7 +12,7 @@ export interface SourceFile {
 
 /** Owner, address and lock of a process; marks of one disk; what is half written. */
 const LEFT_OUT: readonly RegExp[] = [
-  /^(lock|owner\.json|server\.json|epoch|high-water)$/,
+  /^(lock|owner\.json|server\.json|epoch|high-water|restoring)$/,
   // Segments have a way of their own; the rest is made again.
   /^journal\/(?!quarantine-)/,
   /\.tmp$/,

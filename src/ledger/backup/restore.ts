@@ -1,10 +1,11 @@
-// Restores a backup into an empty directory, whole or up to a point in time. Two things keep a start
-// off a directory whose restore was cut short: the high-water mark is written first, so that a journal
-// with less is damage, and the bureau's key last, without which no start goes on beside a journal.
+// Restores a backup into an empty directory, whole or up to a point in time. Nobody can own a directory
+// whose restore was cut short: a file says so from the first step to the last. Should somebody remove
+// that, the high-water mark comes before the journal and the bureau's key after all else: a start finds
+// records or the key missing.
 import * as fs from "node:fs";
 import { dirname, isAbsolute, join, normalize } from "node:path";
-import { claimDataDirectory } from "../../journal/data-directory.ts";
-import { type FileLayer, writeFully } from "../../journal/files.ts";
+import { claimDataDirectory, RESTORING_FILE } from "../../journal/data-directory.ts";
+import { type FileLayer, replaceFile, writeFully } from "../../journal/files.ts";
 import { segmentName } from "../../journal/format.ts";
 import { type JournalPoint, NEWEST_FILE } from "../../journal/recovery.ts";
 import { setHighWater } from "../snapshot/high-water.ts";
@@ -111,13 +112,17 @@ class Restoration {
     this.#assertRoom();
     const cut = this.#cut();
     const { point } = cut;
-    this.#written.push("high-water", "high-water.tmp");
+    const marker = Buffer.from("a restore fills this directory\n");
+    this.#written.push("high-water", "high-water.tmp", RESTORING_FILE, `${RESTORING_FILE}.tmp`);
+    replaceFile(files, this.#root, RESTORING_FILE, marker);
     setHighWater(files, this.#root, point.lsn);
     this.#writeJournal(cut);
     const chosen = this.#manifest.files.filter(({ path }) => this.#isWanted(path, point));
     for (const file of chosen) if (file.path !== KEY_FILE) this.#writeFile(file, point);
     for (const directory of this.#directories) files.syncDirectory(directory);
     for (const file of chosen) if (file.path === KEY_FILE) this.#writeFile(file, point);
+    files.syncDirectory(this.#root);
+    files.remove(join(this.#root, RESTORING_FILE));
     files.syncDirectory(this.#root);
     const hasSnapshot = chosen.some(({ path }) => SNAPSHOT.test(path));
     return { manifest: this.#manifest, point, bytes: this.#bytes, hasSnapshot };

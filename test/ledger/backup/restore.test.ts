@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { tableImage } from "../../../src/engine/image.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
+import { claimDataDirectory } from "../../../src/journal/data-directory.ts";
 import { nodeFiles } from "../../../src/journal/files.ts";
 import { verifyJournal } from "../../../src/journal/verify.ts";
 import { type OpenLedger, startLedger } from "../../../src/ledger/client.ts";
@@ -182,12 +183,23 @@ test("a damaged file is refused by name, and nothing stays", async () => {
   expect(soundPosition(into)).toBe(END);
 });
 
+test("nobody can own a directory whose restore did not end", async () => {
+  back(dataDir, backup);
+  await restored();
+  writeFiles(into, { restoring: "" });
+  await expect(claimDataDirectory(into)).rejects.toThrow(/restore did not end: empty it/);
+});
+
 test("cut short at any step, what lies there lets no service start", async () => {
   back(dataDir, backup);
   let looked = 0;
   const look = () => {
     looked++;
     const names = readdirSync(into);
+    const isBegun = names.some((name) => !["epoch", "lock", "owner.json"].includes(name));
+    const isWhole = names.includes("bureau.key") && soundPosition(into) === END;
+    const isMarked = names.some((name) => name.startsWith("restoring"));
+    expect(isMarked || isWhole || !isBegun).toBe(true);
     // Whoever starts on it beside a mark finds that records are missing, or else the key.
     if (names.includes("journal")) expect(readHighWater(nodeFiles, into)).toBe(END);
     if (names.includes("bureau.key")) expect(soundPosition(into)).toBe(END);
@@ -197,5 +209,6 @@ test("cut short at any step, what lies there lets no service start", async () =>
     (step) => stoppedAt(step, look),
   );
   expect(steps).toBeGreaterThan(20);
+  expect(existsSync(join(into, "restoring"))).toBe(false);
   expect(looked).toBe(steps);
 });
