@@ -4,13 +4,12 @@ import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
 import { replayJournal } from "../../kaizen/replay/evidence.ts";
-import type { Replayed } from "../../kaizen/replay/evidence.ts";
 import { probeEngine } from "../../kaizen/replay/probe-engine.ts";
 import { openAttackJudge, playOnTable } from "../../kaizen/replay/attack-engine.ts";
 import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrationRun } from "../../kaizen/calibration.ts";
-import { watchSince } from "../../kaizen/monitor.ts";
+import { watchChanges } from "../../kaizen/monitor.ts";
 import { kaizenRun } from "../../kaizen/run.ts";
 import { SIDES } from "../../kaizen/sides.ts";
 import type { AttackReplay } from "../../kaizen/run.ts";
@@ -33,12 +32,6 @@ function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTa
   return new AttackStandings(history, seeds, champion);
 }
 
-/** Both scorecards of a promotion against those it replaced. */
-function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
-  if (watch === undefined) return undefined;
-  return watchSince(evidence, watch.sinceMs, champion, watch.parent, watch.isCalibration);
-}
-
 /** The task function that the pool calls. */
 export default function run(task: KaizenTask): KaizenResult {
   lowerThreadPriority();
@@ -46,7 +39,7 @@ export default function run(task: KaizenTask): KaizenResult {
   enter("replay");
   const onShare = (share: number) => enter("replay", share);
   const replayed = replayJournal(journal, uptoLsn, champion, onShare, task.asOfMs);
-  const watch = watchBoth(replayed, task);
+  const watch = task.watch && watchChanges(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
   const watched = watch === undefined ? {} : { watch };
   if (task.isWatchOnly === true) {
