@@ -57,6 +57,7 @@ const STRINGS = [
 ] as const;
 const IDEMPOTENCY_KEY = 2;
 const TENANT = 3;
+const REQUEST_ID = 5;
 
 /** Upper bound of the frame of `record`, in bytes. */
 export function outcomeFrameBytesMax(record: OutcomeRecord): number {
@@ -221,6 +222,11 @@ function stringAt(bytes: Buffer, head: number, index: number): number {
 function stringEnds(bytes: Buffer, head: number): number[] {
   let end = head + OUTCOME_HEAD_BYTES;
   return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
+}
+
+/** Whether the outcome names the decision it came of. */
+export function namesDecision(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt16LE(at + FRAME_BYTES + LENGTHS_AT + 2 * REQUEST_ID) > 0;
 }
 
 /**

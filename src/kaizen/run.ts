@@ -68,6 +68,8 @@ export interface SideRecord {
     without_stakes: number;
     /** Holdout rows that settled although the live weights would hold them back at L2. */
     held_back?: number;
+    /** Holdout rows that name the decision they came of: a service chose them. */
+    decided?: number;
   };
   holdout_from_ms: number;
   holdout_to_ms: number;
@@ -96,6 +98,10 @@ function rowsWithoutStakes({ context }: FitRows, to: number): number {
   return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
 }
 
+function decidedRows({ context }: FitRows, from: number, to: number): number {
+  return context?.decided?.subarray(from, to).reduce((count, one) => count + one, 0) ?? 0;
+}
+
 /** Numbers of rows on both sides of a split by time. */
 export function rowsRecord(
   side: Side,
@@ -116,6 +122,7 @@ export function rowsRecord(
     holdout: holdoutTo - holdoutFrom,
     without_stakes: rowsWithoutStakes(evidence, holdoutTo),
     held_back: heldBack,
+    decided: decidedRows(evidence, holdoutFrom, holdoutTo),
   };
 }
 

@@ -11,7 +11,9 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
+import { isAuditable, isDrawn } from "../../policy/audit.ts";
 import {
+  AUDITED,
   decidePolicy,
   isMinimumMet,
   minimumScoreOf,
@@ -22,6 +24,7 @@ import {
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
 import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
+import type { VouchedNamespace } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -109,24 +112,8 @@ function respond(
   const keyMinimum = call.principal.minimumScores[toolLevel];
   const minimum = minimumScoreOf(level, keyMinimum);
   const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
-  const isVouched = vouching !== undefined;
   const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  // The policy sees the agent's own score: what its text deserves, the failure code decides.
-  const ruling = onceADay(
-    services,
-    agentId,
-    decidePolicy(
-      toolLevel,
-      level,
-      reading,
-      isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum),
-      failureCode,
-      finding.data.source_verified || isSilent(finding),
-      level.allow_up_to,
-      isVouched,
-      areStakesVouched(vouching, request.stakes ?? 0),
-    ),
-  );
+  const ruling = ruleOn(services, request, call, reading, finding, level, vouching, isReserved);
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
@@ -147,7 +134,8 @@ function respond(
     config_version: configVersion,
     policy_version: version,
     evaluated_at: services.times.evaluatedAt,
-    expires_at: services.times.expiresAt,
+    // A lot is for one call: no cache may hold it.
+    expires_at: ruling === AUDITED ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
@@ -156,9 +144,60 @@ function respond(
   return response;
 }
 
+/** The policy on the agent's own score: what its text deserves, the failure code decides. */
+function ruleOn(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  level: LevelPolicy,
+  vouching: VouchedNamespace | undefined,
+  isReserved: boolean,
+): Ruling {
+  const { agent_id: agentId, tool_level: toolLevel } = request;
+  const keyMinimum = call.principal.minimumScores[toolLevel];
+  const isMet = isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum);
+  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
+  const isSourced = finding.data.source_verified || isSilent(finding);
+  const ruling = decidePolicy(
+    toolLevel,
+    level,
+    reading,
+    isMet,
+    failureCode,
+    isSourced,
+    level.allow_up_to,
+    vouching !== undefined,
+    areStakesVouched(vouching, request.stakes ?? 0),
+  );
+  const isOnlyRecord =
+    isMet && failureCode === "" && (isSourced || !level.require_verified_sources);
+  if (isOnlyRecord && !isReserved && isInSample(services, request, call, level, ruling)) {
+    return AUDITED;
+  }
+  return onceADay(services, agentId, ruling);
+}
+
 /** Whether the request cited nothing that could have been verified. */
 function isSilent(finding: ProvenanceFinding): boolean {
   return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
+}
+
+/**
+ * Whether this request is let through by lot. An agent's first challenge of the day takes part and no
+ * other: who asks again wins nothing. Where nothing is enforced, nothing needs to be let through.
+ */
+function isInSample(
+  services: BureauServices,
+  { agent_id: agentId, stakes }: VerifyRequest,
+  { principal, requestId }: CallContext,
+  level: LevelPolicy,
+  ruling: Ruling,
+): boolean {
+  if (!isAuditable(level, ruling, stakes ?? 0) || level.shadow || principal.isShadow) return false;
+  const isFirst = services.auditedToday.isFirst(`${principal.tenant} ${agentId}`, services.nowMs);
+  return isFirst && isDrawn(requestId, level.audit_one_in!);
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */
@@ -177,6 +216,7 @@ function stakesAllowed(
   ruling: Ruling,
   stakesVouched: number,
 ): number | null {
+  if (ruling === AUDITED) return stakesOnWire(level.audit_max_stakes ?? 0);
   if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
   if (!level.enforce || !level.counts_stakes) return null;
   return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
@@ -185,15 +225,16 @@ function stakesAllowed(
 /**
  * At most four, by weight: broken provenance first, then the engine's, then the open questions of
  * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
- * that rests on the operator's word says so.
+ * that rests on the operator's word or on a lot says so.
  */
 function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
   const codes: string[] = [];
   const isHard = finding.hardFailureCode !== "";
   if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
+  if (ruling === VOUCHED || ruling === AUDITED) codes.push(ruling.logReason);
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
+    const own = ruling === AUDITED ? 1 : 0;
+    const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
       const code = REASON_CODES[reading.reasonIndexes[i]!]!;
       if (code !== finding.reasonCode) codes.push(code);
