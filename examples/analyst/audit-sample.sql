@@ -5,11 +5,12 @@
 WITH bins AS (
   SELECT unnest([0, .05, .1, .2, .4]) AS at_least, unnest([.05, .1, .2, .4, 1.01]) AS below),
 held AS (
-  SELECT d.failure_probability AS p, d.stands_for, d.log_reason = 'AUDIT_SAMPLE' AS is_drawn,
-    1 - o.outcome AS failed
-  FROM decisions AS d LEFT JOIN outcomes AS o
-    ON o.request_id = d.request_id AND o.agent_fault AND d.log_reason = 'AUDIT_SAMPLE'
-  WHERE d.verdict = 'CHALLENGE' OR d.log_reason = 'AUDIT_SAMPLE')
+  SELECT failure_probability AS p, stands_for, NULL AS failed, false AS is_drawn
+  FROM decisions WHERE verdict = 'CHALLENGE'
+  UNION ALL
+  SELECT d.failure_probability, 1, 1 - o.outcome, true
+  FROM decisions AS d LEFT JOIN outcomes AS o ON o.request_id = d.request_id AND o.agent_fault
+  WHERE d.log_reason = 'AUDIT_SAMPLE')
 SELECT at_least, coalesce(sum(stands_for) FILTER (NOT is_drawn), 0)::BIGINT AS held_back,
   count(*) FILTER (is_drawn) AS let_through, count(failed) AS settled,
   round(avg(p) FILTER (failed IS NOT NULL), 3) AS expected, round(avg(failed), 3) AS failed
