@@ -152,8 +152,7 @@ export function readHistory(
         history.reporters.push(numberOf(folded.reporter));
         history.failures.push(1 - folded.outcome);
         history.stakes.push(folded.stakes);
-        const isRating = hasSourcePrefix(bytes, offset, RATINGS);
-        history.stakesKnown.push(isRating ? 0 : 1);
+        history.stakesKnown.push(hasSourcePrefix(bytes, offset, RATINGS) ? 0 : 1);
         history.decided.push(namesDecision(bytes, offset) ? 1 : 0);
         history.grades.push(folded.gradeIndex);
         history.signatures.push(folded.signatureIndex);
