@@ -188,7 +188,7 @@ function explain(exchange: Exchange): Reply {
 }
 
 /** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
-function verdictReply<Response extends { expires_at: string }>(
+function verdictReply<Response extends Lifetime>(
   exchange: Exchange,
   status: 200 | 403,
   response: Response,
@@ -198,8 +198,12 @@ function verdictReply<Response extends { expires_at: string }>(
   return new VerdictReply(status, exchange, ageOf(exchange, response), body);
 }
 
+type Lifetime = Record<"evaluated_at" | "expires_at", string>;
+
 /** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
-function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): number {
+function ageOf(exchange: Exchange, { evaluated_at, expires_at }: Lifetime): number {
+  // For one call alone: an audit's.
+  if (expires_at === evaluated_at) return 0;
   if (!exchange.isDelayed) return AGE_SEC_MAX;
   return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
 }
