@@ -8,14 +8,12 @@ import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
-import { openDecisionLog } from "./decision-log.ts";
-import type { OpenDecisionLog } from "./decision-log.ts";
+import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { defaultThreads } from "../platform/pool.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
 import { type Core, openCore } from "./core.ts";
 import { openListeners } from "./listeners.ts";
-import { openKeyring } from "../http/access/keyring.ts";
-import type { Keyring } from "../http/access/keyring.ts";
+import { type Keyring, openKeyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
@@ -28,8 +26,7 @@ import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters } from "./reporters.ts";
-import { openScoringPool } from "../threads/scoring/pool.ts";
-import type { ScoringPool } from "../threads/scoring/pool.ts";
+import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { openClock } from "./clock.ts";
 import { Subscribers } from "./subscribers.ts";
@@ -44,6 +41,8 @@ const LINK_KEY_BYTES = 32;
 export interface Service {
   readonly url: string;
   readonly adapter: string;
+  /** Of Envoy's gRPC; undefined where it is off. */
+  readonly grpcPort: number | undefined;
   readonly version: string;
   /** Set once, on the start that found no admin key. */
   readonly newAdminKey: string | undefined;
@@ -118,9 +117,8 @@ async function openService(
   subscribers.scorer = scorer;
   const { reporterKeys: reporters, namespaces } = reporting;
   const parts = { ...ground, ...learning, scorer, reporters, namespaces };
-  const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { evidence, decisions, scorer, dependencies, onBroken };
+  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -135,6 +133,7 @@ async function openService(
   return {
     url,
     adapter: listeners.adapter,
+    grpcPort: listeners.grpcPort,
     version: versionOf(),
     newAdminKey,
     sampleCount,

@@ -21,6 +21,8 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["port", "PORT", "http"],
   ["httpAdapter", "TRUSTRANK_HTTP_ADAPTER", "apache"],
   ["httpThreads", "TRUSTRANK_HTTP_THREADS", "0"],
+  ["grpcPort", "TRUSTRANK_GRPC_PORT", "on"],
+  ["grpcCaller", "TRUSTRANK_GRPC_CALLER", "header:X-Agent"],
   ["scoring", "SCORING", "outside"],
   ["adminKey", "TRUSTRANK_ADMIN_KEY", "s3cret"],
   ["adminKey", "TRUSTRANK_ADMIN_KEY", `s3cret ${"x".repeat(32)}`],

@@ -87,6 +87,14 @@ export const VerifyResponse = t.message("VerifyResponse", {
 });
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 
+/** The body of a gateway's denial: it may reach the end client, so it holds no numbers. */
+export const GatewayDenial = t.message("GatewayDenial", {
+  verdict: t.oneOf(VERDICTS),
+  reason: t.text,
+  request_id: t.text,
+});
+export type GatewayDenial = t.MessageOf<typeof GatewayDenial>;
+
 export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
   items: itemResults(VerifyResponse),
 });
