@@ -1,9 +1,11 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
+import { STAKES_MAX } from "../../contract/limits.ts";
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { agentKey } from "../../contract/identifiers.ts";
-import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import { REGIMES, RISK_LEVELS, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { noteAssessment } from "./assessments.ts";
@@ -11,25 +13,22 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { isAuditable, isDrawn } from "../../policy/audit.ts";
+import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import { levelsOf } from "./levels.ts";
+import { isDrawn } from "../../policy/audit.ts";
 import {
   AUDITED,
-  decidePolicy,
-  isMinimumMet,
   minimumScoreOf,
   riskIndex,
   THIN_FLAGGED,
   THIN_TOLERATED,
-  VOUCHED,
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
-import type { VouchedNamespace } from "../../policy/vouching.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 
-const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
 const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
@@ -68,7 +67,7 @@ export function verify(
   const finding =
     reserved?.provenance ?? services.provenance.assess(request.context, call.principal.tenant);
   if (finding instanceof Promise) {
-    return finding.then((settled) => answer(services, request, call, settled, reserved));
+    return finding.then((found) => answer(services, request, call, found, reserved));
   }
   return answer(services, request, call, finding, reserved);
 }
@@ -107,13 +106,17 @@ function respond(
   isReserved: boolean,
 ): VerifyResponse {
   const { agent_id: agentId, tool_level: toolLevel } = request;
-  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
-  const level = policy.levels[toolLevel];
-  const keyMinimum = call.principal.minimumScores[toolLevel];
-  const minimum = minimumScoreOf(level, keyMinimum);
-  const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
-  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  const ruling = ruleOn(services, request, call, reading, finding, level, vouching, isReserved);
+  const active = services.policies.of(call.principal.tenant);
+  const level = active.policy.levels[toolLevel];
+  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const stakes = request.stakes ?? 0;
+  const ruled = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  const isDrawable =
+    !isReserved && isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
+  const isAudited = isDrawable && hasWon(services, call, agentId, level);
+  const ruling = isAudited ? AUDITED : onceADay(services, agentId, ruled);
+  const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
@@ -129,75 +132,41 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesAllowed(level, reading, ruling, vouching?.stakesMax ?? 0),
+    max_stakes: stakesOnWire(stakesBound(level, reading, ruling, vouching)),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
-    policy_version: version,
+    policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
     // A lot is for one call: no cache may hold it.
-    expires_at: ruling === AUDITED ? services.times.evaluatedAt : services.times.expiresAt,
+    expires_at: isAudited ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
+  if (request.levels === true && !isAudited) {
+    response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+  }
+  const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
+  const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
+  if (isOpen && !isAudited) {
+    settleStakes(services, request, call, finding, response, stakesTo);
+  }
   return response;
 }
 
-/** The policy on the agent's own score: what its text deserves, the failure code decides. */
-function ruleOn(
-  services: BureauServices,
-  request: VerifyRequest,
-  call: CallContext,
-  reading: Reading,
-  finding: ProvenanceFinding,
-  level: LevelPolicy,
-  vouching: VouchedNamespace | undefined,
-  isReserved: boolean,
-): Ruling {
-  const { agent_id: agentId, tool_level: toolLevel } = request;
-  const keyMinimum = call.principal.minimumScores[toolLevel];
-  const isMet = isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum);
-  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  const isSourced = finding.data.source_verified || isSilent(finding);
-  const ruling = decidePolicy(
-    toolLevel,
-    level,
-    reading,
-    isMet,
-    failureCode,
-    isSourced,
-    level.allow_up_to,
-    vouching !== undefined,
-    areStakesVouched(vouching, request.stakes ?? 0),
-  );
-  const isOnlyRecord =
-    isMet && failureCode === "" && (isSourced || !level.require_verified_sources);
-  if (isOnlyRecord && !isReserved && isInSample(services, request, call, level, ruling)) {
-    return AUDITED;
-  }
-  return onceADay(services, agentId, ruling);
-}
-
-/** Whether the request cited nothing that could have been verified. */
-function isSilent(finding: ProvenanceFinding): boolean {
-  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
-}
-
 /**
- * Whether this request is let through by lot. An agent's first challenge of the day takes part and no
- * other: who asks again wins nothing. Where nothing is enforced, nothing needs to be let through.
+ * Draws the lot of an audit. An agent's first challenge of the day takes part and no other: who asks
+ * again wins nothing.
  */
-function isInSample(
+function hasWon(
   services: BureauServices,
-  { agent_id: agentId, stakes }: VerifyRequest,
-  { principal, requestId }: CallContext,
-  level: LevelPolicy,
-  ruling: Ruling,
+  call: CallContext,
+  agentId: string,
+  { audit_one_in: oneIn }: LevelPolicy,
 ): boolean {
-  if (!isAuditable(level, ruling, stakes ?? 0) || level.shadow || principal.isShadow) return false;
-  const isFirst = services.auditedToday.isFirst(`${principal.tenant} ${agentId}`, services.nowMs);
-  return isFirst && isDrawn(requestId, level.audit_one_in!);
+  const isFirst = services.auditedToday.isFirst(lotOf(call, agentId), services.nowMs);
+  return isFirst && isDrawn(call.requestId, oneIn!);
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */
@@ -206,42 +175,48 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
   return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
 }
 
-/**
- * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
- * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
- */
-function stakesAllowed(
-  level: LevelPolicy,
-  reading: Reading,
-  ruling: Ruling,
-  stakesVouched: number,
-): number | null {
-  if (ruling === AUDITED) return stakesOnWire(level.audit_max_stakes ?? 0);
-  if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
-  if (!level.enforce || !level.counts_stakes) return null;
-  return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
+/** Whether stakes up to a bound make the agent itself riskier, and the level minds. */
+function isBeyond(level: LevelPolicy, bound: number | null, stakesTo: number): boolean {
+  return level.enforce && (bound ?? Number.POSITIVE_INFINITY) > stakesTo;
 }
 
 /**
- * At most four, by weight: broken provenance first, then the engine's, then the open questions of
- * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
- * that rests on the operator's word or on a lot says so.
+ * Beyond `stakesTo` a bound holds only if the level, asked at the bound, still allows. Comes last,
+ * because it uses the thread's one reading.
  */
-function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
-  const codes: string[] = [];
-  const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED || ruling === AUDITED) codes.push(ruling.logReason);
-  if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const own = ruling === AUDITED ? 1 : 0;
-    const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
-    for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
-      const code = REASON_CODES[reading.reasonIndexes[i]!]!;
-      if (code !== finding.reasonCode) codes.push(code);
-    }
+function settleStakes(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  response: VerifyResponse,
+  stakesTo: number,
+): void {
+  const { policy } = services.policies.of(call.principal.tenant);
+  const settled = (name: ToolLevel, bound: number | null): number | null => {
+    if (!isBeyond(policy.levels[name], bound, stakesTo)) return bound;
+    const isHeld = isAllowedAt(services, request, call, finding, name, bound ?? STAKES_MAX);
+    return isHeld ? bound : stakesOnWire(stakesTo);
+  };
+  response.max_stakes = settled(request.tool_level, response.max_stakes);
+  for (const name of TOOL_LEVELS) {
+    const level = response.levels?.[name];
+    if (level !== undefined) level.max_stakes = settled(name, level.max_stakes);
   }
-  if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
-  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
-  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
-  return codes;
+}
+
+function isAllowedAt(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  toolLevel: ToolLevel,
+  stakes: number,
+): boolean {
+  const { agent_id: agentId } = request;
+  const active = services.policies.of(call.principal.tenant);
+  const reading = services.engine.check(agentKey(agentId), stakes, services.nowMs);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const ruling = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  return ruling.verdictIndex === 0;
 }

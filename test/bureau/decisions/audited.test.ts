@@ -78,6 +78,18 @@ describe("a challenge that wins its lot", () => {
     expect(said(verify(NEW, win))).toBe("ALLOW AUDIT_SAMPLE");
   });
 
+  it("is asked at its level: an answer for all levels neither draws it nor takes it away", () => {
+    const { verify } = open();
+    const asked = { levels: true, tool_level: "L3" };
+    const before = verify(NEW, WINS[0]!, asked).levels!;
+    // L1 is flagged the first time of a day, L2 has its lot to draw: both have to be asked.
+    expect(Object.keys(before)).toEqual(["L0", "L3"]);
+    const answer = verify(NEW, WINS[1]!, { levels: true });
+    expect([said(answer), answer.levels]).toEqual(["ALLOW AUDIT_SAMPLE", undefined]);
+    const after = verify(NEW, WINS[2]!, asked).levels!;
+    expect(after["L2"]).toMatchObject({ verdict: "CHALLENGE", log_reason: "THIN_FILE" });
+  });
+
   it("comes one time in so many, over agents", () => {
     const { verify } = open();
     const answers = ids.map((id, n) => said(verify(`agent://crowd/${n}`, id)));
