@@ -9,26 +9,24 @@ import type { FileLayer } from "../journal/files.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
-import { FRAME_KINDS } from "../journal/format.ts";
+import type { Fence } from "../journal/ownership/fence.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
 import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
-import { FrameBatch } from "./frame-batch.ts";
 import { type FreshTable, Refold } from "./refold.ts";
 import type { SnapshotPoint, SnapshotStart } from "./snapshot/files.ts";
 import {
   type CommitResult,
-  equivocationEvent,
+  auditOf,
   guardCommit,
   type Pending,
   runOf,
   settleRepeat,
   splitRun,
   VERDICT_RECORDED,
-  VERDICT_REPLAYED,
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
@@ -38,6 +36,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   directory: string;
   key: BureauKey;
   epoch: number;
+  /** Tells when another process has become the owner; looked at once a second. */
+  fence?: Fence | undefined;
   /**
    * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
    * compromised key affects only later records.
@@ -62,7 +62,7 @@ export interface LedgerCore {
   /**
    * One commit: all runs, one sync. Results are in order of the records; a disk that is (nearly)
    * full is one of them (`VERDICT_UNAVAILABLE`).
-   * @throws JournalBroken when a write or sync failed.
+   * @throws JournalBroken when a write or sync failed, OwnershipLost when another process writes.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
   /**
@@ -73,7 +73,7 @@ export interface LedgerCore {
   /**
    * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
    * @returns whether the ballast still grows: call again soon.
-   * @throws JournalBroken, and nothing else, when the journal can no longer vouch for the disk.
+   * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
    */
   probe(): boolean;
   /** The last commit, and everything that a later start must know of the records up to it. */
@@ -149,6 +149,7 @@ class Core implements LedgerCore {
       key,
       nodeId,
       epoch,
+      fence: options.fence,
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
@@ -210,6 +211,7 @@ class Core implements LedgerCore {
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
+    this.#options.fence?.check(nowMs);
     const records = runs.flatMap(splitRun);
     guardCommit(records, (identity) => this.#state.guard.find(identity));
     this.#reserve.look();
@@ -239,6 +241,7 @@ class Core implements LedgerCore {
   }
 
   probe(): boolean {
+    this.#options.fence?.look();
     try {
       if (!this.#hasSpace) this.#journal.probe();
       this.#hasSpace = true;
@@ -287,14 +290,4 @@ class Core implements LedgerCore {
       this.#reserve.look();
     }
   }
-}
-
-/** One audit record for every record whose signer contradicts itself. */
-function auditOf(records: readonly Pending[], nowMs: number): FrameRun {
-  const batch = new FrameBatch();
-  for (const record of records) {
-    if (record.result.verdict !== VERDICT_REPLAYED) continue;
-    batch.addEvent(FRAME_KINDS.audit, equivocationEvent(record, nowMs));
-  }
-  return batch.take();
 }

@@ -10,7 +10,8 @@ import { TABLE_MIB_MAX, tableBytesOf } from "../engine/table-use.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
+import { Fence } from "../journal/ownership/fence.ts";
 import { segmentsOf } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
 import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
@@ -48,7 +49,8 @@ function main(port: MessagePort, data: ThreadData): void {
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
     const file = error instanceof FileUnusable ? error.file : undefined;
-    send({ kind: "failed", exitCode, detail: String(error), damage, file });
+    const takenOver = error instanceof OwnershipLost ? error.message : undefined;
+    send({ kind: "failed", exitCode, detail: String(error), damage, file, takenOver });
     end();
   };
   let snapshots: SnapshotTaker | undefined;
@@ -119,6 +121,7 @@ function open(data: ThreadData, send: Send) {
       directory: data.journal,
       key,
       epoch: data.epoch,
+      fence: new Fence(nodeFiles, data.root, data),
       fold: (outcome) => table.fold(outcome),
       foldAssessment: (assessment) => table.foldAssessment(assessment),
       applyStandings: (standings) => table.applyStandings(standings),
