@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/contract/parse/policy.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import { RequestIds } from "../../src/http/codec/request-id.ts";
+import type { FindingCode } from "../../src/contract/vocabulary.ts";
 import { activePolicy } from "../../src/policy/active-policy.ts";
 import { isAuditable, isDrawn } from "../../src/policy/audit.ts";
 import { decidePolicy } from "../../src/policy/rules.ts";
@@ -19,8 +20,13 @@ const RISKY: Risk = {
 };
 
 describe("what takes part", () => {
-  const ruled = (risk: Partial<Risk>, isMet = true, code = "", isSourced = true, level = LEVEL) =>
-    decidePolicy("L2", level, { ...RISKY, ...risk }, isMet, code, isSourced);
+  const ruled = (
+    risk: Partial<Risk>,
+    isMet = true,
+    code: FindingCode | "" = "",
+    isSourced = true,
+    level = LEVEL,
+  ) => decidePolicy("L2", level, { ...RISKY, ...risk }, isMet, code, isSourced);
 
   it("is what risk, doubt or small stakes hold back", () => {
     for (const risk of [{}, { isThin: true }, { failureProbability: 0, decisionIndex: 1 }]) {

@@ -3,7 +3,8 @@
 // others (levels.ts), so that one rule book answers for both. Hot path: nothing is kept.
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";
-import { REASON_CODES, type ToolLevel } from "../../contract/vocabulary.ts";
+import { REASON_CODES } from "../../contract/vocabulary.ts";
+import type { AnswerCode, FindingCode, ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isAuditable } from "../../policy/audit.ts";
@@ -68,7 +69,7 @@ export function lotOf({ principal }: CallContext, agentId: string): string {
 }
 
 /** The code of what is wrong with the content; empty for nothing. */
-export function failureCodeOf(finding: ProvenanceFinding): string {
+export function failureCodeOf(finding: ProvenanceFinding): FindingCode | "" {
   return finding.hardFailureCode || (finding.softFailureCode ?? "");
 }
 
@@ -108,11 +109,12 @@ export function reasonCodes(
   reading: Reading,
   ruling: Ruling,
   finding: ProvenanceFinding,
-): string[] {
-  const codes: string[] = [];
+): AnswerCode[] {
+  const codes: AnswerCode[] = [];
   const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED || ruling === AUDITED) codes.push(ruling.logReason);
+  if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push("VOUCHED");
+  if (ruling === AUDITED) codes.push("AUDIT_SAMPLE");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const own = ruling === AUDITED ? 1 : 0;
     const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);

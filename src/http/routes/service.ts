@@ -1,10 +1,7 @@
-// Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
-// is open (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
-import { openApiDocument } from "../openapi/document.ts";
+// Routes about the service itself: liveness, readiness, metrics. Only liveness is open
+// (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
 import type { Exchange } from "../exchange.ts";
 import { renderMetrics, type HealthFigures } from "../metrics.ts";
-import { encodeMsgpack } from "../codec/msgpack.ts";
-import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { countsOf, type ThreadCounts } from "../thread-counts.ts";
@@ -45,16 +42,6 @@ export const SERVICE_ROUTES: readonly Route[] = [
     isSynchronous: true,
     isFixedFormat: true,
     handle: metrics,
-  },
-  {
-    name: "openapi",
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This description",
-    access: "key",
-    responses: { 200: { description: "OpenAPI 3.1 document", schema: "OpenApi" } },
-    isSynchronous: true,
-    handle: describe,
   },
 ];
 
@@ -104,13 +91,4 @@ function withGauges(
     }
   }
   return { ...health, gauges };
-}
-
-function describe(exchange: Exchange): Reply {
-  const document = openApiDocument(exchange.services.routes, exchange.services.version);
-  if (exchange.replyFormat === "json") {
-    return exchange.text(200, MEDIA_TYPES.json, JSON.stringify(document, null, 2));
-  }
-  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.echoedId];
-  return { status: 200, headers, body: encodeMsgpack(document) };
 }
