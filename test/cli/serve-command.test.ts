@@ -180,7 +180,7 @@ describe("a service", () => {
     const other = ["serve", "--port", "0", "--no-sample", "--data-dir", join(folder, "own")];
     const started = startCommand(other, { TRUSTRANK_ADMIN_KEY: own });
     const url = (await started.firstLine).match(/http:\S+/)![0];
-    const response = await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${own}` } });
+    const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${own}` } });
     expect(response.status).toBe(200);
     started.process.kill("SIGTERM");
     const ended = await started.ended;

@@ -70,7 +70,7 @@ export async function openTestServer(
     const { key } = await keyring.create({ tenant: "acme", scopes, ...more });
     return key;
   };
-  const scopes: Scope[] = ["score:read", "outcomes:write", "analytics:read"];
+  const scopes: Scope[] = ["score:read", "outcomes:write", "analytics:read", "metrics:read"];
   return {
     server,
     bureau,

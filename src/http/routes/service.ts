@@ -1,5 +1,7 @@
-// Routes about the service itself: liveness, readiness, metrics, its own description. Only liveness
-// is open (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
+// Routes about the service itself: liveness, readiness, metrics, its own description. Probes need no
+// key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
+// else. The detail and the metrics are for the scope `metrics:read`.
+import type { ProbeCode } from "../../contract/schemas/service.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Exchange } from "../exchange.ts";
 import { renderMetrics, type HealthFigures } from "../metrics.ts";
@@ -9,12 +11,26 @@ import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 import { countsOf, type ThreadCounts } from "../thread-counts.ts";
 
+/** Answered by the thread that was asked: another one may be the one that does not live. */
+export const LIVENESS: Route = {
+  name: "livez",
+  method: "GET",
+  path: "/livez",
+  summary: "Liveness: this thread answers",
+  access: "none",
+  responses: { 200: { description: "Alive", schema: "Liveness" } },
+  isSynchronous: true,
+  isFixedFormat: true,
+  handle: (exchange) => exchange.document(200, { code: "live" }),
+};
+
 export const SERVICE_ROUTES: readonly Route[] = [
+  LIVENESS,
   {
     name: "healthz",
     method: "GET",
     path: "/healthz",
-    summary: "Liveness: the process answers",
+    summary: "The process answers; its service id, for signers",
     access: "none",
     responses: { 200: { description: "Alive", schema: "Health" } },
     isSynchronous: true,
@@ -25,11 +41,11 @@ export const SERVICE_ROUTES: readonly Route[] = [
     name: "readyz",
     method: "GET",
     path: "/readyz",
-    summary: "Readiness: config loaded, journal writable, not saturated, not draining",
-    access: "key",
+    summary: "Readiness: journal writable, not saturated, not draining; why not for `metrics:read`",
+    access: "none",
     responses: {
       200: { description: "Ready", schema: "Readiness" },
-      503: { description: "Not ready, and why", schema: "Readiness" },
+      503: { description: "Not ready", schema: "Readiness" },
     },
     isSynchronous: true,
     isFixedFormat: true,
@@ -40,7 +56,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     method: "GET",
     path: "/metrics",
     summary: "Counters and gauges in Prometheus text format",
-    access: "key",
+    access: "metrics:read",
     responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
     isSynchronous: true,
     isFixedFormat: true,
@@ -69,12 +85,28 @@ function readiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;
   const { ready, reasons, warnings = [] } = health.isReady();
   const isReady = ready && !isDraining;
-  const allReasons = isDraining ? [...reasons, "draining"] : reasons;
-  const document = { ready: isReady, reasons: allReasons };
-  return exchange.document(
-    isReady ? 200 : 503,
-    warnings.length === 0 ? document : { ...document, warnings },
-  );
+  const code: ProbeCode = isDraining ? "draining" : isReady ? "ready" : "not_ready";
+  const status = isReady ? 200 : 503;
+  const told = { ready: isReady, code };
+  if (!mayReadDetail(exchange)) return exchange.document(status, told);
+  const detail = { ...told, reasons: isDraining ? [...reasons, "draining"] : reasons };
+  return exchange.document(status, warnings.length === 0 ? detail : { ...detail, warnings });
+}
+
+/**
+ * Whether the caller shows a key that may see metrics. A key that is none answers nothing more than
+ * no key, but is counted with the others that were refused: probes are no place to try keys.
+ */
+function mayReadDetail(exchange: Exchange): boolean {
+  const { keyring, refusals } = exchange.services;
+  const { authorization } = exchange.head;
+  if (authorization === undefined) return false;
+  const principal = keyring.authenticate(authorization);
+  if (principal === undefined) {
+    refusals?.note(exchange, "unauthenticated");
+    return false;
+  }
+  return principal.scopes.has("metrics:read") || principal.scopes.has("admin");
 }
 
 function metrics(exchange: Exchange): Reply | Promise<Reply> {

@@ -18,6 +18,7 @@ import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
+import { LIVENESS } from "../../http/routes/service.ts";
 import type { Reply, RequestHead } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { DoorbellListener } from "./doorbell.ts";
@@ -40,7 +41,12 @@ import type { NoteTaker } from "../../contract/notes.ts";
 import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts";
 
 /** Answered where they arrive: all they need is the shared memory. */
-const HERE: ReadonlySet<Route> = new Set([...SCORE_ROUTES, ...GATEWAY_ROUTES, ...AUTHZEN_ROUTES]);
+const HERE: ReadonlySet<Route> = new Set([
+  LIVENESS,
+  ...SCORE_ROUTES,
+  ...GATEWAY_ROUTES,
+  ...AUTHZEN_ROUTES,
+]);
 /**
  * Answered where they arrive unless they are signed: reporters' keys are the main thread's. A batch
  * may hold signed rows, which shows only once it is read, and the pool does that, so it is relayed.
