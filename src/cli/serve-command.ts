@@ -88,6 +88,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     url: service.url,
     adapter: service.adapter,
     http_threads: config.httpThreads,
+    ...(service.metricsUrl === undefined ? {} : { metrics_url: service.metricsUrl }),
     version: service.version,
     data_dir: config.dataDir,
     pid: process.pid,

@@ -26,6 +26,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
+    .addOption(optionOf(SETTINGS.metricsListen))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(

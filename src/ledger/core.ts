@@ -9,26 +9,24 @@ import type { FileLayer } from "../journal/files.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
-import { FRAME_KINDS } from "../journal/format.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
 import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
-import { FrameBatch } from "./frame-batch.ts";
+import type { LedgerFigures } from "./figures.ts";
 import { type FreshTable, Refold } from "./refold.ts";
 import type { SnapshotPoint, SnapshotStart } from "./snapshot/files.ts";
 import {
   type CommitResult,
-  equivocationEvent,
+  auditOf,
   guardCommit,
   type Pending,
   runOf,
   settleRepeat,
   splitRun,
   VERDICT_RECORDED,
-  VERDICT_REPLAYED,
   VERDICT_UNAVAILABLE,
 } from "./replay-guard.ts";
 
@@ -56,6 +54,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
   room?: TableRoom;
   newcomersPerHour?: NewcomersPerHour | undefined;
+  /** Counts what becomes durable. */
+  figures?: LedgerFigures | undefined;
 }
 
 export interface LedgerCore {
@@ -267,12 +267,15 @@ class Core implements LedgerCore {
       for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
       return;
     }
+    const { figures } = this.#options;
+    figures?.committed(fresh.length, this.#journal.lastSyncMs);
     const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
     this.admission?.begin();
     for (const [index, record] of fresh.entries()) {
       this.#state.record(record, firstLsn + index, { segment, offset: at });
       this.admission?.book(record, nowMs);
+      figures?.recorded(record.run.bytes, record.at);
       at += record.end - record.at;
     }
   }
@@ -287,14 +290,4 @@ class Core implements LedgerCore {
       this.#reserve.look();
     }
   }
-}
-
-/** One audit record for every record whose signer contradicts itself. */
-function auditOf(records: readonly Pending[], nowMs: number): FrameRun {
-  const batch = new FrameBatch();
-  for (const record of records) {
-    if (record.result.verdict !== VERDICT_REPLAYED) continue;
-    batch.addEvent(FRAME_KINDS.audit, equivocationEvent(record, nowMs));
-  }
-  return batch.take();
 }

@@ -2,6 +2,7 @@
 // recorded before, and the verdict that follows. An outcome has up to two identities: the id its
 // sender gave, and the one its reporter signed (kid and jti). Either one is enough to recognise it.
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../journal/format.ts";
+import { FrameBatch } from "./frame-batch.ts";
 import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./replay-table.ts";
 import {
   outcomeBody,
@@ -210,7 +211,7 @@ export function settleRepeat(record: Pending): void {
 }
 
 /** Journal payload of the audit event for a reporter that signed two things under one id. */
-export function equivocationEvent(record: Pending, nowMs: number): Buffer {
+function equivocationEvent(record: Pending, nowMs: number): Buffer {
   const { bytes } = record.run;
   const isOutcome = frameKind(bytes, record.at) === FRAME_KINDS.outcome;
   const batch = isOutcome ? undefined : decodeEvidence(bytes, record.at);
@@ -225,4 +226,14 @@ export function equivocationEvent(record: Pending, nowMs: number): Buffer {
       content_sha256_16: Buffer.from(content ?? "", "latin1").toString("hex"),
     }),
   );
+}
+
+/** One audit record for every record whose signer contradicts itself. */
+export function auditOf(records: readonly Pending[], nowMs: number): FrameRun {
+  const batch = new FrameBatch();
+  for (const record of records) {
+    if (record.result.verdict !== VERDICT_REPLAYED) continue;
+    batch.addEvent(FRAME_KINDS.audit, equivocationEvent(record, nowMs));
+  }
+  return batch.take();
 }

@@ -2,6 +2,7 @@
 // defaults (src/service/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
+import type { ListenAddress } from "../http/metrics/listener.ts";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
 import { tableBytesOf } from "../engine/table-use.ts";
@@ -65,6 +66,8 @@ export interface ServeConfig {
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
   readonly httpAdapter: Adapter;
+  /** A listener for `/metrics` alone, without a key; none when undefined. */
+  readonly metricsListen: ListenAddress | undefined;
   /** Open connections over all threads; undefined: as many as descriptors allow. */
   readonly connectionsMax: number | undefined;
   /** Sources that one tenant may register. */
@@ -94,6 +97,7 @@ export interface ServeFlags {
   sample: boolean;
   scoring?: string;
   httpThreads?: string;
+  metricsListen?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
@@ -118,6 +122,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
+    metricsListen: readSetting("metricsListen", flags.metricsListen, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),
     sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
     rateLimits: {

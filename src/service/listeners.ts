@@ -3,6 +3,7 @@
 // among them.
 import { platform } from "node:os";
 import { defaultThreads } from "../platform/pool.ts";
+import { watchProcess } from "../platform/prometheus.ts";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
@@ -10,8 +11,10 @@ import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
+import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
+import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
@@ -35,6 +38,10 @@ export interface ListenersParts {
 export interface Listeners {
   readonly port: number;
   readonly adapter: RunningServer["adapter"];
+  /** All metrics of the service, as a scraper with this `Accept` header takes them. */
+  scrape: RunningServer["scrape"];
+  /** Of the listener for metrics alone, where there is one. */
+  readonly metricsUrl?: string | undefined;
   /** Passes on a key that was made or revoked. */
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
@@ -58,22 +65,34 @@ export async function openListeners(
   parts: ListenersParts,
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
+  void watchProcess();
   const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
     mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
     clock: parts.dependencies.clock,
     log,
   });
-  const dependencies = { ...parts.dependencies, refusals: refusals.counts };
+  const dependencies = {
+    ...parts.dependencies,
+    refusals: refusals.counts,
+    figures: () => ({
+      ...parts.dependencies.figures?.(),
+      access_refused_total: refusals.figure(),
+    }),
+  };
   try {
     const listeners = await (config.httpThreads > 1
       ? openSharedListeners(config, log, { ...parts, dependencies }, refusals)
       : openSingleFront(config, { ...parts, dependencies }));
+    const metrics = await openMetrics(config, log, listeners);
     return {
       ...listeners,
+      metricsUrl: metrics && config.metricsListen && urlOf(config.metricsListen.host, metrics.port),
       async close(graceMs) {
         try {
           await listeners.close(graceMs);
+          // Last: while the service drains, its metrics are worth the most.
+          await metrics?.close();
         } finally {
           await refusals.close();
         }
@@ -81,6 +100,26 @@ export async function openListeners(
     };
   } catch (error) {
     await refusals.close();
+    throw error;
+  }
+}
+
+/** The listener for metrics alone, where one is asked for; the others are closed when it fails. */
+async function openMetrics(
+  { metricsListen }: ServeConfig,
+  log: Log,
+  listeners: Listeners,
+): Promise<MetricsListener | undefined> {
+  if (metricsListen === undefined) return undefined;
+  const { host } = metricsListen;
+  if (!isLoopback(host)) {
+    const detail = "whoever reaches it reads all metrics without a key: keep others from it";
+    log.warn("metrics_listener_open", { address: host, detail });
+  }
+  try {
+    return await openMetricsListener(metricsListen, (accept) => listeners.scrape(accept));
+  } catch (error) {
+    await listeners.close(0);
     throw error;
   }
 }
@@ -99,6 +138,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
   return {
     port: server.port,
     adapter: server.adapter,
+    scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
     sendNamespace: () => undefined,
@@ -148,6 +188,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
   return {
     port: server.port,
     adapter: server.adapter,
+    scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
     sendNamespace: (event) => threads.sendNamespace(event),

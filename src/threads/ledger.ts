@@ -1,5 +1,6 @@
 // Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
 // replays, then serves. Composition only; the work is in ledger/loop.ts and ledger/core.ts.
+import { statSync } from "node:fs";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
@@ -15,9 +16,10 @@ import { segmentsOf } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
 import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
+import { LedgerFigures } from "../ledger/figures.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { SnapshotRefused } from "../ledger/snapshot/files.ts";
-import { tableSeed } from "../ledger/snapshot/format.ts";
+import { snapshotName, tableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
@@ -95,6 +97,7 @@ function left(overflow: number): string {
 /** Opens table and journal, from the newest usable snapshot on. */
 function open(data: ThreadData, send: Send) {
   const key = bureauKeyFor(data);
+  const figures = new LedgerFigures(data.figures);
   const config = data.engineSettings?.config ?? defaultConfig();
   const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
   const image = tableImage(data.engineMemory);
@@ -128,12 +131,15 @@ function open(data: ThreadData, send: Send) {
       reserveBytes: data.reserveBytes,
       room: table,
       newcomersPerHour: data.newcomersPerHour,
+      figures,
       start: snapshot,
       known,
     });
     return { core: opened, start: snapshot };
   });
-  const taker = takerOf(data, core, table, { identity, outcomesSaved: start?.outcomes ?? 0 }, send);
+  const written = noteSnapshots(figures, data.snapshots, start?.lsn);
+  const from = { identity, outcomesSaved: start?.outcomes ?? 0, written };
+  const taker = takerOf(data, core, table, from, send);
   const ready = {
     kind: "ready" as const,
     lsn: core.lsn,
@@ -151,11 +157,19 @@ function open(data: ThreadData, send: Send) {
   return { core, taker, ready, notes, overflow: table.overflow, install };
 }
 
+/** Tells the time of the snapshot that this start came from, and of each that is written. */
+function noteSnapshots(figures: LedgerFigures, directory: string, lsn: number | undefined) {
+  if (lsn !== undefined) {
+    figures.snapshotWritten(statSync(`${directory}/${snapshotName(lsn)}`).mtimeMs);
+  }
+  return () => figures.snapshotWritten(clockOfThread().now());
+}
+
 function takerOf(
   data: ThreadData,
   core: LedgerCore,
   table: LiveTable,
-  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved">,
+  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved" | "written">,
   send: Send,
 ): SnapshotTaker {
   return new SnapshotTaker({

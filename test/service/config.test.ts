@@ -43,6 +43,7 @@ describe("settings of serve", () => {
       decisionsPerSecond: 250,
       httpThreads: 1,
       httpAdapter: "auto",
+      metricsListen: undefined,
       rateLimits: {},
     });
   });

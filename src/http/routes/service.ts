@@ -4,12 +4,11 @@
 import type { ProbeCode } from "../../contract/schemas/service.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Exchange } from "../exchange.ts";
-import { renderMetrics, type HealthFigures } from "../metrics.ts";
+import { scrape } from "../metrics/scrape.ts";
 import { encodeMsgpack } from "../codec/msgpack.ts";
 import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { countsOf, type ThreadCounts } from "../thread-counts.ts";
 
 /** Answered by the thread that was asked: another one may be the one that does not live. */
 export const LIVENESS: Route = {
@@ -55,7 +54,7 @@ export const SERVICE_ROUTES: readonly Route[] = [
     name: "metrics",
     method: "GET",
     path: "/metrics",
-    summary: "Counters and gauges in Prometheus text format",
+    summary: "Every metric, as Prometheus text or by `Accept` as OpenMetrics",
     access: "metrics:read",
     responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
     isSynchronous: true,
@@ -109,33 +108,9 @@ function mayReadDetail(exchange: Exchange): boolean {
   return principal.scopes.has("metrics:read") || principal.scopes.has("admin");
 }
 
-function metrics(exchange: Exchange): Reply | Promise<Reply> {
-  const { services } = exchange;
-  const { allCounts } = services;
-  if (allCounts === undefined) return metricsReply(exchange, [countsOf(services)]);
-  return allCounts().then((threads) => metricsReply(exchange, threads));
-}
-
-function metricsReply(exchange: Exchange, threads: readonly ThreadCounts[]): Reply {
-  const { services } = exchange;
-  const counts = threads.map((thread) => thread.metrics);
-  const health = withGauges(services.healthFigures?.(), threads);
-  const text = renderMetrics(services.metrics.routeNames, counts, health);
-  return exchange.text(200, "text/plain; version=0.0.4", text);
-}
-
-function withGauges(
-  health: HealthFigures | undefined,
-  threads: readonly ThreadCounts[],
-): HealthFigures | undefined {
-  if (health === undefined) return undefined;
-  const gauges: Record<string, number> = { ...health.gauges };
-  for (const thread of threads) {
-    for (const [name, value] of Object.entries(thread.gauges ?? {})) {
-      gauges[name] = (gauges[name] ?? 0) + value;
-    }
-  }
-  return { ...health, gauges };
+async function metrics(exchange: Exchange): Promise<Reply> {
+  const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
+  return exchange.text(200, contentType, text);
 }
 
 function describe(exchange: Exchange): Reply {

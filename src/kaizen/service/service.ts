@@ -2,7 +2,7 @@
 // rollback through the champion (champion.ts), a monitor of the newest promotion, and every run on
 // record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { asOf, assertPast, testedBefore } from "./as-of.ts";
+import { assertPast, begun, testedBefore } from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
@@ -14,10 +14,10 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
-import { KAIZEN_STAGES } from "./task.ts";
-import type { KaizenTask } from "./task.ts";
+import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
 import type {
   Kaizen,
   KaizenStatus,
@@ -40,11 +40,13 @@ export class KaizenService implements Kaizen {
   readonly #stop = new AbortController();
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
+  readonly measured: LiveFigures;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.measured = new LiveFigures(this.#files, this.#champion);
   }
 
   /** Makes the promoted config live, before anything is served, and settles an interrupted run. */
@@ -56,6 +58,7 @@ export class KaizenService implements Kaizen {
       // A full disk must not prevent serving; a promotion tries again and insists on it.
       this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
     }
+    this.measured.open((id) => this.find(id));
     const [newest] = this.#files.listRuns(1);
     if (newest?.state !== "running") return;
     const run = this.find(newest.run_id);
@@ -170,18 +173,8 @@ export class KaizenService implements Kaizen {
   }
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
-    const run: RunRecord = {
-      run_id: id,
-      kind: request.kind ?? "full",
-      state: "running",
-      started_at: new Date(nowMs).toISOString(),
-      started_by: request.startedBy,
-      champion_version: this.#versionFor(request),
-      ...asOf(request),
-      reason: "under way",
-      rows: 0,
-      position: this.#options.ledger.position(),
-    };
+    const position = this.#options.ledger.position();
+    const run = begun(id, request, nowMs, this.#versionFor(request), position);
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
@@ -202,6 +195,7 @@ export class KaizenService implements Kaizen {
     run.finished_at = new Date(finishedMs).toISOString();
     run.duration_ms = finishedMs - nowMs;
     this.#trySave(run);
+    this.measured.take(run);
     this.#options.log.info("kaizen_run", { run: id, state: run.state, reason: run.reason });
     return this.#withFate(run);
   }
@@ -232,6 +226,7 @@ export class KaizenService implements Kaizen {
       })),
     };
     this.#files.saveWatch(last.run_id, record);
+    this.measured.take(undefined);
     const due = sides.find((side) => side.isRollbackDue);
     if (due === undefined) return undefined;
     const reason = `${due.side}: ${due.sentence}`;

@@ -139,8 +139,12 @@ class HttpThread {
   #count(id: number): void {
     if (this.#server === undefined) return;
     const { pendingCount } = this.#ledger;
-    const gauges = { outcomes_pending: pendingCount, ...this.#assessments.gauges() };
-    this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
+    const figures = {
+      outcomes_pending: pendingCount,
+      journal_append_duration_seconds: this.#ledger.appendDurations(),
+      ...this.#assessments.gauges(),
+    };
+    this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), figures } });
   }
 
   async #listen(): Promise<void> {

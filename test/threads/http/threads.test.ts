@@ -26,12 +26,12 @@ test("a thread tells what it alone has counted", async () => {
   expect(others).toEqual([]);
   expect(counts?.usage).toMatchObject([{ tenant: "operator", reads: { check: 3, verify: 0 } }]);
   expect(counts?.metrics.requests.map(([, count]) => count).toSorted()).toEqual([1, 3]);
-  expect(Object.values(counts!.metrics.checks).reduce((sum, count) => sum + count)).toBe(3);
-  expect(counts?.gauges).toEqual({
+  expect(Object.values(counts!.metrics.tallies.checks).reduce((sum, count) => sum + count)).toBe(3);
+  expect(counts?.figures).toMatchObject({
     outcomes_pending: 0,
-    assessments_recorded: 0,
-    assessments_repeated: 0,
-    assessments_dropped: 0,
+    assessments_recorded_total: 0,
+    assessments_repeated_total: 0,
+    assessments_dropped_total: 0,
   });
 });
 
