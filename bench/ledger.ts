@@ -5,13 +5,9 @@
 // stdout; `--smoke` runs it tiny. `--only NAMES` (comma-separated, as in the report) runs those ways
 // alone, without the open loop, and `--rounds N` as often: to tell two revisions apart by a few per cent.
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { nodeFiles, readWhole } from "../src/journal/files.ts";
-import { FRAME_KINDS, HEADER_BYTES, segmentsOf } from "../src/journal/format.ts";
-import { FRAME_BYTES, frameKind, frameLength } from "../src/journal/format.ts";
+import { countCommits } from "./journal-commits.ts";
 import { buildRequest, closedLoop, openLoop, quantile } from "./raw-client.ts";
 import type { BuiltRequest } from "./raw-client.ts";
 import { ADMIN_KEY, machine, type ServerProcess, startService } from "./server-process.ts";
@@ -263,20 +259,6 @@ async function offered(url: URL, scale: Scale) {
     verify_service_p99_ms_busy: middle(busy!, (each) => each.service_p99_ms),
     offered_refused: all.reduce((sum, each) => sum + each.refused, refused),
   };
-}
-
-/** One sync per commit: the commits of the journal are counted. */
-function countCommits(dataDir: string): number {
-  const journal = path.join(dataDir, "journal");
-  let commits = 0;
-  for (const { name } of segmentsOf(readdirSync(journal))) {
-    const bytes = readWhole(nodeFiles, path.join(journal, name));
-    for (let at = HEADER_BYTES; at + FRAME_BYTES <= bytes.byteLength;) {
-      if (frameKind(bytes, at) === FRAME_KINDS.commit) commits++;
-      at += FRAME_BYTES + frameLength(bytes, at);
-    }
-  }
-  return commits;
 }
 
 async function main(): Promise<void> {

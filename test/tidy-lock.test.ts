@@ -16,7 +16,10 @@ const UNKNOWN_MAX = 63;
 
 const lock = readFileSync(new URL("../package-lock.json", import.meta.url), "utf8");
 const { packages } = JSON.parse(lock) as { packages: Record<string, LockedPackage> };
-const entries = Object.entries(packages).filter(([at, { link }]) => at !== "" && link !== true);
+/** Of the registry: the tree's own folders and the links to them are not. */
+const entries = Object.entries(packages).filter(
+  ([at, { link }]) => at.startsWith("node_modules/") && link !== true,
+);
 
 /** Optional, and for another system than the one that all is tested on. */
 function isElsewhere(at: string, { optional, os, cpu }: LockedPackage): boolean {

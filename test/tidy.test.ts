@@ -246,9 +246,11 @@ describe("the tree", () => {
   });
 
   it("has no dead source file", () => {
-    // What is run or published, as package.json names it: scripts, bin and exports.
+    // What is run or published, as the manifests name it: scripts, bin and exports.
     const manifest = readFileSync(join(ROOT, "package.json"), "utf8");
+    const client = JSON.parse(readFileSync(join(ROOT, "src/client/package.json"), "utf8"));
     const entries = [...manifest.matchAll(/\b(?:src|bench)\/[\w/-]+\.ts\b/g)].map(([path]) => path);
+    entries.push(...Object.values<string>(client.exports).map((path) => join("src/client", path)));
     const reached = new Set<string>();
     const waiting = [...entries, ...code.filter((path) => /^(bench|data|examples)\//.test(path))];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {

@@ -149,6 +149,12 @@ export class AttackStage {
     return (JSON.parse(made.text) as { key: string }).key;
   }
 
+  /** What another tenant waits for `service` while `work` goes on. */
+  async othersDuring(service: ServerProcess, work: () => Promise<void>): Promise<Waits> {
+    const key = await this.makeKey(service, "bystander", ["score:read"]);
+    return waitsDuring({ url: service.url, key }, work);
+  }
+
   /** Plays `attack` while the memory is watched and another tenant asks, before and meanwhile. */
   async watch(service: ServerProcess, attack: () => Promise<void>): Promise<Watched> {
     const key = await this.makeKey(service, "bystander", ["score:read"]);

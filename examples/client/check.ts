@@ -1,7 +1,7 @@
 // One agent at rising stakes (`check`): the decision gets stricter, never an exception, and
 // `require` is the form that throws. Needs the sample history.
 // Run: npm run -s example examples/client/check.ts
-import { TrustGateError, TrustRankClient } from "trustrank/client";
+import { TrustGateError, TrustRankClient } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

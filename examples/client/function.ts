@@ -1,7 +1,7 @@
 // A function that runs only when the bureau lets its caller through (`withTrustRank`): not on
 // `refuse`, not on an unapproved `escalate`, not during an outage.
 // Run: npm run -s example examples/client/function.ts
-import { TrustRankClient, useTrustRank, withTrustRank } from "trustrank/client";
+import { TrustRankClient, useTrustRank, withTrustRank } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

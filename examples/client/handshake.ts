@@ -1,7 +1,7 @@
 // Both directions between two agents (`handshake`): the most restrictive leg decides, and a refusal
 // is a verdict like any other although it travels as HTTP 403. Needs the sample history.
 // Run: npm run -s example examples/client/handshake.ts
-import { TrustRankClient } from "trustrank/client";
+import { TrustRankClient } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

@@ -1,8 +1,8 @@
 // The write rail: every tool call that ran becomes an outcome, sent in batches behind the agent's
 // back; what did not run is not reported. `flush` belongs into the shutdown.
 // Run: npm run -s example examples/client/report.ts
-import { handshakeApproval, outcomeReport, TrustRankClient } from "trustrank/client";
-import { aiSdkApproval, aiSdkOutcomes } from "trustrank/client/ai-sdk";
+import { handshakeApproval, outcomeReport, TrustRankClient } from "@trustrank/client";
+import { aiSdkApproval, aiSdkOutcomes } from "@trustrank/client/ai-sdk";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

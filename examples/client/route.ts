@@ -1,7 +1,7 @@
 // The inbound gate: a `fetch`-style route behind TrustGateway, with a refusal, an outage at a
 // critical level (closed) and the same outage at a public level (open, and marked).
 // Run: npm run -s example examples/client/route.ts
-import { protectRoute, TrustGateway, TrustRankClient } from "trustrank/client";
+import { protectRoute, TrustGateway, TrustRankClient } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

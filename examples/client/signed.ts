@@ -1,7 +1,7 @@
 // Signed outcomes: a key is made and registered once, then every report carries its signature and
 // counts fully. One report is wrong on purpose, to show that it does not stop the others.
 // Run: npm run -s example examples/client/signed.ts
-import { generateSigningKey, TrustRankClient } from "trustrank/client";
+import { generateSigningKey, TrustRankClient } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

@@ -1,8 +1,8 @@
 // The outbound gate: an agent's tool call is judged before it runs. One policy for every framework,
 // shown alone and in the shape of the AI SDK.
 // Run: npm run -s example examples/client/tool.ts
-import { handshakeApproval, TrustRankClient } from "trustrank/client";
-import { aiSdkApproval } from "trustrank/client/ai-sdk";
+import { handshakeApproval, TrustRankClient } from "@trustrank/client";
+import { aiSdkApproval } from "@trustrank/client/ai-sdk";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

@@ -1,7 +1,7 @@
 // Policy verdicts on actions (`verify`): one question, then a batch of them with an agent that has
 // no history yet. Needs the sample history.
 // Run: npm run -s example examples/client/verify.ts
-import { TrustRankClient } from "trustrank/client";
+import { TrustRankClient } from "@trustrank/client";
 
 const { TRUSTRANK_URL: baseUrl = "http://127.0.0.1:8080", TRUSTRANK_KEY: apiKey = "" } =
   process.env;

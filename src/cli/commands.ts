@@ -12,6 +12,7 @@ function loaded<Parameters extends unknown[], Module>(
 }
 
 const backtest = () => import("./policy/backtest-command.ts");
+const config = () => import("./config-command.ts");
 const credibility = () => import("./credibility-command.ts");
 const doctor = () => import("./doctor-command.ts");
 const evidence = () => import("./evidence/evidence-command.ts");
@@ -29,6 +30,7 @@ const vouching = () => import("./policy/vouch-command.ts");
 
 export const addEvidence = loaded(evidence, (module) => module.addEvidence);
 export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);
+export const checkConfig = loaded(config, (module) => module.checkConfig);
 export const createKey = loaded(keys, (module) => module.createKey);
 export const followExport = loaded(exporting, (module) => module.followExport);
 export const grantNamespace = loaded(namespaces, (module) => module.grant);

@@ -1,5 +1,6 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
+import { environment } from "./environment.ts";
 import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
@@ -45,13 +46,13 @@ async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => (isBroken = true),
     log: { ...log, info: () => undefined },
   });
   try {
     const config = defaultConfig();
-    const { isCredibilityWanted, seeds } = credibilityOf(process.env);
+    const { isCredibilityWanted, seeds } = credibilityOf(environment());
     const service = new CredibilityService({
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,

@@ -1,5 +1,6 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server.
+import { environment } from "./environment.ts";
 import { dataDirOf, type ServerAccess, serverAccessOf } from "../service/config.ts";
 import { claimDataDirectory, DataDirectoryInUse, findServer } from "../journal/data-directory.ts";
 import { CommandFailure } from "../service/failure.ts";
@@ -20,8 +21,8 @@ interface AccessFlags {
 /** Access by the flags of a command, then by the environment. */
 export function accessOf(flags: AccessFlags): DataAccess {
   return {
-    dataDir: dataDirOf(flags.dataDir, process.env),
-    server: serverAccessOf(flags, process.env),
+    dataDir: dataDirOf(flags.dataDir, environment()),
+    server: serverAccessOf(flags, environment()),
   };
 }
 

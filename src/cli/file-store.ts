@@ -1,5 +1,6 @@
 // The store opened on the files of a data directory that no server holds. Scores are no rows of the
 // journal: for those the table is replayed, which takes a snapshot's time.
+import { environment } from "./environment.ts";
 import { openCore } from "../service/core.ts";
 import { timeZoneOf, tableBytesMaxOf } from "../service/config.ts";
 import { makeLog } from "../platform/log.ts";
@@ -15,7 +16,7 @@ export async function withStore<T>(
   const store = await startStore({
     dataDir,
     isStandalone: true,
-    timeZone: timeZoneOf(process.env),
+    timeZone: timeZoneOf(environment()),
     log: (event, detail) => note(`${event}: ${detail}`),
   });
   try {
@@ -34,7 +35,7 @@ async function onTable<T>(
   const { ledger } = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => undefined,
     log: { ...log, info: () => undefined },
   });

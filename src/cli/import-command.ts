@@ -1,5 +1,6 @@
 // `trustrank import FILE`: loads a history into the ledger, through the running server when there
 // is one, else through a ledger of this process alone.
+import { environment } from "./environment.ts";
 import { BATCH_BODY_BYTES_MAX } from "../contract/limits.ts";
 import type { ImportReport } from "../contract/schemas/outcomes.ts";
 import { describeBadLine, importOutcomeFile, requireReadable } from "../service/import/pipeline.ts";
@@ -51,7 +52,7 @@ async function importIntoFiles(dataDir: string, options: ImportOptions): Promise
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: (exitCode) => {
       fatalCode = exitCode;
     },

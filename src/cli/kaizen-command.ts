@@ -1,6 +1,7 @@
 // `trustrank kaizen`: starts a run and follows it, shows promotions and their reasons, takes one
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
+import { environment } from "./environment.ts";
 import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
@@ -55,12 +56,13 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => (isBroken = true),
     log,
   });
   try {
-    const { isCredibilityWanted = defaultConfig().credibility, seeds } = credibilityOf(process.env);
+    const { isCredibilityWanted = defaultConfig().credibility, seeds } =
+      credibilityOf(environment());
     const kaizen = new KaizenService({
       dataDir,
       journal: dataPaths(dataDir).journal,

@@ -1,5 +1,6 @@
 // Entry of the `trustrank` command: its commands, and their exit codes. Every command itself is a plain
 // function in its own file.
+import { environment, layEnvironment } from "./environment.ts";
 import { serveConfigOf } from "../service/config.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
 import { versionOf } from "../service/identity.ts";
@@ -14,13 +15,14 @@ import {
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
-import { runMcp, runServe } from "./commands.ts";
+import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
 
 function addServe(program: Command): void {
   program
     .command("serve")
     .description("run the service")
+    .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.port))
     .addOption(optionOf(SETTINGS.host))
     .addOption(optionOf(SETTINGS.dataDir))
@@ -34,13 +36,25 @@ function addServe(program: Command): void {
       "go on where the journal ends, although more is known to have been there",
     )
     .addHelpText("after", `\nEnvironment:\n${describeVariables().join("\n")}`)
-    .action((flags) => runServe(serveConfigOf(flags, process.env), flags));
+    .action((flags) => runServe(serveConfigOf(flags, environment()), flags));
+}
+
+function addConfig(program: Command): void {
+  program
+    .command("config")
+    .description("settings of this service")
+    .command("check")
+    .description("check all settings; print each with its value and where it comes from")
+    .argument("[file]", "file of settings (default TRUSTRANK_CONFIG)")
+    .option("--json", "print one JSON value")
+    .action((file: string | undefined, flags) => checkConfig(file, flags));
 }
 
 function addMcp(program: Command): void {
   program
     .command("mcp")
     .description("offer a running server's questions to MCP clients, over stdin and stdout or HTTP")
+    .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.url))
     .addOption(optionOf(SETTINGS.key))
@@ -54,7 +68,8 @@ const program = new Command("trustrank")
   .description("The bureau that autonomous agents are checked against.")
   .version(versionOf())
   .exitOverride()
-  .showHelpAfterError("(--help shows what there is)");
+  .showHelpAfterError("(--help shows what there is)")
+  .hook("preAction", (_, command) => layEnvironment(command.opts<{ config?: string }>().config));
 for (const add of [
   addServe,
   addKeys,
@@ -66,6 +81,7 @@ for (const add of [
   addExport,
   addKaizen,
   addDoctor,
+  addConfig,
   addMcp,
 ])
   add(program);

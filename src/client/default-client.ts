@@ -1,13 +1,15 @@
 // Default client of the process: the specification's own forms (`withTrustRank(fn, {agentId,
-// stakes})`, `trustGate(inner)`) have no argument for one.
+// stakes})`, `trustGate(inner)`) have no argument for one. One for the process, not for each copy of
+// this library in it: a program may `import` it and a dependency `require` it.
 import type { TrustRankClient } from "./client.ts";
 import { TrustRankError } from "./errors.ts";
 
-let installed: TrustRankClient | undefined;
+const KEY = Symbol.for("trustrank.client");
+const installed = globalThis as { [KEY]?: TrustRankClient | undefined };
 
 /** Installs the process's client, once at start; undefined removes it. */
 export function useTrustRank(client: TrustRankClient | undefined): void {
-  installed = client;
+  installed[KEY] = client;
 }
 
 /**
@@ -15,7 +17,7 @@ export function useTrustRank(client: TrustRankClient | undefined): void {
  * @throws TrustRankError `not_configured` when there is neither.
  */
 export function clientFor(given: TrustRankClient | undefined): TrustRankClient {
-  const client = given ?? installed;
+  const client = given ?? installed[KEY];
   if (client !== undefined) return client;
   const detail = "no client: pass `client` or call `useTrustRank` at start";
   throw new TrustRankError("not_configured", detail);

@@ -1,5 +1,5 @@
-// Public surface of `trustrank/client`: the exports to which the version number applies. The
-// framework adapters have entries of their own (`trustrank/client/ai-sdk` and so on), so that
+// Public surface of `@trustrank/client`: the exports to which the version number applies. The
+// framework adapters have entries of their own (`@trustrank/client/ai-sdk` and so on), so that
 // unused ones are not loaded.
 export {
   type ApprovalOptions,
@@ -11,6 +11,7 @@ export {
   type ToolCall,
   type ToolDecision,
 } from "./gates/approval.ts";
+export { approvalByTool, type PoliciesByTool, type ToolInput } from "./gates/approval-by-tool.ts";
 export {
   type CheckVerdict,
   type ConnectDecision,

@@ -4,6 +4,21 @@ import type { FaultCode } from "../contract/faults.ts";
 import type { FieldError } from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
 
+/**
+ * `import` and `require` load one copy of this library each, and a dependency may bring a third:
+ * an error is known by its mark, whichever copy threw it.
+ */
+const MARKS = {
+  fault: Symbol.for("trustrank.TrustRankError"),
+  refusal: Symbol.for("trustrank.TrustGateError"),
+};
+
+/** `instanceof` by the mark for the class itself, and as ever for a subclass. */
+function isMarked(asked: unknown, marked: unknown, mark: symbol, value: unknown): boolean {
+  if (asked !== marked) return Function.prototype[Symbol.hasInstance].call(asked, value);
+  return typeof value === "object" && value !== null && mark in value;
+}
+
 /** Faults before the service has answered. */
 export type TransportCode =
   | "timeout"
@@ -26,6 +41,10 @@ export interface TrustRankErrorDetails {
 
 /** There is no verdict: the network, the service, or the request itself was at fault. */
 export class TrustRankError extends Error {
+  static {
+    Object.defineProperty(this.prototype, MARKS.fault, { value: true });
+  }
+
   readonly code: TransportCode | FaultCode;
   /** HTTP status of the reply; undefined when none came. */
   readonly status: number | undefined;
@@ -46,6 +65,10 @@ export class TrustRankError extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.requestId = details.requestId;
     this.errors = details.errors ?? [];
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isMarked(this, TrustRankError, MARKS.fault, value);
   }
 
   /**
@@ -72,6 +95,10 @@ export interface RefusingVerdict {
  * (SPEC §4.7). `response` is ready for a route: frameworks look for it on an authenticator's error.
  */
 export class TrustGateError extends Error {
+  static {
+    Object.defineProperty(this.prototype, MARKS.refusal, { value: true });
+  }
+
   /** Absent when a callback threw: no question was sent then and nothing was paid. */
   readonly verdict: RefusingVerdict | undefined;
   readonly decision: Decision;
@@ -84,6 +111,10 @@ export class TrustGateError extends Error {
     this.verdict = verdict;
     this.decision = verdict?.decision ?? "refuse";
     this.reasons = verdict?.reasons ?? [detail];
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isMarked(this, TrustGateError, MARKS.refusal, value);
   }
 
   /** SPEC §4.8: HTTP 403 with the scored reason. A new object each time: bodies are read once. */

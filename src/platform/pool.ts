@@ -53,7 +53,8 @@ export function moved<Result extends object>(result: Result, transfer: ArrayBuff
 }
 
 /** Flags of this process that a thread may be given too; Node refuses those of whole processes. */
-const isThreadFlag = (flag: string): boolean => /^--(conditions|disable-warning)=/.test(flag);
+const isThreadFlag = (flag: string): boolean =>
+  /^--(conditions|disable-warning|import)=/.test(flag);
 
 /** Starts the threads at once, so that no request pays for it, or as many as are asked for. */
 export function openPool(options: PoolOptions): Pool {

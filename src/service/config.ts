@@ -106,7 +106,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     host: readSetting("host", flags.host, environment),
     port: readSetting("port", flags.port, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
-    isSampleWanted: flags.sample,
+    isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
     adminKey: readSetting("adminKey", undefined, environment),
     serviceId: readSetting("serviceId", undefined, environment),
     isSignatureRequired: readSetting("requireSignature", undefined, environment),

@@ -19,6 +19,8 @@ export interface Setting {
   /** Where the default is no plain value. */
   readonly defaultText?: string;
   readonly sentence: string;
+  /** Never printed; may stand in a file of its own, named by the variable with `_FILE` behind it. */
+  readonly isSecret?: boolean;
   /** Commands other than `serve` read it, too or alone. */
   readonly readBy?: "serve and commands" | "commands";
 }

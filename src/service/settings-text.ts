@@ -32,10 +32,30 @@ export function configurationPage(): string {
 
 <!-- Written by \`npm run docs:reference\` from src/service/settings.ts. -->
 
-A flag wins over the environment, the environment over the default. An empty variable counts as
-unset; where several are named, the first one that is set counts. A value that a setting does not
-take ends the command with exit code 2 and a sentence that names the flag or the variable.
-\`trustrank serve --help\` shows the same settings.
+A flag wins over the environment, the environment over the file, the file over the default. An empty
+variable counts as unset; where several are named, the first one that is set counts. A value that a
+setting does not take ends the command with exit code 2 and a sentence that names the flag, the variable
+or the line. \`trustrank serve --help\` shows the same settings, \`trustrank config check [FILE]\` the
+value of each and where it comes from.
+
+## The file
+
+\`--config FILE\`, or \`TRUSTRANK_CONFIG\`, names a file in YAML: settings in snake case, one value each,
+\`true\` and \`false\` for \`on\` and \`off\`.
+
+\`\`\`yaml
+port: 8080
+data_dir: /var/lib/trustrank
+admin_key_file: /run/secrets/trustrank-admin-key
+decisions_kept_days: 30
+seeds: [agent://acme/settlement, keys]
+\`\`\`
+
+## Secrets
+
+Those that are secret (${secretsText()}) are read from a file where
+the variable with \`_FILE\` behind it names one, or \`admin_key_file\` in the file of settings, or, under
+systemd, from a credential by the name of the variable (\`LoadCredential=TRUSTRANK_ADMIN_KEY:/etc/...\`).
 
 ## The server
 
@@ -47,6 +67,11 @@ Commands work on the files of the data directory, or through the server that hol
 
 ${tableOf(ofCommands)}
 `;
+}
+
+function secretsText(): string {
+  const secrets = ALL.filter(({ isSecret }) => isSecret === true);
+  return secrets.map(({ variables }) => `\`${variables[0]}\``).join(", ");
 }
 
 function tableOf(settings: readonly Setting[]): string {

@@ -37,6 +37,14 @@ const seedRules: SettingKind<SeedRules> = {
 };
 
 export const SETTINGS = {
+  config: {
+    flag: "--config <file>",
+    variables: ["TRUSTRANK_CONFIG"],
+    kind: anyText("a file"),
+    default: undefined,
+    sentence: "YAML file of settings, their names in snake case; the environment wins over it",
+    readBy: "serve and commands",
+  },
   port: {
     flag: "--port <port>",
     variables: ["TRUSTRANK_PORT", "PORT"],
@@ -99,14 +107,16 @@ export const SETTINGS = {
   },
   sample: {
     flag: "--no-sample",
-    variables: [],
-    kind: anyText("no value"),
-    default: undefined,
-    sentence: "do not load the sample history into an empty data directory",
+    variables: ["TRUSTRANK_SAMPLE"],
+    kind: onOff,
+    default: true,
+    defaultText: "on",
+    sentence: "load the sample history into an empty data directory; the flag says no",
   },
   adminKey: {
     variables: ["TRUSTRANK_ADMIN_KEY"],
     kind: secret("32 or more visible ASCII characters", /^[\x21-\x7e]{32,}$/),
+    isSecret: true,
     default: undefined,
     defaultText: "made at the first start and shown once",
     sentence: "admin key of your own; kept as a hash, never printed",
@@ -209,6 +219,7 @@ export const SETTINGS = {
     flag: "--key <key>",
     variables: ["TRUSTRANK_KEY", "TRUSTRANK_ADMIN_KEY"],
     kind: anyText("an API key"),
+    isSecret: true,
     default: undefined,
     sentence: "API key for the server",
     readBy: "commands",

@@ -23,7 +23,13 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts a command with exactly `environment` besides PATH, under a `tracer` if given. */
+/** What a command is always given: where programs are, and where Node keeps compiled code. */
+function ownEnvironment(): Record<string, string> {
+  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+  return { PATH, NODE_COMPILE_CACHE };
+}
+
+/** Starts a command with exactly `environment` besides its own, under a `tracer` if given. */
 export function startCommand(
   parameters: readonly string[],
   environment: Record<string, string> = {},
@@ -32,7 +38,7 @@ export function startCommand(
   const node = [process.execPath, "--disable-warning=ExperimentalWarning", ENTRY];
   const [program, ...rest] = [...tracer, ...node, ...parameters];
   const child = spawn(program!, rest, {
-    env: { PATH: process.env["PATH"] ?? "", ...environment },
+    env: { ...ownEnvironment(), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { endAll } from "./_process.ts";
-import { connectToBoth, startThreads } from "./_threads.ts";
-import type { Connection, Service } from "./_threads.ts";
+import { connectToBoth, startThreads } from "../threads/http/_service.ts";
+import type { Connection, Service } from "../threads/http/_service.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-assessments-"));
 const data = join(folder, "data");

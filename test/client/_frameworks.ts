@@ -5,7 +5,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { type LiveService, startLiveService } from "./_live.ts";
-import { packTree, ROOT, run, TSC } from "./_package.ts";
+import setup from "../cli/_build-command.ts";
+import { CLIENT, pack, ROOT, run, TSC } from "./_package.ts";
 
 interface Framework {
   readonly name: string;
@@ -20,8 +21,8 @@ const EVE = `import { type AuthFn, vercelOidc } from "eve/channels/auth";
 import { defineHook } from "eve/hooks";
 import { defineTool } from "eve/tools";
 import type { ApprovalPolicy } from "eve/tools/approval";
-import { mutualHandshakeApproval, outcomeHook } from "trustrank/client";
-import { trustGate, trustRankApproval } from "trustrank/client";
+import { mutualHandshakeApproval, outcomeHook } from "@trustrank/client";
+import { trustGate, trustRankApproval } from "@trustrank/client";
 
 interface Transfer {
   counterparty: string;
@@ -42,8 +43,8 @@ export const auth: AuthFn<Request> = trustGate(vercelOidc());
 /** An agent that is let through, one that is refused, one that is parked: in a real agent's run. */
 const MASTRA = `import { Agent } from "@mastra/core/agent";
 import { createTool } from "@mastra/core/tools";
-import { handshakeApproval, outcomeReport, TrustRankClient } from "trustrank/client";
-import { mastraApproval, mastraHooks } from "trustrank/client/mastra";
+import { approvalByTool, handshakeApproval, outcomeReport, TrustRankClient } from "@trustrank/client";
+import { mastraApproval, mastraHooks } from "@trustrank/client/mastra";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { z } from "zod";
 
@@ -75,6 +76,16 @@ for (const name of ["connect", "refuse", "escalate"]) {
       return { sent: true };
     },
   });
+  // The tool's own type reaches the callback: what is not there does not compile.
+  void approvalByTool(
+    { transfer },
+    {
+      transfer: handshakeApproval({
+        // @ts-expect-error the tool has no such member
+        stakes: (input) => input.counterparty.length + input.amount,
+      }),
+    },
+  );
   let isCalled = false;
   const model = new MockLanguageModelV4({
     doStream: async () => {
@@ -132,8 +143,7 @@ const WRONG = 'export const wrong: number = "";';
 async function check(framework: Framework, project: string, service: LiveService): Promise<void> {
   const { packages, program, prints } = framework;
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save"];
-  // Their own packages only: ours stays where it was unpacked.
-  await run("npm", ["install", ...flags, ...packages, "./trustrank"], { cwd: project });
+  await run("npm", ["install", ...flags, ...packages, packed.tarball], { cwd: project });
   await writeFile(path.join(project, "program.mts"), `${program}\n${WRONG}\n`);
   const compilerOptions = {
     target: "es2024",
@@ -147,7 +157,7 @@ async function check(framework: Framework, project: string, service: LiveService
   };
   const config = JSON.stringify({ compilerOptions, files: ["program.mts"] });
   await writeFile(path.join(project, "tsconfig.json"), config);
-  const { stdout } = await run(TSC, ["-p", "."], { cwd: project }).catch(
+  const { stdout } = await run(process.execPath, [TSC, "-p", "."], { cwd: project }).catch(
     (error: { stdout: string }) => error,
   );
   const faults = stdout.split("\n").filter((line) => line.startsWith("program.mts"));
@@ -160,11 +170,11 @@ async function check(framework: Framework, project: string, service: LiveService
   if (last !== JSON.stringify(prints)) throw new Error(`printed ${printed}`);
 }
 
-const [service, packed] = await Promise.all([startLiveService(), packTree()]);
+setup();
+const [service, packed] = await Promise.all([startLiveService(), pack(CLIENT)]);
 try {
   for (const framework of FRAMEWORKS) {
-    const project = await packed.install(framework.name.toLowerCase());
-    await run("mv", ["node_modules/trustrank", "trustrank"], { cwd: project });
+    const project = await packed.project(framework.name.toLowerCase());
     try {
       await check(framework, project, service);
       const what = framework.prints === undefined ? "types fit" : "types fit, its agent obeys";

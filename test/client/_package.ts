@@ -1,64 +1,89 @@
-// Published package as npm makes it: built, packed, and unpacked into projects without the rest of
-// this tree.
+// Published packages as npm makes them: packed, and installed or unpacked into projects without the
+// rest of this tree. What is packed was built before the tests (test/cli/_build-command.ts).
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { publint } from "publint";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-export const TSC = path.join(ROOT, "node_modules/.bin/tsc");
+export const TSC = path.join(ROOT, "node_modules/typescript/bin/tsc");
 export const run = promisify(execFile);
 
+/** Folder of each package's manifest. */
+export const CLIENT = path.join(ROOT, "clients/typescript");
+
 export interface Packed {
-  /** Makes a project with the package in its node_modules; its folder. */
-  install(name: string): Promise<string>;
+  readonly name: string;
+  readonly version: string;
+  /** Bytes of the tarball, and of what it unpacks to. */
+  readonly size: number;
+  readonly unpackedSize: number;
+  /** What is in it, by its path in the package. */
+  readonly files: ReadonlyMap<string, number>;
+  readonly tarball: string;
+  /** Makes an empty project beside the tarball; its folder. */
+  project(name: string): Promise<string>;
+  /** Puts the package where npm would, without its dependencies; where that is. */
+  unpack(project: string): Promise<string>;
   remove(): Promise<void>;
 }
 
-/** Builds and packs the tree as it stands. */
-export async function packTree(): Promise<Packed> {
-  const folder = await mkdtemp(path.join(tmpdir(), "trustrank-package-"));
-  await run(TSC, ["-p", "src/client/tsconfig.build.json"], { cwd: ROOT });
-  const flags = ["--disable-warning=ExperimentalWarning", "src/cli/build-package.ts"];
-  await run(process.execPath, flags, { cwd: ROOT });
-  // Scripts would build the modules again; who runs these tests has built them.
-  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
-  await run("npm", pack, { cwd: ROOT, maxBuffer: 1e7 });
-  const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))!;
+/** Packs what was built, by the manifest in `folder`. */
+export async function pack(folder: string): Promise<Packed> {
+  const target = await mkdtemp(path.join(tmpdir(), "trustrank-package-"));
+  // Scripts would build again; who runs these tests has built.
+  const flags = ["pack", "--ignore-scripts", "--json", "--pack-destination", target];
+  const { stdout } = await run("npm", flags, { cwd: folder, maxBuffer: 1e7 });
+  const [packed] = JSON.parse(stdout) as [
+    Packed & { filename: string; files: { path: string; size: number }[] },
+  ];
+  const { name, version, size, unpackedSize, filename, files } = packed;
+  const tarball = path.join(target, filename);
   return {
-    async install(name) {
-      const project = path.join(folder, name);
-      const installed = path.join(project, "node_modules/trustrank");
-      await mkdir(installed, { recursive: true });
-      const from = path.join(folder, tarball);
-      await run("tar", ["-xzf", from, "--strip-components=1", "-C", installed]);
+    name,
+    version,
+    size,
+    unpackedSize,
+    files: new Map(files.map((file) => [file.path, file.size])),
+    tarball,
+    async project(projectName) {
+      const project = path.join(target, projectName);
+      await mkdir(project);
       await writeFile(path.join(project, "package.json"), '{"type":"module","private":true}');
       return project;
     },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    async unpack(project) {
+      const installed = path.join(project, "node_modules", name);
+      await mkdir(installed, { recursive: true });
+      await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", installed]);
+      return installed;
+    },
+    remove: () => rm(target, { recursive: true, force: true }),
   };
 }
 
-/**
- * Does the rest of what `npm install` does, without a registry: puts the dependencies beside the
- * package, and its command where `npx` looks; the command's path.
- */
-export async function linkCommand(project: string): Promise<string> {
-  const modules = path.join(project, "node_modules");
-  const manifest = await readFile(path.join(modules, "trustrank/package.json"), "utf8");
-  const { bin, dependencies } = JSON.parse(manifest) as {
-    bin: { trustrank: string };
-    dependencies: Record<string, string>;
-  };
-  for (const name of Object.keys(dependencies)) {
-    const link = path.join(modules, name);
-    await mkdir(path.dirname(link), { recursive: true });
-    await symlink(path.join(ROOT, "node_modules", name), link);
-  }
-  await mkdir(path.join(modules, ".bin"));
-  const command = path.join(modules, ".bin/trustrank");
-  await symlink(path.join("../trustrank", bin.trustrank), command);
-  return command;
+/** What publint and arethetypeswrong have to say about a package; nothing, when all is well. */
+export async function faultsIn({ tarball }: Packed): Promise<unknown[]> {
+  const bytes = new Uint8Array(await readFile(tarball));
+  const { messages } = await publint({ pack: { tarball: bytes.buffer }, strict: true });
+  const types = await checkPackage(createPackageFromTarballData(bytes));
+  return [...messages, ...(types.types === false ? ["no types"] : types.problems)];
+}
+
+/** Source maps that a packed script names and the package lacks. */
+export async function danglingMaps(packed: Packed, installed: string): Promise<string[]> {
+  const scripts = [...packed.files.keys()].filter((name) => /\.[jt]s$/.test(name));
+  const texts = await Promise.all(
+    scripts.map(
+      async (name) => [name, await readFile(path.join(installed, name), "utf8")] as const,
+    ),
+  );
+  return texts.flatMap(([name, text]) => {
+    const [, map] = /^\/\/# sourceMappingURL=(?!data:)(\S+)$/m.exec(text) ?? [];
+    return map === undefined || packed.files.has(path.join(path.dirname(name), map)) ? [] : [name];
+  });
 }

@@ -64,7 +64,7 @@ export async function startSampleService(
     },
     run,
     runFile(file) {
-      const flags = ["--disable-warning=ExperimentalWarning", "--conditions=trustrank-source"];
+      const flags = ["--disable-warning=ExperimentalWarning"];
       const slow = `data:text/javascript,${encodeURIComponent(SLOW_TIMERS)}`;
       return run(process.execPath, [
         ...flags,

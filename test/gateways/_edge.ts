@@ -1,11 +1,12 @@
 // Gateway program in front of a real upstream, with the example configuration of examples/gateways and
 // the real service behind a fault proxy. Requests that reach the upstream are recorded there.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import http from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { FaultProxy } from "../../src/client/conformance/fault-proxy.ts";
 import type { Observed, Subject } from "../../src/client/conformance/suite.ts";
 import type { ToolLevel } from "../../src/contract/vocabulary.ts";
@@ -24,8 +25,11 @@ export const PATHS: Readonly<Record<ToolLevel, string>> = {
  * when a limit passes is tested, and a busy machine must not pass it for them.
  */
 export const TIMES = { budgetMs: stretched(250), marginMs: stretched(150) };
-/** A limit in an example; every one of them is 100 ms. */
+/** A limit in an example; every one of them for TrustRank is 100 ms. */
 const LIMIT = /\b100ms\b/g;
+
+/** The gateway programs that run here; each is a Debian package of that name. */
+export type Program = "nginx" | "caddy" | "haproxy";
 
 /** Debian keeps nginx where only root's search path leads. */
 const PATH = `${process.env["PATH"]}:/usr/sbin`;
@@ -61,8 +65,8 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** Starts `program` (`nginx` or `caddy`) with its example. */
-export async function openEdge(program: "nginx" | "caddy"): Promise<Edge> {
+/** Starts `program` with its example. */
+export async function openEdge(program: Program): Promise<Edge> {
   const service = await startTestService();
   const proxy = await FaultProxy.open(service.baseUrl);
   const reached: Reached[] = [];
@@ -78,7 +82,7 @@ export async function openEdge(program: "nginx" | "caddy"): Promise<Edge> {
   const directory = await mkdtemp(path.join(tmpdir(), `trustrank-${program}-`));
   const port = await freePort();
   const ports = { app: appPort, trustrank: proxy.port, listen: port };
-  const child = await start(program, directory, ports, service);
+  const child = await STARTS[program](directory, ports, service);
   const base = `http://127.0.0.1:${port}`;
   await untilListening(port, child, directory);
   const ask: Edge["ask"] = (pathname, agent, init = {}) => {
@@ -127,27 +131,15 @@ interface Ports {
   listen: number;
 }
 
-async function start(
-  program: "nginx" | "caddy",
-  directory: string,
-  ports: Ports,
-  service: Service,
-): Promise<ChildProcess> {
-  const stdio = "pipe";
-  if (program === "caddy") {
-    const config = path.join(directory, "Caddyfile");
-    await writeFile(config, await exampleOf("Caddyfile"));
-    const args = ["run", "--config", config, "--adapter", "caddyfile"];
-    const env = {
-      PATH,
-      HOME: directory,
-      LISTEN: `127.0.0.1:${ports.listen}`,
-      TRUSTRANK: `127.0.0.1:${ports.trustrank}`,
-      APP: `127.0.0.1:${ports.app}`,
-      TRUSTRANK_KEY: service.apiKey,
-    };
-    return spawn("caddy", args, { stdio, env });
-  }
+type Start = (directory: string, ports: Ports, service: Service) => Promise<ChildProcess>;
+
+const STARTS: Readonly<Record<Program, Start>> = {
+  nginx: startNginx,
+  caddy: startCaddy,
+  haproxy: startHaproxy,
+};
+
+async function startNginx(directory: string, ports: Ports, service: Service) {
   const config = (await exampleOf("nginx.conf"))
     .replace("127.0.0.1:3000", `127.0.0.1:${ports.app}`)
     .replace("127.0.0.1:8080", `127.0.0.1:${ports.trustrank}`)
@@ -155,16 +147,49 @@ async function start(
     .replace("YOUR_TRUSTRANK_KEY", service.apiKey);
   await writeFile(path.join(directory, "nginx.conf"), config);
   const args = ["-p", `${directory}/`, "-c", "nginx.conf", "-e", "error.log"];
-  return spawn("nginx", [...args, "-g", "daemon off;"], { stdio, env: { PATH } });
+  return spawn("nginx", [...args, "-g", "daemon off;"], { stdio: "pipe", env: { PATH } });
+}
+
+async function startCaddy(directory: string, ports: Ports, service: Service) {
+  const config = path.join(directory, "Caddyfile");
+  await writeFile(config, await exampleOf("Caddyfile"));
+  const args = ["run", "--config", config, "--adapter", "caddyfile"];
+  const env = { HOME: directory, ...variablesOf(ports, service) };
+  return spawn("caddy", args, { stdio: "pipe", env });
+}
+
+/** Its log of requests, which goes to the standard output, becomes `trust.log`. */
+async function startHaproxy(directory: string, ports: Ports, service: Service) {
+  const config = path.join(directory, "haproxy.cfg");
+  await writeFile(config, await exampleOf("haproxy.cfg"));
+  const log = await open(path.join(directory, "trust.log"), "w");
+  const env = {
+    TRUSTRANK_ASK: `unix@${path.join(directory, "ask.sock")}`,
+    TRUSTRANK_LUA: fileURLToPath(new URL("haproxy.lua", EXAMPLES)),
+    ...variablesOf(ports, service),
+  };
+  const stdio = ["ignore", log.fd, "pipe"] as const;
+  const child = spawn("haproxy", ["-db", "-f", config], { stdio: [...stdio], env });
+  await log.close();
+  return child;
+}
+
+/** The variables of the examples that take such. */
+function variablesOf(ports: Ports, service: Service): NodeJS.ProcessEnv {
+  return {
+    PATH,
+    LISTEN: `127.0.0.1:${ports.listen}`,
+    TRUSTRANK: `127.0.0.1:${ports.trustrank}`,
+    APP: `127.0.0.1:${ports.app}`,
+    TRUSTRANK_KEY: service.apiKey,
+  };
 }
 
 /** An example with the limits of these tests; throws when it has none, or others than it should. */
 async function exampleOf(name: string): Promise<string> {
   const text = await readFile(new URL(name, EXAMPLES), "utf8");
-  const limits = text.match(/\b\d+m?s\b(?=;?$)/gm) ?? [];
-  if (limits.length !== 3 || limits.some((limit) => limit !== "100ms")) {
-    throw new Error(`${name} has the limits ${limits.join(", ")}`);
-  }
+  const limits = (text.match(/\b\d+ms\b(?=;?$)/gm) ?? []).join(", ");
+  if (limits !== "100ms, 100ms, 100ms") throw new Error(`${name} has the limits ${limits}`);
   return text.replaceAll(LIMIT, `${TIMES.budgetMs}ms`);
 }
 

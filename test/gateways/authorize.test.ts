@@ -27,7 +27,7 @@ describeAdapters("gateway routes", (adapter) => {
     const headers = told("connect");
     for (const query of [
       "",
-      "?profile=haproxy",
+      "?profile=varnish",
       "?profile=__proto__",
       "?profile=nginx&profile=x",
     ]) {

@@ -90,7 +90,9 @@ const gateway =
     });
     const effect = response.headers.get("x-trust-effective")!;
     expect(response.status).toBe(effect === "allow" ? 200 : 403);
-    expect((await response.text()) === "").toBe(effect === "allow" || profile === "nginx");
+    expect((await response.text()) === "").toBe(
+      effect === "allow" || ["nginx", "haproxy"].includes(profile),
+    );
     return {
       verdict: response.headers.get("x-trust-verdict")!,
       label: response.headers.get("x-trust-reason")!,
@@ -114,7 +116,10 @@ const DOORS: Record<string, Door> = {
   },
   "nginx by headers": gateway("nginx", "headers"),
   "Caddy by headers": gateway("caddy", "headers"),
+  "HAProxy by headers": gateway("haproxy", "headers"),
   "Traefik by query": gateway("traefik", "query"),
+  "Kong by headers": gateway("kong", "headers"),
+  "APISIX by headers": gateway("apisix", "headers"),
   "Envoy by headers": gateway("envoy", "headers"),
   "Envoy by path": gateway("envoy", "envoy"),
   client: async (agent_id, tool_level, stakes) =>

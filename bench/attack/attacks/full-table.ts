@@ -1,6 +1,8 @@
 // Outcomes about ever new agents with identifiers as long as they may be, by one ordinary key: first
 // against the limits of a key, then with these lifted, until the agent table is full. The service has
-// to refuse in time, go on serving, and start again on what it has journaled.
+// to refuse in time, go on serving, and start again on what it has journaled. Attacker and service share
+// this machine's cores: what others wait is held against what they wait while the same flood goes to a
+// second service beside it.
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,8 +22,8 @@ const TABLE_MIB = 1024;
 const TABLE_MIB_SHORT = 16;
 const MEMORY_MAX_MIB = 4096;
 const OTHERS_FACTOR_MAX = 2;
-/** Below this a ratio of two quantiles is the noise of the machine. */
-const OTHERS_FLOOR_MS = 25;
+/** Share of the flood that the second service gets. */
+const ELSEWHERE = 0.2;
 const KNOWN = { subject: "agent://acme/ledger-sync", reporter: "agent://hooli/search-agent" };
 const COMMAND = path.resolve(import.meta.dirname, "../../../src/cli/trustrank.ts");
 /** Identifiers of 512 bytes: the longest there are. */
@@ -75,6 +77,7 @@ async function flooded(
   const wrong: string[] = [];
   const total = stage.isShort ? OUTCOMES_SHORT : OUTCOMES;
   const key = await stage.makeKey(service, "flood", ["outcomes:write"]);
+  const elsewhere = stage.isShort ? Number.NaN : await p99Elsewhere(stage, service);
   const startedAt = performance.now();
   const watched = await stage.watch(service, () => flood(stage, service, key, total));
   for (const [name, value] of Object.entries(figuresOf(watched))) {
@@ -94,10 +97,22 @@ async function flooded(
   if (watched.memoryPeakMib > MEMORY_MAX_MIB) wrong.push(`${watched.memoryPeakMib} MiB of memory`);
   if (watched.during.failed > 0) wrong.push("others were not answered");
   const others = watched.during.p99;
-  const isSlow = others > OTHERS_FLOOR_MS && others > OTHERS_FACTOR_MAX * watched.before.p99;
-  if (isSlow && !stage.isShort) wrong.push(`others waited ${others} ms`);
+  if (!stage.isShort) figures[`${part}_others_p99_elsewhere_ms`] = elsewhere;
+  if (others > OTHERS_FACTOR_MAX * elsewhere) {
+    wrong.push(`others waited ${others} ms; with the flood elsewhere ${elsewhere}`);
+  }
   wrong.push(...(await answersOf(stage, service, key, part)));
   return wrong;
+}
+
+/** What others wait for `service`, ms, while its attacker floods another. */
+async function p99Elsewhere(stage: AttackStage, service: ServerProcess): Promise<number> {
+  const other = await stage.start();
+  const key = await stage.makeKey(other, "flood", ["outcomes:write"]);
+  const work = () => flood(stage, other, key, OUTCOMES * ELSEWHERE);
+  const { p99 } = await stage.othersDuring(service, work);
+  await other.stop();
+  return Math.round(p99 * 100) / 100;
 }
 
 /** What is known is still reported on, what is new is refused with its code. */

@@ -4,12 +4,13 @@ import type { Attack } from "../attack.ts";
 import type { ServerProcess } from "../../server-process.ts";
 import { type AttackStage, figuresOf } from "../stage.ts";
 
-const BATCH = 200;
+/** A part of both quotas: a batch that does not fit is refused as a whole, and would leave room. */
+const BATCH = 128;
 const LANES = 2;
 /** More than the vault holds in all. */
 const SOURCES = 300_000;
 const SOURCES_SHORT = 3000;
-const QUOTA_SHORT = 1000;
+const QUOTA_SHORT = 1024;
 const MEMORY_MORE_MIB = 1024;
 const REVOKED = 50;
 

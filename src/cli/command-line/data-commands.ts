@@ -1,4 +1,5 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
+import { environment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
 import { dataDirOf, diskReserveOf, isTrustNamedIn, tableBytesMaxOf } from "../../service/config.ts";
 import { SETTINGS } from "../../service/settings.ts";
@@ -98,16 +99,17 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .description("check the data directory; say what is wrong and what would mend it")
+    .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
     .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
     .action((flags) => {
-      const dataDir = dataDirOf(flags.dataDir, process.env);
+      const dataDir = dataDirOf(flags.dataDir, environment());
       const settings = {
-        reserveBytes: diskReserveOf(process.env),
-        isTrustNamed: isTrustNamedIn(process.env),
-        tableBytesMax: tableBytesMaxOf(process.env),
+        reserveBytes: diskReserveOf(environment()),
+        isTrustNamed: isTrustNamedIn(environment()),
+        tableBytesMax: tableBytesMaxOf(environment()),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });

@@ -16,6 +16,7 @@ export function optionOf(setting: Setting & { readonly flag: string }): Option {
 /** Flags of every command that works on the data, by file or through a server. */
 export function withAccess(command: Command): Command {
   return command
+    .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.url))
     .addOption(optionOf(SETTINGS.key))

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, relative } from "node:path";
 
+import { environment } from "../environment.ts";
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
 import { tableBytesMaxOf } from "../../service/config.ts";
@@ -137,7 +138,7 @@ export async function inVault<T>(dataDir: string, work: (vault: Vault) => Promis
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: (exitCode) => {
       process.exitCode = exitCode;
     },

@@ -1,6 +1,7 @@
 // `trustrank policy backtest [FILE]`: a policy on the outcomes so far, beside the live one, as a
 // table and on request as a page. Works on the files when no server holds them.
 import { writeFileSync } from "node:fs";
+import { environment } from "../environment.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type {
   Backtest,
@@ -94,7 +95,7 @@ async function runHere(dataDir: string, order: Order): Promise<Backtest> {
   const core = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => undefined,
     log: quiet,
   });

@@ -2,6 +2,7 @@
 // Works on the files when no server holds them; otherwise the server puts a new policy in force at
 // once.
 import { readFile } from "node:fs/promises";
+import { environment } from "../environment.ts";
 import { Policies } from "../../bureau/policies.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { parsePolicy } from "../../contract/parse/policy.ts";
@@ -111,7 +112,7 @@ async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Prom
   } = await openCore({
     dataDir,
     isReservedEnabled: false,
-    tableBytesMax: tableBytesMaxOf(process.env),
+    tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => (isBroken = true),
     log: { ...log, info: () => undefined },
   });

@@ -1,6 +1,6 @@
 // Adapter for the AI SDK (`ai` 7): `toolApproval` of generateText, streamText and ToolLoopAgent,
 // and the callback after a tool ran. Typed by structure; nothing is imported.
-import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
+import type { AnyInput, ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 
 /** Members read of the SDK's approval options. */
@@ -33,11 +33,14 @@ export function aiSdkApproval(
   };
 }
 
-/** The same for one tool: `toolApproval: { transfer: aiSdkToolApproval(policy, "transfer") }`. */
-export function aiSdkToolApproval(
-  policy: ApprovalPolicy,
+/**
+ * The same for one tool: `toolApproval: { transfer: aiSdkToolApproval(policy, "transfer") }`. Made in
+ * that place, the policy's callbacks have the input's type from the tool.
+ */
+export function aiSdkToolApproval<Input = AnyInput>(
+  policy: ApprovalPolicy<Input>,
   toolName: string,
-): (input: unknown, options: { readonly toolCallId: string }) => Promise<AiSdkApprovalStatus> {
+): (input: Input, options: { readonly toolCallId: string }) => Promise<AiSdkApprovalStatus> {
   return async (input, { toolCallId: callId }) =>
     statusOf(await policy({ toolName, callId, input }));
 }

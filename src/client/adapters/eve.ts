@@ -30,7 +30,7 @@ export type EveApprovalStatus =
 /** The `approval` of a tool; `policy` is for the hook that reports what came of the call. */
 export interface EveApprovalPolicy<Input = AnyInput> {
   (context: EveApprovalContext<Input>): Promise<EveApprovalStatus>;
-  readonly policy: ApprovalPolicy;
+  readonly policy: ApprovalPolicy<Input>;
 }
 
 /** The outbound gate by the score of one agent: the `approval` of a tool. Never rejects. */
@@ -47,12 +47,13 @@ export function mutualHandshakeApproval<Input = AnyInput>(
   return evePolicy(handshakeApproval(options));
 }
 
-function evePolicy<Input>(policy: ApprovalPolicy): EveApprovalPolicy<Input> {
+function evePolicy<Input>(policy: ApprovalPolicy<Input>): EveApprovalPolicy<Input> {
   const approval = async (context: EveApprovalContext<Input>) => {
     const { toolName, toolInput, callId, abortSignal } = context;
     const decision = await policy({
       toolName,
-      input: toolInput,
+      // eve leaves it out where the arguments did not parse: a callback that reads it denies.
+      input: toolInput as Input,
       callId,
       conversationId: sessionOf(context),
       principalId: principalOf(context),

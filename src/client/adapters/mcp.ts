@@ -1,6 +1,6 @@
 // Adapter for the MCP SDK's server: a token verifier with the inbound gate behind it, and a tool
 // handler with the outbound gate in front of it and outcome reporting behind it. Typed by structure; nothing is imported.
-import type { ApprovalPolicy } from "../gates/approval.ts";
+import type { AnyInput, ApprovalPolicy } from "../gates/approval.ts";
 import { TrustGateError } from "../errors.ts";
 import { trustGate, type TrustGateOptions } from "../gates/trust-gate.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
@@ -68,14 +68,14 @@ export interface McpRefusal {
   content: { type: "text"; text: string }[];
 }
 
-/** Options of the outbound gate in front of a tool. */
-export interface McpToolOptions {
-  readonly policy: ApprovalPolicy;
+/** Options of the outbound gate in front of a tool; `Input` is the handler's arguments. */
+export interface McpToolOptions<Input = AnyInput> {
+  readonly policy: ApprovalPolicy<Input>;
   readonly toolName: string;
   /** Asks a person, for example by `elicitInput`; only `{ action: "accept" }` runs the tool. */
   readonly elicit?: (message: string) => Promise<{ action: string }>;
   /** Reports what the handler returns or throws; the SDK checks the arguments before it. */
-  readonly report?: OutcomeReport;
+  readonly report?: OutcomeReport<Input>;
 }
 
 /**
@@ -83,7 +83,7 @@ export interface McpToolOptions {
  */
 export function mcpTool<Arguments, Extra extends McpExtra, Result>(
   handler: (args: Arguments, extra: Extra) => Result | Promise<Result>,
-  options: McpToolOptions,
+  options: McpToolOptions<NoInfer<Arguments>>,
 ): (args: Arguments, extra: Extra) => Promise<Result | McpRefusal> {
   const { policy, toolName, report } = options;
   return async (args, extra) => {
@@ -108,7 +108,10 @@ export function mcpTool<Arguments, Extra extends McpExtra, Result>(
   };
 }
 
-async function isAccepted(options: McpToolOptions, reason: string): Promise<boolean> {
+async function isAccepted(
+  options: Pick<McpToolOptions, "elicit" | "toolName">,
+  reason: string,
+): Promise<boolean> {
   try {
     const message = `Run \`${options.toolName}\`? ${reason}`;
     const answer = await options.elicit?.(message);

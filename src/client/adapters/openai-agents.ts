@@ -3,7 +3,7 @@
 // policy behind them pays for one read per call. The SDK's `agent_tool_end` is of no use for
 // outcomes: it comes after a refusal and after a throw as well, and does not say so. Typed by
 // structure; nothing is imported.
-import type { ApprovalPolicy } from "../gates/approval.ts";
+import type { AnyInput, ApprovalPolicy } from "../gates/approval.ts";
 import type { OutcomeReport } from "../reporting/outcome-report.ts";
 import { uuidV7 } from "../reporting/uuid.ts";
 import { wallClock } from "../runtime.ts";
@@ -52,12 +52,12 @@ export function openAiGuardrail(policy: ApprovalPolicy): OpenAiGuardrail {
 
 /**
  * A `needsApproval` for the tool of that name: true parks the call. A call to be denied is not
- * parked.
+ * parked. Made in that place, the policy's callbacks have the input's type from the tool.
  */
-export function openAiNeedsApproval(
-  policy: ApprovalPolicy,
+export function openAiNeedsApproval<Input = AnyInput>(
+  policy: ApprovalPolicy<Input>,
   toolName: string,
-): (runContext: unknown, input: unknown, callId?: string) => Promise<boolean> {
+): (runContext: unknown, input: Input, callId?: string) => Promise<boolean> {
   return async (runContext, input, callId) => {
     const conversationId = conversationOf(runContext);
     const { action } = await policy({ toolName, callId, conversationId, input });
@@ -72,7 +72,7 @@ export function openAiNeedsApproval(
  */
 export function openAiExecute<Input, Result>(
   execute: (input: Input, runContext?: never, details?: never) => Result | Promise<Result>,
-  options: { readonly toolName: string; readonly report: OutcomeReport },
+  options: { readonly toolName: string; readonly report: OutcomeReport<NoInfer<Input>> },
 ): (input: Input, runContext?: unknown, details?: unknown) => Promise<Result> {
   const { toolName, report } = options;
   return async (input, runContext, details) => {
@@ -82,7 +82,7 @@ export function openAiExecute<Input, Result>(
       callId,
       conversationId: conversationOf(runContext),
       // As the policy saw it: the tool's schema may have changed it since.
-      input: text === undefined ? input : parsed(text),
+      input: text === undefined ? input : (parsed(text) as Input),
     };
     let output: Result;
     try {

@@ -12,10 +12,10 @@ import { type CallIdentity, DecisionRecord } from "./decision-record.ts";
 import { VerdictMemory } from "./verdict-memory.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
-/** One attempt to run a tool, with the members common to all frameworks. */
-export interface ToolCall {
+/** One attempt to run a tool, with the members common to all frameworks; `Input` is the tool's. */
+export interface ToolCall<Input = AnyInput> {
   readonly toolName: string;
-  readonly input: unknown;
+  readonly input: Input;
   /** Identity of the attempt; the policy runs again for the same id after a person approved. */
   readonly callId?: string | undefined;
   /** The run, thread or session that `callId` counts in: some models repeat ids in the next one. */
@@ -79,9 +79,9 @@ export interface HandshakeApprovalOptions<Input = AnyInput> extends ApprovalOpti
   readonly counterparty?: (input: Input, call: ToolCall) => string;
 }
 
-/** Decides one call. Never rejects. */
-export interface ApprovalPolicy {
-  (call: ToolCall): Promise<ToolDecision>;
+/** Decides one call; `Input` is the tool's. Never rejects. */
+export interface ApprovalPolicy<Input = AnyInput> {
+  (call: ToolCall<Input>): Promise<ToolDecision>;
   /** The last decision on this call, for a report of what came of it; undefined: not known. */
   readonly decisionOn?: (call: CallIdentity) => ToolDecision | undefined;
 }
@@ -89,7 +89,7 @@ export interface ApprovalPolicy {
 /** A policy by the score of one agent. */
 export function checkApproval<Input = AnyInput>(
   options: CheckApprovalOptions<Input>,
-): ApprovalPolicy {
+): ApprovalPolicy<Input> {
   return makePolicy(options, (client, call) => {
     const input = call.input as Input;
     const stakes = answerOf("stakes", () => options.stakes(input, call));
@@ -109,7 +109,7 @@ export function checkApproval<Input = AnyInput>(
 /** A policy by the handshake of two agents. */
 export function handshakeApproval<Input = AnyInput>(
   options: HandshakeApprovalOptions<Input>,
-): ApprovalPolicy {
+): ApprovalPolicy<Input> {
   return makePolicy(options, (client, call) => {
     const input = call.input as Input;
     const stakes = answerOf("stakes", () => options.stakes(input, call));

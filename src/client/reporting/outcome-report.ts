@@ -4,34 +4,34 @@ import type { OutcomeRequest } from "../messages.ts";
 import type { Grade } from "../../contract/vocabulary.ts";
 import type { TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
-import type { ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
+import type { AnyInput, ApprovalPolicy, ToolDecision } from "../gates/approval.ts";
 import { type OutcomeDrop, OutcomeQueue } from "./outcome-queue.ts";
 import { hasThrown, isErrorValue, isUnfinished, type ToolEnd } from "./tool-end.ts";
 
-/** Subject, reporter and stakes of reported results. */
-export interface OutcomeReportOptions {
+/** Subject, reporter and stakes of reported results; `Input` is the tool's. */
+export interface OutcomeReportOptions<Input = AnyInput> {
   readonly client?: TrustRankClient;
   /**
    * The policy that lets the calls through: the agent and the stakes it asked about are the
    * outcome's, and the outcome names the decision it settles.
    */
-  readonly policy?: ApprovalPolicy;
+  readonly policy?: ApprovalPolicy<Input>;
   /**
    * The agent judged by the result of this call; default: the one that the decision was about.
    * Undefined: not reported.
    */
-  readonly subject?: (end: ToolEnd) => string | undefined;
+  readonly subject?: (end: ToolEnd<Input>) => string | undefined;
   /** The reporter; default: the client's own `agentId`. */
   readonly reporter?: string;
   /** The value that was at risk; default: that of the decision, else 0. */
-  readonly stakes?: (end: ToolEnd) => number;
+  readonly stakes?: (end: ToolEnd<Input>) => number;
   /**
    * Whether the call did what it was for; default: it returned, and no error value. Undefined: not
    * known, not reported.
    */
-  readonly isSuccess?: (end: ToolEnd) => boolean | undefined;
+  readonly isSuccess?: (end: ToolEnd<Input>) => boolean | undefined;
   /** False when the tool or the network failed and not the agent: stored, not folded. */
-  readonly isAgentFault?: (end: ToolEnd) => boolean;
+  readonly isAgentFault?: (end: ToolEnd<Input>) => boolean;
   readonly grade?: Grade;
   readonly queuedMax?: number;
   readonly onDrop?: (drop: OutcomeDrop) => void | Promise<void>;
@@ -49,22 +49,24 @@ export interface SkippedCounts {
   unattributed: number;
 }
 
-/** Reports one end; returns at once and never throws. */
-export interface OutcomeReport {
-  (end: ToolEnd): void;
+/** Reports one end; `Input` is the tool's. Returns at once and never throws. */
+export interface OutcomeReport<Input = AnyInput> {
+  (end: ToolEnd<Input>): void;
   readonly queue: OutcomeQueue;
   readonly skipped: SkippedCounts;
 }
 
 /** Makes the reporter for the adapters; call `queue.flush` in the shutdown. */
-export function outcomeReport(options: OutcomeReportOptions): OutcomeReport {
+export function outcomeReport<Input = AnyInput>(
+  options: OutcomeReportOptions<Input>,
+): OutcomeReport<Input> {
   const queue = new OutcomeQueue({
     client: () => clientFor(options.client),
     queuedMax: options.queuedMax,
     onDrop: options.onDrop,
   });
   const skipped: SkippedCounts = { refused: 0, notRun: 0, unfinished: 0, unattributed: 0 };
-  const report = (end: ToolEnd) => {
+  const report = (end: ToolEnd<Input>) => {
     try {
       const decision = end.decision ?? options.policy?.decisionOn?.(end);
       if (decision?.action === "deny") skipped.refused += 1;
@@ -83,10 +85,10 @@ export function outcomeReport(options: OutcomeReportOptions): OutcomeReport {
  * the next conversation.
  * @throws TypeError when there is nobody to report on, or success is not known.
  */
-function outcomeOf(
-  end: ToolEnd,
+function outcomeOf<Input>(
+  end: ToolEnd<Input>,
   decision: ToolDecision | undefined,
-  options: OutcomeReportOptions,
+  options: OutcomeReportOptions<Input>,
 ): OutcomeRequest {
   const subject = options.subject === undefined ? decision?.subject : options.subject(end);
   const reporter = options.reporter ?? clientFor(options.client).agentId;

@@ -10,7 +10,7 @@ export type ProvenanceInput = Omit<ProvenanceRecord, "content_hash"> &
   (
     | { readonly content_hash: string; readonly content?: never }
     /** Hashed here: the text itself is not sent. */
-    | { readonly content: string | Uint8Array<ArrayBuffer>; readonly content_hash?: never }
+    | { readonly content: string | Uint8Array; readonly content_hash?: never }
   );
 
 /** Receiver of records: a TrustRankClient. */
@@ -76,8 +76,10 @@ export async function provenanceRecord(input: ProvenanceInput): Promise<Provenan
 }
 
 /** `content_hash` of a text: SHA-256 over its UTF-8, as the service writes it. */
-export async function contentHash(content: string | Uint8Array<ArrayBuffer>): Promise<string> {
-  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+export async function contentHash(content: string | Uint8Array): Promise<string> {
+  // Copied: the digest takes no shared memory.
+  const bytes =
+    typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }

@@ -1,14 +1,14 @@
 // End of a tool call that ran, as a rail saw it, and what can be told of it without knowing the tool.
-import type { ToolDecision } from "../gates/approval.ts";
+import type { AnyInput, ToolDecision } from "../gates/approval.ts";
 
 /**
  * A tool call that ran to an end: with `error` it threw, without it returned `output`. Calls that
  * never ran (refused, not approved, invalid arguments) are no ends and are never reported.
  */
-export interface ToolEnd {
+export interface ToolEnd<Input = AnyInput> {
   readonly toolName: string;
   /** As the model wrote it and the policy saw it. */
-  readonly input: unknown;
+  readonly input: Input;
   readonly callId?: string | undefined;
   /** The run, thread or session that `callId` counts in. */
   readonly conversationId?: string | undefined;

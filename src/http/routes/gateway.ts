@@ -14,6 +14,9 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
   nginx: { hasBody: false },
   traefik: { hasBody: true },
   caddy: { hasBody: true },
+  haproxy: { hasBody: false },
+  kong: { hasBody: true },
+  apisix: { hasBody: true },
 };
 
 const RESPONSES = {
@@ -30,7 +33,7 @@ const SHARED = {
 } as const;
 
 const QUERY = {
-  profile: "envoy, nginx, traefik or caddy; required",
+  profile: `${Object.keys(PROFILES).join(", ")}; required`,
   agent_id: "Whom the gateway authenticated; else header `X-Trust-Agent-Id`",
   action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
   tool_level: "L0 to L3; else `X-Trust-Tool-Level`; required",

@@ -13,12 +13,12 @@ export function serveSnapshotWriter(
   directory: string,
   spareBytes: number,
 ): void {
-  let buffer = new SharedArrayBuffer(0);
+  let buffer: SharedArrayBuffer | undefined;
   const send = (message: FromSnapshotWriter) => port.postMessage(message);
   const write = (header: SnapshotHeader) => {
     const { tableBytes, guardBytes, keyEventBytes, policyBytes, sourceBytes } = header;
     const bytes = tableBytes + guardBytes + keyEventBytes + policyBytes + sourceBytes;
-    writeSnapshot(files, directory, header, new Uint8Array(buffer, 0, bytes), spareBytes);
+    writeSnapshot(files, directory, header, new Uint8Array(buffer!, 0, bytes), spareBytes);
     send({ kind: "written", lsn: header.lsn });
   };
   port.on("message", (message: ToSnapshotWriter) => {
@@ -26,13 +26,28 @@ export function serveSnapshotWriter(
       if (message.kind === "write") {
         write(message.header);
       } else {
-        buffer = new SharedArrayBuffer(message.bytes);
-        // Every page is touched here, so that the ledger's copy need not.
-        new Uint8Array(buffer).fill(0);
+        buffer = grown(buffer, message.bytes);
         send({ kind: "buffer", buffer });
       }
     } catch (error) {
       send({ kind: "failed", detail: String(error) });
     }
   });
+}
+
+/** Room to grow in place: address space, no memory. */
+const GROWTH = 4;
+
+/**
+ * The buffer, made as large as asked. A table that has outgrown it meanwhile gets more of the same: one
+ * beside it would hold memory until the garbage collectors of both threads have seen to it.
+ */
+function grown(buffer: SharedArrayBuffer | undefined, bytes: number): SharedArrayBuffer {
+  const isRoomy = buffer !== undefined && bytes <= buffer.maxByteLength;
+  const next = isRoomy ? buffer : new SharedArrayBuffer(0, { maxByteLength: bytes * GROWTH });
+  const from = next.byteLength;
+  if (bytes > from) next.grow(bytes);
+  // Every new page is touched here, so that the ledger's copy need not.
+  new Uint8Array(next).fill(0, from);
+  return next;
 }

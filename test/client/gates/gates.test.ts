@@ -141,7 +141,7 @@ describe("the gate is total", () => {
 describe("a policy that is asked again", () => {
   let decision: Decision = "escalate";
   let fetch: FetchLike & { calls: number };
-  const ask = (policy: ReturnType<typeof checkApproval>, callId?: string, amount = 5) =>
+  const ask = (policy: ReturnType<typeof open>, callId?: string, amount = 5) =>
     policy({ toolName: "t", input: input("x", amount), callId, principalId: agent("a") });
   const open = () => {
     fetch = replying(({ subject, stakes: at }) => checkReply(subject!, at, decision));

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TrustRankClient } from "../../src/client/client.ts";
-import { generateSigningKey } from "../../src/client/reporting/sign.ts";
-import { connectToBoth, startThreads } from "./_threads.ts";
-import type { Connection, Service } from "./_threads.ts";
-import { endAll } from "./_process.ts";
+import { TrustRankClient } from "../../../src/client/client.ts";
+import { generateSigningKey } from "../../../src/client/reporting/sign.ts";
+import { connectToBoth, startThreads } from "./_service.ts";
+import type { Connection, Service } from "./_service.ts";
+import { endAll } from "../../cli/_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-denied-"));
 const dataDir = join(folder, "data");

@@ -1,8 +1,8 @@
 // Service with two HTTP threads as a process of its own, and connections of a known thread: the
 // system distributes them, the metric by thread reveals which has which.
 import http from "node:http";
-import { startCommand } from "./_process.ts";
-import type { Started } from "./_process.ts";
+import { startCommand } from "../../cli/_process.ts";
+import type { Started } from "../../cli/_process.ts";
 
 export const ADMIN_KEY = "threads-suite-admin-key-0123456789abcdefghij";
 

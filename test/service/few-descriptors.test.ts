@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { Agent, request } from "node:http";
 import net from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { endAll, startCommand } from "./_process.ts";
+import { endAll, startCommand } from "../cli/_process.ts";
 
 const ADMIN = "an-admin-secret-of-the-operator-0123456789";
 const LIMIT = 256;

@@ -8,8 +8,8 @@ import { loadBureauKey } from "../../src/journal/signing-key.ts";
 import { dataPaths } from "../../src/journal/data-directory.ts";
 import { segmentsOf } from "../../src/journal/format.ts";
 import { NOW_MS, openCore, recordOf, runOf } from "../ledger/_fixtures.ts";
-import { Connection } from "./_threads.ts";
-import { endAll, runCommand, startCommand } from "./_process.ts";
+import { Connection } from "./http/_service.ts";
+import { endAll, runCommand, startCommand } from "../cli/_process.ts";
 
 const ADMIN_KEY = "rot-suite-admin-key-0123456789abcdefghijklmn";
 const PATIENT = { interval: 200 };

@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, it } from "vitest";
 
-import { endAll, runCommand, startCommand } from "./_process.ts";
+import { endAll, runCommand, startCommand } from "../cli/_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-failures-"));
 

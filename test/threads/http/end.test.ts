@@ -7,9 +7,9 @@ import { join } from "node:path";
 
 import { afterAll, expect, it } from "vitest";
 
-import { Connection, connectToBoth, requestsByThread, startThreads } from "./_threads.ts";
-import { endAll } from "./_process.ts";
-import { stretched } from "../_patience.ts";
+import { Connection, connectToBoth, requestsByThread, startThreads } from "./_service.ts";
+import { endAll } from "../../cli/_process.ts";
+import { stretched } from "../../_patience.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-end-"));
 const SUBJECT = "agent://threads-end/reported";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { ADMIN_KEY, connectToBoth, requestsByThread, startThreads } from "./_threads.ts";
-import type { Connection, Service } from "./_threads.ts";
-import { endAll, runCommand } from "./_process.ts";
+import { ADMIN_KEY, connectToBoth, requestsByThread, startThreads } from "./_service.ts";
+import type { Connection, Service } from "./_service.ts";
+import { endAll, runCommand } from "../../cli/_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-threads-"));
 const BURST = 60;

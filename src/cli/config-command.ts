@@ -1,0 +1,41 @@
+// `trustrank config check`: every setting as `serve` would read it, and where its value comes from.
+import { serveConfigOf } from "../service/config.ts";
+import { snakeCase } from "../service/config-file.ts";
+import type { Setting } from "../service/setting-kinds.ts";
+import { SETTINGS } from "../service/settings.ts";
+import { environment, layEnvironment, originOf } from "./environment.ts";
+import { formatTable, print, printJson } from "./output.ts";
+
+interface Row {
+  readonly setting: string;
+  /** Undefined for none; of a secret, that there is one. */
+  readonly value: string | undefined;
+  readonly from: string;
+}
+
+/** Prints all settings. @throws InvalidSetting for one that cannot be meant. */
+export async function checkConfig(
+  file: string | undefined,
+  flags: { json?: boolean },
+): Promise<void> {
+  await layEnvironment(file);
+  serveConfigOf({ sample: true }, environment());
+  const rows = Object.entries(SETTINGS).map(([name, setting]) => rowOf(snakeCase(name), setting));
+  if (flags.json === true) {
+    printJson({ settings: rows.map((row) => ({ ...row, value: row.value ?? null })) });
+    return;
+  }
+  const cells = rows.map(({ setting, value = "", from }) => [setting, value, from]);
+  formatTable(["setting", "value", "from"], cells).forEach(print);
+  print("every setting can be meant");
+}
+
+function rowOf(name: string, setting: Setting): Row {
+  const variable = setting.variables.find((each) => (environment()[each] ?? "") !== "");
+  if (variable === undefined) {
+    const value = setting.defaultText ?? setting.default?.toString();
+    return { setting: name, value, from: "default" };
+  }
+  const value = setting.isSecret === true ? "(set)" : environment()[variable];
+  return { setting: name, value, from: originOf(variable) ?? variable };
+}
