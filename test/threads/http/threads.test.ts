@@ -35,6 +35,20 @@ test("a thread tells what it alone has counted", async () => {
   });
 });
 
+test("what another thread has answered is counted once", async () => {
+  const { urls, key } = world;
+  const authorization = { authorization: `Bearer ${key}` };
+  const rejected = async () => {
+    const text = await (await fetch(`${urls[0]}/metrics`, { headers: authorization })).text();
+    return Number(
+      /^trustrank_http_faults_total\{code="query_rejected"\} (\d+)$/m.exec(text)?.[1] ?? 0,
+    );
+  };
+  const before = await rejected();
+  await post(urls[1], "/v1/query", { sql: "DROP TABLE agents" }, key);
+  expect((await rejected()) - before).toBe(1);
+});
+
 test("a table made anew is read from the next request on", async () => {
   const { urls, key, threads } = world;
   const known = async (url: string) => {
