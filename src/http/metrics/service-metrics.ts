@@ -22,7 +22,7 @@ export const SERVICE_METRICS = {
     "very old: nothing better was found, or nothing is learned",
   ),
   kaizen_log_loss: gauge(
-    "log-loss of the live weights on the newest outcomes that a re-fit has tested them on; absent before the first such test",
+    "log-loss of the live weights on the newest 1,000 settled outcomes, as of the newest re-fit or daily comparison; absent before the first",
     "rises from week to week",
     "side",
   ),

@@ -1,8 +1,10 @@
 // Figures of kaizen for the operator: how the newest run ended, since when the live weights are live,
-// and how good they were where they were last tested.
+// and how good they are on the newest outcomes.
 import type { RunRecord, RunState, WatchRecord } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { KaizenFiles } from "./files.ts";
+import type { RecentFigures } from "../model/figures.ts";
+import type { Recent } from "../run.ts";
 import { SIDES } from "../sides.ts";
 import type { Side } from "../sides.ts";
 
@@ -17,26 +19,28 @@ export interface KaizenFigures {
 /** Of one scorecard; what has not been measured is undefined. */
 interface SideFigures {
   readonly side: Side;
-  /** Of the live weights, on the outcomes on which a run has tested them last. */
+  /** Of the live weights, on the newest 1,000 outcomes that the newest run or comparison saw. */
   readonly logLoss: number | undefined;
   readonly calibrationError: number | undefined;
   /** Log-loss an outcome that the newest promotion has added, against the weights before. */
   readonly watchLossIncrease: number | undefined;
 }
 
-/** Runs that a start looks at for the newest test of the live weights. */
+/** Runs that a start looks at for the newest figures of the live weights. */
 const RUNS_LOOKED_AT = 8;
 
 /** Holds the figures between runs, so that a scrape reads no file. */
 export class LiveFigures {
   readonly #files: Pick<KaizenFiles, "listRuns" | "loadWatch">;
-  readonly #champion: Pick<Champion, "live">;
+  readonly #champion: Pick<Champion, "live" | "version">;
   #lastRun: KaizenFigures["lastRun"];
-  #sides: readonly SideFigures[] = [];
+  /** By version of the weights: after a promotion or a rollback another one is live. */
+  #recent: Map<string, Map<Side, RecentFigures>> = new Map();
+  #watch: { readonly runId: string; readonly sides: WatchRecord["sides"] } | undefined;
 
   constructor(
     files: Pick<KaizenFiles, "listRuns" | "loadWatch">,
-    champion: Pick<Champion, "live">,
+    champion: Pick<Champion, "live" | "version">,
   ) {
     this.#files = files;
     this.#champion = champion;
@@ -46,44 +50,48 @@ export class LiveFigures {
   open(find: (id: string) => RunRecord | undefined): void {
     const newest = this.#files.listRuns(RUNS_LOOKED_AT);
     for (const { run_id: id } of newest.toReversed()) this.take(find(id));
-    if (newest.length === 0) this.take(undefined);
+    this.takeWatch();
   }
 
-  /** Takes a run that has ended, and the newest comparison of the live promotion. */
+  /** Takes a run that has ended. */
   take(run: RunRecord | undefined): void {
-    if (run?.finished_at !== undefined) {
-      this.#lastRun = { state: run.state, endedMs: Date.parse(run.finished_at) };
-    }
+    if (run?.finished_at === undefined) return;
+    this.#lastRun = { state: run.state, endedMs: Date.parse(run.finished_at) };
+    const { findings, champion_version: version, challenger_version: next } = run;
+    this.takeRecent(findings?.recent, version, next);
+  }
+
+  /** Takes how good the weights of a version, and those to follow it, are on the newest outcomes. */
+  takeRecent(recent: readonly Recent[] | undefined, version: string, next?: string): void {
+    if (recent === undefined) return;
+    this.#recent = new Map([[version, new Map(recent.map((each) => [each.side, each.champion]))]]);
+    if (next === undefined) return;
+    const challengers = recent.flatMap(({ side, challenger }) =>
+      challenger === undefined ? [] : [[side, challenger] as const],
+    );
+    this.#recent.set(next, new Map(challengers));
+  }
+
+  /** Takes the newest comparison of the live promotion; without one there is none. */
+  takeWatch(): void {
     const live = this.#champion.live();
     const watch = live && this.#files.loadWatch(live.run_id);
-    // Dry runs and runs as of an earlier time say nothing of the live weights.
-    const isLive = run?.state === "kept" || run?.state === "promoted";
-    this.#sides = sidesAfter(isLive ? run : undefined, watch, this.#sides);
+    this.#watch = watch && { runId: live.run_id, sides: watch.sides };
   }
 
   figures(): KaizenFigures {
-    const championMs = this.#champion.live()?.at_ms;
-    return { lastRun: this.#lastRun, championMs, sides: this.#sides };
+    const live = this.#champion.live();
+    const sides = SIDES.map((side) => {
+      const isOfLive = this.#watch !== undefined && this.#watch.runId === live?.run_id;
+      const compared = this.#watch?.sides.find((each) => isOfLive && each.side === side);
+      const recent = this.#recent.get(this.#champion.version)?.get(side);
+      return {
+        side,
+        logLoss: recent?.log_loss,
+        calibrationError: recent?.calibration_error,
+        watchLossIncrease: compared?.numbers["loss_increase"],
+      };
+    });
+    return { lastRun: this.#lastRun, championMs: live?.at_ms, sides };
   }
-}
-
-/** What a run says of the weights that are live after it; `known` is what was known before. */
-function sidesAfter(
-  run: RunRecord | undefined,
-  watch: WatchRecord | undefined,
-  known: readonly SideFigures[],
-): SideFigures[] {
-  return SIDES.map((side) => {
-    const before = known.find((each) => each.side === side);
-    const tested = run?.findings?.sides.find((each) => each.side === side);
-    const isReplaced = run?.state === "promoted" && tested?.passed === true;
-    const figures = isReplaced ? tested?.figures?.challenger : tested?.figures?.champion;
-    const compared = watch?.sides.find((each) => each.side === side);
-    return {
-      side,
-      logLoss: figures?.log_loss ?? before?.logLoss,
-      calibrationError: figures?.calibration_error ?? before?.calibrationError,
-      watchLossIncrease: compared?.numbers["loss_increase"],
-    };
-  });
 }

@@ -91,7 +91,8 @@ export class KaizenService implements Kaizen {
       const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
       if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
-      const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      const { watch, findings } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      this.measured.takeRecent(findings.recent, this.#champion.version);
       await this.#applyWatch(watch, task, nowMs);
     } catch (error) {
       this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
@@ -226,7 +227,7 @@ export class KaizenService implements Kaizen {
       })),
     };
     this.#files.saveWatch(last.run_id, record);
-    this.measured.take(undefined);
+    this.measured.takeWatch();
     const due = sides.find((side) => side.isRollbackDue);
     if (due === undefined) return undefined;
     const reason = `${due.side}: ${due.sentence}`;
