@@ -1,6 +1,6 @@
 // Stakes that a leg's decision holds for: the largest that connect as they are, and the largest with
-// the decision given (scoring 4). Closed forms of the cost curves; iterated where the probability
-// itself rises with the stakes.
+// the decision given (scoring 4), and between which stakes the probability is the same. Closed forms
+// of the cost curves; iterated where the probability itself rises with the stakes.
 import { word } from "./config.ts";
 import { stakesBound } from "./decision.ts";
 import { DECISION_CONNECT, DECISION_REFUSE, DECISION_VERIFY } from "./codes.ts";
@@ -14,7 +14,9 @@ import {
   LEG_PROVEN,
   LEG_SD,
   LEG_STAKES_CLEAR,
+  LEG_STAKES_FROM,
   LEG_STAKES_MAX,
+  LEG_STAKES_TO,
   MODEL_WEIGHTS,
   WORD_CAUTION,
   WORD_STAKES_FREE,
@@ -49,6 +51,31 @@ export function stakesPart(config: u32, model: u32, out: u32): f64 {
 }
 
 /**
+ * LEG_STAKES_FROM and LEG_STAKES_TO: the stakes around the given ones at which nothing but the
+ * decision can differ, because they add the same to the log-odds.
+ */
+function writeSpan(config: u32, model: u32, stakes: f64, out: u32): void {
+  const weights = model + MODEL_WEIGHTS;
+  const proven = get(out, LEG_PROVEN);
+  const isNovel = word(config, weights + FEATURE_STAKES_NOVELTY) > 0.0;
+  const isTested = word(config, weights + FEATURE_STAKES_UNTESTED) == 0.0;
+  let from: f64 = 0.0;
+  let to: f64 = Infinity;
+  if (isNovel && stakes > proven) {
+    from = to = stakes;
+  } else if (isNovel) {
+    to = proven;
+  } else if (!isTested && get(out, LEG_MEAN) < 0.0) {
+    const border = max(proven, stakesReach(config, proven));
+    // The next number above the border: a number's bits count up with it.
+    if (stakes > border) from = reinterpret<f64>(reinterpret<u64>(border) + 1);
+    else to = border;
+  }
+  put(out, LEG_STAKES_FROM, from);
+  put(out, LEG_STAKES_TO, to);
+}
+
+/**
  * LEG_STAKES_CLEAR, and LEG_STAKES_MAX: the largest stakes with a decision no stricter, for one
  * that waits for a person the largest that would not, for a refusal none.
  */
@@ -60,6 +87,7 @@ export function writeStakes(
   added: f64,
   out: u32,
 ): void {
+  writeSpan(config, model, stakes, out);
   if (decision == DECISION_REFUSE) {
     put(out, LEG_STAKES_MAX, 0.0);
     put(out, LEG_STAKES_CLEAR, 0.0);

@@ -5,9 +5,12 @@
 //   node bench/cache.ts [--smoke]
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";
+import type { VerifyRequest } from "../src/client/messages.ts";
 import { VERDICT_TTL_MS } from "../src/contract/limits.ts";
 import type { CheckResponse } from "../src/contract/schemas/scores.ts";
 import type { Decision } from "../src/contract/vocabulary.ts";
+
+import { levelRates, replyTo } from "./cache-levels.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const SEED = 12_345;
@@ -183,7 +186,10 @@ async function hitRate(workload: Workload): Promise<Record<string, unknown>> {
 async function overhead(): Promise<{ check: number; authorize: number }> {
   const client = new TrustRankClient({
     baseUrl: "http://bench",
-    fetch: async (url, init) => (url.endsWith("/check") ? fetchReply(url, init) : verifyReply()),
+    fetch: async (url, init) => {
+      if (url.endsWith("/check")) return fetchReply(url, init);
+      return Response.json(replyTo(JSON.parse(init.body as string) as VerifyRequest));
+    },
     timeoutMs: 60_000,
   });
   const gateway = new TrustGateway({ client });
@@ -206,27 +212,6 @@ async function overhead(): Promise<{ check: number; authorize: number }> {
   return { check: await timed(check), authorize: await timed(authorize) };
 }
 
-function verifyReply(): Response {
-  return Response.json({
-    request_id: "r",
-    trust_evaluation: {
-      score: 60,
-      threshold_met: true,
-      risk_level: "LOW",
-      internal_score: 630,
-      tier: "B",
-      confidence: 0.9,
-    },
-    provenance_data: { is_hallucinated: false, source_verified: true, reason: "no sources" },
-    policy_action: { verdict: "ALLOW", log_reason: "TRUST_SUFFICIENT" },
-    reason_codes: [],
-    enforced: true,
-    config_version: "c",
-    evaluated_at: "2026-01-01T00:00:00.000Z",
-    expires_at: "2026-01-01T00:05:00.000Z",
-  });
-}
-
 function tableRow(cells: readonly unknown[]): void {
   process.stderr.write(`| ${cells.join(" | ")} |\n`);
 }
@@ -241,6 +226,21 @@ for (const workload of WORKLOADS) {
   if (isHeadline(workload)) headline ??= row;
   tableRow([row["workload"], row["hit_rate"], row["steady_rate"], row["expected_rate"] ?? ""]);
 }
+
+tableRow(["tools of four levels", "paid reads per request", "requests that wait for one"]);
+tableRow(["---", "---", "---"]);
+const levels: Record<string, unknown>[] = [];
+for (const requestsPerSec of RATES) {
+  for (const hasRefresh of [false, true]) {
+    const random = seededRandom(SEED);
+    const drawAgent = zipf(AGENTS, 1, random);
+    const shape = { agents: AGENTS, requestsPerSec, minutes: MINUTES, ttlMs: TTL_MS };
+    const row = await levelRates({ ...shape, hasRefresh, drawAgent, random });
+    levels.push({ requests_per_sec: requestsPerSec, ...row });
+    const name = `${requestsPerSec}/s${hasRefresh ? ", refreshed" : ""}`;
+    tableRow([name, row["paid_per_request"], row["waiting_share"]]);
+  }
+}
 const nanoseconds = await overhead();
 const report = {
   seed: SEED,
@@ -248,6 +248,7 @@ const report = {
   hit_rate: headline?.["hit_rate"],
   headline: headline?.["workload"],
   workloads,
+  levels,
   // 1,000 agents in turn, all cached, one stakes value, awaited one by one.
   ns_per_cached_check: nanoseconds.check,
   ns_per_cached_authorize: nanoseconds.authorize,

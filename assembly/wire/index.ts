@@ -10,12 +10,15 @@ import {
   CONTENT_,
   CONTEXT,
   DURATION,
+  FALS,
   HASH,
+  LEVELS_NAME,
   SESSION_,
   SEVEN_BYTES,
   SHA256,
   STAKES_NAME,
   TOOL_LEVE,
+  TRUE,
   URCE,
   _SEC,
 } from "./names.ts";
@@ -32,6 +35,7 @@ import {
   KEPT_AGENT,
   KEPT_SOURCES,
   LEVEL,
+  LEVELS,
   PADDING_BYTES,
   RESULT_BASE,
   SESSION,
@@ -60,6 +64,7 @@ const HAS_ACTION: u32 = 2;
 const HAS_LEVEL: u32 = 4;
 const HAS_CONTEXT: u32 = 8;
 const HAS_STAKES: u32 = 16;
+const HAS_LEVELS: u32 = 32;
 const REQUIRED: u32 = HAS_AGENT | HAS_ACTION | HAS_LEVEL;
 
 /** Present and last position of the scan: addresses. */
@@ -117,6 +122,16 @@ function takeLevel(): bool {
   if ((bytes & 0xff00ffff) != 0x22004c22 || level > 3) return false;
   setResult(LEVEL, level);
   at += 4;
+  return true;
+}
+
+/** `true` or `false`. */
+function takeFlag(): bool {
+  next();
+  const bytes = load<u32>(at);
+  if (bytes != TRUE && (bytes != FALS || load<u8>(at, 4) != 0x65)) return false;
+  setResult(LEVELS, bytes == TRUE ? 1 : 0);
+  at += bytes == TRUE ? 4 : 5;
   return true;
 }
 
@@ -229,6 +244,7 @@ function takeMember(): u32 {
     setResult(STAKES, stakes);
     return stakes >= 0 ? HAS_STAKES : 0;
   }
+  if ((name & SEVEN_BYTES) == LEVELS_NAME) return takeName(6) && takeFlag() ? HAS_LEVELS : 0;
   if ((name & 0xff) != 0x74 || load<u64>(at, 1) != TOOL_LEVE) return 0;
   if (load<u16>(at, 9) != 0x226c) return 0;
   return takeName(10) && takeLevel() ? HAS_LEVEL : 0;
@@ -258,6 +274,7 @@ export function scan(length: u32): bool {
   setResult(HASH_START, -1);
   setResult(SESSION, -1);
   setResult(STAKES, -1);
+  setResult(LEVELS, -1);
   setResult(SOURCE_COUNT, -1);
   if (!take(OPEN_OBJECT)) return false;
   let seen: u32 = 0;

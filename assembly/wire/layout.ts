@@ -9,10 +9,12 @@ export const ACTION_START = 2;
 export const ACTION_END = 3;
 /** 0 to 3. */
 export const LEVEL = 4;
-/** -1 when the member is absent, as with the next two. */
+/** -1 when the member is absent, as with the next two and LEVELS. */
 export const HASH_START = 5;
 export const SESSION = 6;
 export const STAKES = 7;
+/** 1 for true, 0 for false. */
+export const LEVELS = 9;
 /** Number of cited sources; -1 without the member. */
 export const SOURCE_COUNT = 8;
 /** Start and end of each. */

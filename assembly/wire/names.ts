@@ -2,6 +2,9 @@
 export const AGENT_ID: u64 = 0x64695f746e656761; // agent_id
 export const ACTION: u64 = 0x00226e6f69746361; // action"
 export const STAKES_NAME: u64 = 0x00227365_6b617473; // stakes"
+export const LEVELS_NAME: u64 = 0x0022736c_6576656c; // levels"
+export const TRUE: u32 = 0x65757274; // true
+export const FALS: u32 = 0x736c6166; // fals
 export const CONTEXT: u64 = 0x22747865746e6f63; // context"
 export const TOOL_LEVE: u64 = 0x6576656c5f6c6f6f; // ool_leve
 export const SEVEN_BYTES: u64 = 0x00ffffffffffffff;

@@ -25,7 +25,12 @@ const SHEBANG = "#!/usr/bin/env node\n";
 const IS_LEFT_OUT = /^src\/(client\/(?!(errors|runtime|transport)\.ts$)|cli\/build-\w+\.ts$)/;
 /** Of the data plane's sources the command reads only how memory is laid out, and its numbers. */
 const IS_SHARED = /(^|\/)(layout|codes)\.ts$/;
-const DATA = ["data/config", "data/grounding", "data/sample/outcomes.ndjson"];
+const DATA = [
+  "data/config",
+  "data/grounding",
+  "data/sample/outcomes.ndjson",
+  "src/http/grpc/ext_authz.proto",
+];
 /** Imports, and the files of threads: every string that names a TypeScript file. */
 const FILE_NAME = /(["'])((?:\.{1,2}\/)?[\w./-]+)\.ts\1/g;
 

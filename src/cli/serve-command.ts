@@ -89,6 +89,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     adapter: service.adapter,
     http_threads: config.httpThreads,
     ...(service.metricsUrl === undefined ? {} : { metrics_url: service.metricsUrl }),
+    grpc_port: service.grpcPort ?? null,
     version: service.version,
     data_dir: config.dataDir,
     pid: process.pid,
@@ -103,6 +104,9 @@ function greet(service: Service, config: ServeConfig): void {
   const { url, adapter, version, newAdminKey, sampleCount, replayedCount } = service;
   const threads = config.httpThreads > 1 ? `, ${config.httpThreads} threads` : "";
   print(`TrustRank ${version} listens on ${url} (${adapter}${threads}), data in ${config.dataDir}`);
+  if (service.grpcPort !== undefined) {
+    print(`Envoy's ext_authz over gRPC on ${config.host} port ${service.grpcPort}`);
+  }
   if (sampleCount > 0) print(`loaded the sample history: ${sampleCount} outcomes`);
   else print(`${service.agentCount} agents from ${replayedCount} outcomes`);
   if (newAdminKey !== undefined) {

@@ -32,7 +32,7 @@ import {
   readVerifyBatch,
 } from "./read-reply.ts";
 import { globalFetch, loadFetch, monotonicClock } from "./runtime.ts";
-import { reachOfCheck, ScoreCache } from "./score-cache.ts";
+import { holdingsOfCheck, ScoreCache } from "./score-cache.ts";
 import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./options.ts";
 import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
@@ -66,7 +66,7 @@ export class TrustRankClient {
     this.agentId = options.agentId;
     this.#slowTimeoutMs = options.slowTimeoutMs ?? SLOW_TIMEOUT_MS;
     this.#signer = options.signer;
-    this.#cache = options.cache && new ScoreCache(reachOfCheck, options.cache);
+    this.#cache = options.cache && new ScoreCache(holdingsOfCheck, options.cache);
     const { baseUrl, apiKey } = options;
     if (options.fetch === undefined) loadFetch();
     this.#transport = new Transport({ baseUrl, apiKey, fetch: options.fetch ?? globalFetch });
@@ -94,13 +94,13 @@ export class TrustRankClient {
   async check(agentId: string, options: StakesOptions): Promise<CheckVerdict> {
     const askedMs = monotonicClock();
     const { stakes } = options;
-    const cached = this.#cache?.get(agentId, stakes, askedMs, VERDICT_TTL_MS);
+    const cached = this.#cache?.get(agentId, { stakes }, askedMs, VERDICT_TTL_MS);
     if (cached !== undefined) return { ...cached.verdict, stakes };
     const request: CheckRequest = { subject: agentId, stakes };
     const { status, value } = await this.#post("/v1/check", request, this.#hot(options));
     if (status !== 200 && status !== 403) throw statusError(status);
     const verdict = readCheck(value, request);
-    this.#cache?.put(agentId, stakes, verdict, askedMs);
+    this.#cache?.put(agentId, { stakes }, verdict, askedMs);
     return verdict;
   }
 

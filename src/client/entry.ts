@@ -24,11 +24,15 @@ export { TrustGateError, TrustRankError } from "./errors.ts";
 export { mutualHandshakeApproval, trustRankApproval } from "./adapters/eve.ts";
 export { type FailPolicy, failPolicy } from "./gateway/fail-policy.ts";
 export {
+  type GatewayArrival,
   type GatewayCheck,
   type GatewayRequest,
+  type HandshakeOptions,
   TrustGateway,
   type TrustGatewayOptions,
 } from "./gateway/gateway.ts";
+export type { GatewayCounts } from "./gateway/asker.ts";
+export type { RefreshOptions } from "./gateway/refresher.ts";
 export type { OutageAlert } from "./outage-alert.ts";
 export type { OutcomeResult, SignedOutcome } from "./reporting/outcome-batch.ts";
 export { outcomeHook, type OutcomeHookOptions } from "./reporting/outcome-hook.ts";

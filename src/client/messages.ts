@@ -20,6 +20,10 @@ export interface VerifyRequest {
    * The value at risk, where it is known.
    */
   stakes?: number;
+  /**
+   * True: the answer also says what other tool levels would get.
+   */
+  levels?: boolean;
   context?: VerifyContext;
 }
 export interface VerifyContext {
@@ -82,6 +86,34 @@ export interface VerifyResponse {
    * The policy that made the verdict, by its content.
    */
   policy_version: string;
+  /**
+   * By tool level, where asked for. One left out must be asked: its answer goes on record.
+   */
+  levels?: {
+    L0?: LevelVerdict;
+    L1?: LevelVerdict;
+    L2?: LevelVerdict;
+    L3?: LevelVerdict;
+  };
+}
+export interface LevelVerdict {
+  verdict: Verdict;
+  log_reason: string;
+  threshold_met: boolean;
+  reason_codes: string[];
+  max_stakes: number | null;
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
+  /**
+   * The smallest stakes at which the answer would be the same.
+   */
+  holds_from: number;
+  /**
+   * The largest stakes at which it would; null for any.
+   */
+  holds_to: number | null;
 }
 export interface CheckRequest {
   /**

@@ -10,7 +10,7 @@ import type {
   Problem,
   VerifyResponse,
 } from "./messages.ts";
-import { DECISIONS, RISK_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
+import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
 import { TrustRankError } from "./errors.ts";
 import { malformed } from "./transport.ts";
 
@@ -78,7 +78,23 @@ export function readVerify(value: unknown): VerifyResponse {
   texts(members, "reason_codes");
   if (typeof members["enforced"] !== "boolean") throw wrong("enforced", "a boolean");
   readStamp(members);
+  if (members["levels"] !== undefined) readLevels(objectOf(members["levels"], "`levels`"));
   return value as VerifyResponse;
+}
+
+function readLevels(levels: Members): void {
+  for (const name of TOOL_LEVELS) {
+    if (levels[name] === undefined) continue;
+    const level = objectOf(levels[name], `\`levels.${name}\``);
+    wordIndex(level, "verdict", VERDICTS);
+    text(level, "log_reason");
+    texts(level, "reason_codes");
+    number(level, "holds_from");
+    for (const bound of ["max_stakes", "holds_to"]) if (level[bound] !== null) number(level, bound);
+    for (const flag of ["threshold_met", "enforced"]) {
+      if (typeof level[flag] !== "boolean") throw wrong(flag, "a boolean");
+    }
+  }
 }
 
 /** One result of a batch: the verdict, or the problem of that item alone. */
@@ -143,7 +159,9 @@ export function isShadow({ enforced = true }: { readonly enforced?: boolean }): 
 }
 
 /** Whether a check holds nothing back: it opens the connection, or is answered in shadow mode. */
-export function isLetThrough(verdict: Pick<CheckResponse, "decision" | "enforced">): boolean {
+export function isLetThrough(
+  verdict: Pick<CheckResponse | HandshakeResponse, "decision" | "enforced">,
+): boolean {
   return isOpen(verdict) || isShadow(verdict);
 }
 

@@ -1,14 +1,17 @@
 // Ruling of a gateway on a verdict, and the answer it gives: pure, shared by both kinds of verdict,
 // the one place where a word of the service becomes "let through" or "not".
-import type { CheckResponse, VerifyResponse } from "./messages.ts";
+import type { CheckResponse, HandshakeResponse, VerifyResponse } from "./messages.ts";
 import type { Decision, ToolLevel, Verdict } from "../contract/vocabulary.ts";
 import type { TrustRankError } from "./errors.ts";
 import type { FailPolicy } from "./gateway/fail-policy.ts";
 import { isSensitive } from "./gateway/fail-policy.ts";
 import { isLetThrough, isOpen } from "./read-reply.ts";
 
+/** Whatever the service answers with. */
+export type AnyVerdict = CheckResponse | HandshakeResponse | VerifyResponse;
+
 /** The ruling on a request, with its reason. */
-export interface GatewayAnswer<Kind extends CheckResponse | VerifyResponse> {
+export interface GatewayAnswer<Kind extends AnyVerdict> {
   readonly allowed: boolean;
   /** SPEC §7: HTTP status for the end client. 200 lets the request through. */
   readonly status: 200 | 403 | 503;
@@ -37,7 +40,7 @@ export interface GatewayLog {
   readonly agentId: string;
   readonly toolLevel: ToolLevel;
   readonly reason: string;
-  readonly verdict?: CheckResponse | VerifyResponse;
+  readonly verdict?: AnyVerdict;
   readonly error?: TrustRankError;
 }
 
@@ -74,10 +77,30 @@ export function ruleCheck(verdict: CheckResponse, toolLevel: ToolLevel): Ruled {
   };
 }
 
+/**
+ * The ruling on an arrival. A refusal of either side opens no connection, whatever the tool (SPEC
+ * §3, §7); what waits for a person passes at L0 and L1, flagged at L1 (SPEC §8.2).
+ */
+export function ruleArrival(
+  verdict: CheckResponse | HandshakeResponse,
+  toolLevel: ToolLevel,
+): Ruled {
+  const { decision } = verdict;
+  const isClear = isOpen(verdict);
+  const isPassing = decision === "escalate" && !isSensitive(toolLevel);
+  const isAllowed = isLetThrough(verdict) || isPassing;
+  const legs = "a_to_b" in verdict ? [verdict.b_to_a, verdict.a_to_b] : [verdict];
+  const strictest = legs.find((leg) => leg.decision === decision);
+  return {
+    isAllowed,
+    isFlagged: isAllowed && !isClear && toolLevel !== "L0",
+    word: decision,
+    reason: strictest?.reason_codes[0] ?? "CLEAR",
+  };
+}
+
 /** Header lines of an answer: for the upstream, the end client and the access log alike. */
-export function answerHeaders(
-  answer: GatewayAnswer<CheckResponse | VerifyResponse>,
-): Record<string, string> {
+export function answerHeaders(answer: GatewayAnswer<AnyVerdict>): Record<string, string> {
   const headers: Record<string, string> = {
     "X-Trust-Effective": answer.allowed ? "allow" : "deny",
     "X-Trust-Verdict": answer.word,

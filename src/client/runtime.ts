@@ -42,3 +42,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener("abort", done, { once: true });
   });
 }
+
+/** Calls `run` after `ms`, unless cancelled; keeps no process alive. */
+export function later(ms: number, run: () => void): () => void {
+  const timer: unknown = setTimeout(run, ms);
+  // Browsers have numbers for timers, and no process to keep alive.
+  if (typeof timer === "object" && timer !== null && "unref" in timer) {
+    (timer as { unref(): void }).unref();
+  }
+  return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
+}

@@ -1,18 +1,43 @@
-// Cache of verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3).
-// Decisions only get stricter as stakes rise, so one answer serves every stakes value for which it
-// would be the same; it is never served for stakes at which the answer could differ.
+// Cache of verdicts by agent and by range of stakes, for at most five minutes (SPEC §8.3). Decisions
+// only get stricter as stakes rise, so one answer serves every stakes value for which it would be
+// the same, and of verify every tool level that it speaks of; it is never served where the answer
+// could differ.
 import { VERDICT_TTL_MS } from "../contract/limits.ts";
-import type { CheckResponse, VerifyResponse } from "./messages.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../contract/vocabulary.ts";
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  Leg,
+  LevelVerdict,
+  VerifyResponse,
+} from "./messages.ts";
 
-/** Most entries (agents times tool levels); about 1 KiB each with a verdict. */
+/** Most agents; some 4 KiB each with a verdict for every level. */
 export const CACHE_ENTRIES_MAX = 10_000;
-/** One range per decision is all that can be disjoint and exact. */
-const RANGES_MAX = 4;
+/** Of one agent: four levels, and one range per decision is all that can be disjoint and exact. */
+const RANGES_MAX = 16;
 
 export interface ScoreCacheOptions {
+  /** Most agents. */
   readonly entriesMax?: number;
   /** Lifetime in milliseconds; the verdict's own lifetime may be shorter. */
   readonly ttlMs?: number;
+}
+
+/** What a question is about beside its agent. */
+export interface Scope {
+  readonly stakes: number;
+  /** Of verify; checks and handshakes know no level. */
+  readonly toolLevel?: ToolLevel | undefined;
+}
+
+/** A verdict and the questions for which it is the answer. */
+export interface Holding<Verdict> {
+  readonly verdict: Verdict;
+  readonly toolLevel?: ToolLevel | undefined;
+  /** Inclusive bounds of the stakes. */
+  readonly low: number;
+  readonly high: number;
 }
 
 export interface Cached<Verdict> {
@@ -21,25 +46,22 @@ export interface Cached<Verdict> {
   readonly askedMs: number;
 }
 
-interface Range<Verdict> extends Cached<Verdict> {
-  /** Inclusive bounds of the stakes for which this answer holds. */
-  readonly low: number;
-  readonly high: number;
+interface Kept<Verdict> extends Holding<Verdict>, Cached<Verdict> {
   readonly lifetimeMs: number;
 }
 
 export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: string }> {
-  readonly #entries = new Map<string, Range<Verdict>[]>();
+  readonly #entries = new Map<string, Kept<Verdict>[]>();
   readonly #entriesMax: number;
   readonly #ttlMs: number;
-  readonly #reachOf: (verdict: Verdict, stakes: number) => readonly [number, number];
+  readonly #holdingsOf: (verdict: Verdict, asked: Scope) => readonly Holding<Verdict>[];
 
-  /** `reachOf` gives the stakes, lowest and highest, for which a verdict at `stakes` holds. */
+  /** `holdingsOf` gives the questions that a verdict answers, by the question that it was asked. */
   constructor(
-    reachOf: (verdict: Verdict, stakes: number) => readonly [number, number],
+    holdingsOf: (verdict: Verdict, asked: Scope) => readonly Holding<Verdict>[],
     options: ScoreCacheOptions = {},
   ) {
-    this.#reachOf = reachOf;
+    this.#holdingsOf = holdingsOf;
     this.#entriesMax = Math.max(1, options.entriesMax ?? CACHE_ENTRIES_MAX);
     this.#ttlMs = options.ttlMs ?? VERDICT_TTL_MS;
   }
@@ -48,32 +70,48 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
     return this.#entries.size;
   }
 
-  /** The answer for these stakes that is younger than `ageMsMax` and its own lifetime. */
-  get(key: string, stakes: number, nowMs: number, ageMsMax: number): Cached<Verdict> | undefined {
-    const ranges = this.#entries.get(key);
-    if (ranges === undefined) return undefined;
-    for (const range of ranges) {
-      if (stakes < range.low || stakes > range.high) continue;
-      const ageMs = nowMs - range.askedMs;
-      if (ageMs >= ageMsMax || ageMs >= range.lifetimeMs) continue;
-      // Map order is age of use: a used entry moves to the young end.
-      this.#entries.delete(key);
-      this.#entries.set(key, ranges);
-      return range;
+  /** The answer to this question that is younger than `ageMsMax` and its own lifetime. */
+  get(key: string, scope: Scope, nowMs: number, ageMsMax: number): Cached<Verdict> | undefined {
+    const found = this.#find(key, scope, nowMs, ageMsMax);
+    if (found === undefined) return undefined;
+    // Map order is age of use: a used entry moves to the young end.
+    const kept = this.#entries.get(key)!;
+    this.#entries.delete(key);
+    this.#entries.set(key, kept);
+    return found;
+  }
+
+  /** When the answer to this question was asked and when it ends, without counting as a use. */
+  lifeOf(key: string, scope: Scope, nowMs: number): { askedMs: number; endMs: number } | undefined {
+    const found = this.#find(key, scope, nowMs, VERDICT_TTL_MS);
+    if (found === undefined) return undefined;
+    const { askedMs, lifetimeMs } = found;
+    return { askedMs, endMs: askedMs + Math.min(lifetimeMs, VERDICT_TTL_MS) };
+  }
+
+  #find(key: string, scope: Scope, nowMs: number, ageMsMax: number): Kept<Verdict> | undefined {
+    const { stakes, toolLevel } = scope;
+    for (const each of this.#entries.get(key) ?? []) {
+      if (each.toolLevel !== toolLevel || stakes < each.low || stakes > each.high) continue;
+      const ageMs = nowMs - each.askedMs;
+      if (ageMs < ageMsMax && ageMs < each.lifetimeMs) return each;
     }
     return undefined;
   }
 
-  put(key: string, stakes: number, verdict: Verdict, askedMs: number): void {
+  /** Keeps a verdict for all that it answers; what was asked later stays. */
+  put(key: string, asked: Scope, verdict: Verdict, askedMs: number): void {
     const ownMs = Date.parse(verdict.expires_at) - Date.parse(verdict.evaluated_at);
-    const [low, high] = this.#reachOf(verdict, stakes);
-    const range = { verdict, askedMs, low, high, lifetimeMs: Math.min(ownMs, this.#ttlMs) };
-    // An overlapping range is older and either agrees or is outdated: the new answer replaces it.
-    const others = (this.#entries.get(key) ?? []).filter(
-      (other) => other.high < low || other.low > high,
-    );
+    const lifetimeMs = Math.min(ownMs, this.#ttlMs);
+    let kept = this.#entries.get(key) ?? [];
+    for (const holding of this.#holdingsOf(verdict, asked)) {
+      if (kept.some((other) => other.askedMs > askedMs && isOverlap(other, holding))) continue;
+      // An overlapping range is older and either agrees or is outdated: the new answer replaces it.
+      kept = kept.filter((other) => !isOverlap(other, holding));
+      kept.unshift({ ...holding, askedMs, lifetimeMs });
+    }
     this.#entries.delete(key);
-    this.#entries.set(key, [range, ...others].slice(0, RANGES_MAX));
+    this.#entries.set(key, kept.slice(0, RANGES_MAX));
     if (this.#entries.size <= this.#entriesMax) return;
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest);
@@ -88,29 +126,77 @@ export class ScoreCache<Verdict extends { evaluated_at: string; expires_at: stri
   }
 }
 
+function isOverlap(one: Holding<unknown>, other: Holding<unknown>): boolean {
+  return one.toolLevel === other.toolLevel && one.high >= other.low && one.low <= other.high;
+}
+
 /** `max_stakes` is rounded down to this. */
 const STAKES_STEP = 0.0001;
+const ANY = Number.POSITIVE_INFINITY;
 
 /**
- * The stakes at which a check would say the same. `connect` holds from zero to its `max_stakes`, a
+ * The stakes at which a leg would say the same. `connect` holds from zero to its `max_stakes`, a
  * verification from its own stakes on (for less it might be clear); what waits for a person holds
  * from where it would no longer open, and a refusal whatever the stakes.
  */
-export function reachOfCheck(verdict: CheckResponse, stakes: number): readonly [number, number] {
-  const { decision, max_stakes: stakesMax } = verdict;
-  const any = Number.POSITIVE_INFINITY;
-  if (decision === "refuse") return [0, any];
-  if (decision === "escalate") return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), any];
-  return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? any)];
+function reachOfLeg(leg: Pick<Leg, "decision" | "max_stakes">, stakes: number): [number, number] {
+  const { decision, max_stakes: stakesMax } = leg;
+  if (decision === "refuse") return [0, ANY];
+  if (decision === "escalate") return [Math.min(stakes, (stakesMax ?? stakes) + STAKES_STEP), ANY];
+  return [decision === "connect" ? 0 : stakes, Math.max(stakes, stakesMax ?? ANY)];
 }
 
-/** ALLOW holds up to its `max_stakes`, BLOCK for more; others hold for their own stakes alone. */
-export function reachOfVerify(verdict: VerifyResponse, stakes: number): readonly [number, number] {
-  const { verdict: word } = verdict.policy_action;
-  if (word === "BLOCK") return [stakes, Number.POSITIVE_INFINITY];
-  if (word !== "ALLOW") return [stakes, stakes];
-  // A service of an earlier release names no bound.
-  const given: number | null | undefined = verdict.max_stakes;
-  const high = given === undefined ? stakes : (given ?? Number.POSITIVE_INFINITY);
-  return [verdict.reason_codes.length === 0 ? 0 : stakes, Math.max(stakes, high)];
+/** A check answers for every tool level. */
+export function holdingsOfCheck(
+  verdict: CheckResponse,
+  { stakes }: Scope,
+): readonly Holding<CheckResponse>[] {
+  const [low, high] = reachOfLeg(verdict, stakes);
+  return [{ verdict, low, high }];
+}
+
+/** A handshake holds where both of its legs do. */
+export function holdingsOfHandshake(
+  verdict: HandshakeResponse,
+  { stakes }: Scope,
+): readonly Holding<HandshakeResponse>[] {
+  const [lowA, highA] = reachOfLeg(verdict.a_to_b, stakes);
+  const [lowB, highB] = reachOfLeg(verdict.b_to_a, stakes);
+  return [{ verdict, low: Math.max(lowA, lowB), high: Math.min(highA, highB) }];
+}
+
+/**
+ * The levels of which the verdict speaks, each within the stakes that it names. A service that names
+ * none (an earlier release) has answered for the level that was asked: a refusal holds for more,
+ * anything else for its own stakes alone.
+ */
+export function holdingsOfVerify(
+  verdict: VerifyResponse,
+  { stakes, toolLevel }: Scope,
+): readonly Holding<VerifyResponse>[] {
+  const { levels } = verdict;
+  if (levels === undefined) {
+    const high = verdict.policy_action.verdict === "BLOCK" ? ANY : stakes;
+    return [{ verdict, toolLevel, low: stakes, high }];
+  }
+  return TOOL_LEVELS.flatMap((name): Holding<VerifyResponse>[] => {
+    const level = levels[name];
+    if (level === undefined) return [];
+    const own = name === toolLevel ? verdict : asOfLevel(verdict, level);
+    const { holds_from: low, holds_to: high } = level;
+    return [{ verdict: own, toolLevel: name, low, high: high ?? ANY }];
+  });
+}
+
+/** The answer as the service would have given it at another level. */
+function asOfLevel(verdict: VerifyResponse, level: LevelVerdict): VerifyResponse {
+  const { threshold_met, reason_codes, max_stakes, enforced, log_reason } = level;
+  return {
+    ...verdict,
+    trust_evaluation: { ...verdict.trust_evaluation, threshold_met },
+    policy_action: { verdict: level.verdict, log_reason },
+    reason_codes,
+    max_stakes,
+    enforced,
+  };
 }

@@ -28,7 +28,9 @@ import {
   LEG_REFUSED,
   LEG_REGIME,
   LEG_STAKES_CLEAR,
+  LEG_STAKES_FROM,
   LEG_STAKES_MAX,
+  LEG_STAKES_TO,
   LEG_THIN,
   LEG_TIER,
   LEG_WORDS,
@@ -69,6 +71,8 @@ function emptyReading(): Reading {
     isRefused: false,
     stakesMax: 0,
     stakesClear: 0,
+    stakesFrom: 0,
+    stakesTo: 0,
     reasonIndexes: new Uint8Array(4),
     reasonCount: 0,
     configNumber: 0,
@@ -91,6 +95,8 @@ function readLeg(words: Float64Array, reading: Reading): Reading {
   reading.isRefused = words[LEG_REFUSED] === 1;
   reading.stakesMax = words[LEG_STAKES_MAX]!;
   reading.stakesClear = words[LEG_STAKES_CLEAR]!;
+  reading.stakesFrom = words[LEG_STAKES_FROM]!;
+  reading.stakesTo = words[LEG_STAKES_TO]!;
   reading.reasonCount = words[LEG_REASON_COUNT]!;
   for (let i = 0; i < reading.reasonCount; i++) reading.reasonIndexes[i] = words[LEG_REASONS + i]!;
   reading.configNumber = words[LEG_CONFIG]!;

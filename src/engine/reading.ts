@@ -31,6 +31,12 @@ export interface Reading {
   stakesMax: number;
   /** Largest stakes that connect without verification: 0 for none, Infinity for any. */
   stakesClear: number;
+  /**
+   * Smallest and largest stakes (Infinity: any) around those given at which all of the reading but
+   * decision, bounds and reasons is the same.
+   */
+  stakesFrom: number;
+  stakesTo: number;
   /** Indexes into REASON_CODES by weight, and how many are set (0 to 4). */
   reasonIndexes: Uint8Array;
   reasonCount: number;

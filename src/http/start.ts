@@ -8,7 +8,14 @@ import { Connections } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
 import type { Route } from "./route.ts";
-import type { Adapter, HttpServer, ListenOptions, Reply, RequestHead } from "./server/port.ts";
+import type {
+  Adapter,
+  HttpServer,
+  ListenOptions,
+  Peer,
+  Reply,
+  RequestHead,
+} from "./server/port.ts";
 import type { HttpDependencies } from "./services.ts";
 import { countsOf, type ThreadCounts } from "./thread-counts.ts";
 import { listenUws } from "./server/uws.ts";
@@ -31,7 +38,11 @@ export interface RunningServer extends HttpServer {
    * counts it; authentication and authorisation are checked again. Never rejects.
    */
   relay(head: RequestHead, body: Buffer): Promise<Reply>;
+  /** Answers a request without a body that came by another protocol, as one of its own. */
+  ask(head: RequestHead, peer: Peer): Reply | Promise<Reply>;
 }
+
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Listens. Rejects when the port is taken, or when `uws` was asked for by name and its binary is
@@ -70,6 +81,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     counts: () => countsOf(application.services),
     scrape: (accept) => scrape(application.services, accept),
     relay: (head, body) => relay(relayed, head, body),
+    ask(head, peer) {
+      const admission = application.admit(head, peer);
+      return admission.refusal ?? admission.answer(EMPTY);
+    },
   };
 }
 

@@ -51,12 +51,14 @@ const BELOW_MINIMUM = ruling(CHALLENGE, "BELOW_TENANT_MINIMUM");
 const SOURCES_REQUIRED = ruling(CHALLENGE, "VERIFIED_SOURCES_REQUIRED");
 const RISK_ABOVE_BORDER = ruling(QUARANTINE, "RISK_ABOVE_BORDER");
 const REFUSED = ruling(BLOCK, "REFUSE_RULE");
+/** Label of stakes at which the connection would open with verification. */
+export const STAKES_NEED_VERIFICATION = "STAKES_NEED_VERIFICATION";
 /** What the decision of `check` at the stakes given draws, by its index. */
 const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
   if (decision === "connect") return SUFFICIENT;
   if (decision === "refuse") return REFUSED;
   const isVerified = decision === "connect_with_verification";
-  return ruling(CHALLENGE, isVerified ? "STAKES_NEED_VERIFICATION" : "STAKES_NEED_APPROVAL");
+  return ruling(CHALLENGE, isVerified ? STAKES_NEED_VERIFICATION : "STAKES_NEED_APPROVAL");
 });
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */

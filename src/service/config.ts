@@ -3,6 +3,7 @@
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
 import type { ListenAddress } from "../http/metrics/listener.ts";
+import { BY_PRINCIPAL, type CallerSource } from "../http/grpc/caller.ts";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
 import { tableBytesOf } from "../engine/table-use.ts";
@@ -70,6 +71,8 @@ export interface ServeConfig {
   readonly metricsListen: ListenAddress | undefined;
   /** Open connections over all threads; undefined: as many as descriptors allow. */
   readonly connectionsMax: number | undefined;
+  /** Envoy's external authorization over gRPC; undefined: off. */
+  readonly grpc: { readonly port: number; readonly source: CallerSource } | undefined;
   /** Sources that one tenant may register. */
   readonly sourcesPerTenant: number;
   /** Per key; a class that is left out is unlimited. */
@@ -98,6 +101,7 @@ export interface ServeFlags {
   scoring?: string;
   httpThreads?: string;
   metricsListen?: string;
+  grpcPort?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
@@ -124,6 +128,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     httpAdapter: readSetting("httpAdapter", undefined, environment),
     metricsListen: readSetting("metricsListen", flags.metricsListen, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),
+    grpc: grpcOf(flags, environment),
     sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),
     rateLimits: {
       score: readSetting("rateScore", undefined, environment),
@@ -135,6 +140,12 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
   };
+}
+
+function grpcOf(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
+  const source = readSetting("grpcCaller", undefined, environment) ?? BY_PRINCIPAL;
+  const port = readSetting("grpcPort", flags.grpcPort, environment);
+  return port === undefined ? undefined : { port, source };
 }
 
 /** Zone of local times in SQL. @throws InvalidSetting */

@@ -19,14 +19,16 @@ const DESCRIPTORS_UNKNOWN = 1024;
  * Most connections of the process.
  * @param wanted the operator's number; undefined: as many as fit.
  * @param threads threads that serve or score.
+ * @param others connections that are bounded elsewhere.
  * @throws CommandFailure when the limit is too low for `wanted`, or for any service.
  */
 export function connectionsMaxOf(
   wanted: number | undefined,
   descriptors: number,
   threads: number,
+  others = 0,
 ): number {
-  const reserved = FILES_RESERVED + THREAD_RESERVED * threads;
+  const reserved = FILES_RESERVED + THREAD_RESERVED * threads + others;
   const free = descriptors - reserved;
   const least = wanted ?? CONNECTIONS_MIN;
   if (free < least) {

@@ -1,6 +1,6 @@
-// HTTP listeners of the service: the main thread's server and, with more than one HTTP thread,
+// Listeners of the service: the main thread's HTTP server and, with more than one HTTP thread,
 // further threads with servers of their own on the same port. The kernel deals connections out
-// among them.
+// among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
 import { platform } from "node:os";
 import { defaultThreads } from "../platform/pool.ts";
 import { watchProcess } from "../platform/prometheus.ts";
@@ -16,6 +16,8 @@ import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
+import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
+import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
@@ -42,6 +44,8 @@ export interface Listeners {
   scrape: RunningServer["scrape"];
   /** Of the listener for metrics alone, where there is one. */
   readonly metricsUrl?: string | undefined;
+  /** Of gRPC; undefined where it is off. */
+  readonly grpcPort: number | undefined;
   /** Passes on a key that was made or revoked. */
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
@@ -53,6 +57,9 @@ export interface Listeners {
   /** Stops accepting, answers requests in flight for up to `graceMs`, then closes. */
   close(graceMs: number): Promise<void>;
 }
+
+/** Listeners of HTTP, with the way to ask what they answer. */
+type HttpFront = Omit<Listeners, "grpcPort"> & Pick<RunningServer, "ask">;
 
 /**
  * Opens the listeners.
@@ -81,16 +88,21 @@ export async function openListeners(
     }),
   };
   try {
-    const listeners = await (config.httpThreads > 1
+    const front = await (config.httpThreads > 1
       ? openSharedListeners(config, log, { ...parts, dependencies }, refusals)
       : openSingleFront(config, { ...parts, dependencies }));
-    const metrics = await openMetrics(config, log, listeners);
+    const grpc = await openGrpc(config, log, front);
+    const metrics = await openMetrics(config, log, front).catch(async (error: unknown) => {
+      await Promise.all([front.close(0), grpc?.close(0)]);
+      throw error;
+    });
     return {
-      ...listeners,
+      ...front,
+      grpcPort: grpc?.port,
       metricsUrl: metrics && config.metricsListen && urlOf(config.metricsListen.host, metrics.port),
       async close(graceMs) {
         try {
-          await listeners.close(graceMs);
+          await Promise.all([front.close(graceMs), grpc?.close(graceMs)]);
           // Last: while the service drains, its metrics are worth the most.
           await metrics?.close();
         } finally {
@@ -104,11 +116,11 @@ export async function openListeners(
   }
 }
 
-/** The listener for metrics alone, where one is asked for; the others are closed when it fails. */
+/** The listener for metrics alone, where one is asked for. */
 async function openMetrics(
   { metricsListen }: ServeConfig,
   log: Log,
-  listeners: Listeners,
+  front: HttpFront,
 ): Promise<MetricsListener | undefined> {
   if (metricsListen === undefined) return undefined;
   const { host } = metricsListen;
@@ -116,22 +128,35 @@ async function openMetrics(
     const detail = "whoever reaches it reads all metrics without a key: keep others from it";
     log.warn("metrics_listener_open", { address: host, detail });
   }
+  return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
+}
+
+/** Connections of one thread: the kernel deals them out evenly enough. */
+function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
+  const threads = httpThreads + POOLS * defaultThreads();
+  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
+  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
+  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
+}
+
+/** Loaded when wanted: the packages behind it take memory. */
+async function openGrpc(
+  { grpc, host }: ServeConfig,
+  logger: Log,
+  front: HttpFront,
+): Promise<ExtAuthzServer | undefined> {
+  if (grpc === undefined) return undefined;
+  const { ask } = front;
   try {
-    return await openMetricsListener(metricsListen, (accept) => listeners.scrape(accept));
+    const { listenExtAuthz } = await import("../http/grpc/server.ts");
+    return await listenExtAuthz({ ...grpc, host, ask, systemClock: Date.now, logger });
   } catch (error) {
-    await listeners.close(0);
+    await front.close(0);
     throw error;
   }
 }
 
-/** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads }: ServeConfig): { connectionsMax: number } {
-  const threads = httpThreads + POOLS * defaultThreads();
-  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads);
-  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
-}
-
-async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<Listeners> {
+async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<HttpFront> {
   const { host, port, httpAdapter: adapter } = config;
   const limits = limitsOf(config);
   const server = await startHttpServer({ adapter, host, port, limits, ...parts.dependencies });
@@ -143,6 +168,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
     sendPolicy: () => undefined,
     sendNamespace: () => undefined,
     rebind: () => undefined,
+    ask: (head, peer) => server.ask(head, peer),
     close: (graceMs) => server.close(graceMs),
   };
 }
@@ -152,7 +178,7 @@ async function openSharedListeners(
   log: Log,
   parts: ListenersParts,
   refusals: RefusalAudit,
-): Promise<Listeners> {
+): Promise<HttpFront> {
   const { host } = config;
   // Elsewhere the port can be shared, but one of its sockets gets all connections.
   if (platform() !== "linux") throw new Error("several HTTP threads need Linux");
@@ -184,7 +210,7 @@ async function openSharedListeners(
   }
 }
 
-function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
+function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
   return {
     port: server.port,
     adapter: server.adapter,
@@ -193,6 +219,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): Listeners {
     sendPolicy: (event) => threads.sendPolicy(event),
     sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
+    ask: (head, peer) => server.ask(head, peer),
     async close(graceMs) {
       // All at once: a connection that one thread refuses would be dealt to another.
       threads.stopAccepting();

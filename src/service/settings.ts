@@ -6,6 +6,7 @@ import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
 import { isServiceId } from "../ledger/service-id.ts";
 import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
+import { type CallerSource, parseCallerSource } from "../http/grpc/caller.ts";
 import { HTTP_ADAPTERS } from "../http/server/port.ts";
 import { QUERY_MEMORY_MEGABYTES } from "../store/client.ts";
 import { isTimeZone } from "../store/local-time.ts";
@@ -34,6 +35,11 @@ export class InvalidSetting extends Error {}
 const seedRules: SettingKind<SeedRules> = {
   takes: "a list with commas of agents, `agent://NAMESPACE/*`, `keys` and `earliest`",
   read: parseSeedRules,
+};
+
+const callerSource: SettingKind<CallerSource> = {
+  takes: "`principal` or `header:NAME` in lower case",
+  read: parseCallerSource,
 };
 
 export const SETTINGS = {
@@ -96,6 +102,23 @@ export const SETTINGS = {
     default: undefined,
     defaultText: "what the descriptor limit leaves, at most 20000",
     sentence: "open connections; beyond it the longest idle ones are closed, or new ones",
+  },
+  grpcPort: {
+    flag: "--grpc-port <port>",
+    variables: ["TRUSTRANK_GRPC_PORT"],
+    kind: wholeNumber(0, 65_535),
+    default: undefined,
+    defaultText: "off",
+    sentence: "port for Envoy's external authorization over gRPC; 0 takes any free one",
+  },
+  grpcCaller: {
+    variables: ["TRUSTRANK_GRPC_CALLER"],
+    kind: callerSource,
+    default: undefined,
+    defaultText: "principal",
+    sentence:
+      "whom Envoy asks about: the URI of its client's certificate, or that in a header which " +
+      "Envoy sets and drops from what clients send",
   },
   scoring: {
     flag: "--scoring <mode>",

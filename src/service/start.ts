@@ -42,6 +42,8 @@ export interface Service {
   readonly adapter: string;
   /** Of the listener for metrics alone, where there is one. */
   readonly metricsUrl: string | undefined;
+  /** Of Envoy's gRPC; undefined where it is off. */
+  readonly grpcPort: number | undefined;
   readonly version: string;
   /** Set once, on the start that found no admin key. */
   readonly newAdminKey: string | undefined;
@@ -115,9 +117,8 @@ async function openService(
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const parts = { ...ground, ...learning, scorer, reporting };
-  const dependencies = dependenciesOf(config, log, parts);
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { evidence, decisions, scorer, dependencies, onBroken };
+  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -132,6 +133,7 @@ async function openService(
     url,
     adapter: listeners.adapter,
     metricsUrl: listeners.metricsUrl,
+    grpcPort: listeners.grpcPort,
     version: versionOf(),
     newAdminKey,
     sampleCount,

@@ -16,6 +16,7 @@ it("bench:cache", async () => {
       requests: number;
       paid_reads: number;
     }[];
+    levels: { has_refresh: boolean; waiting_share: number; wrong_answers: number }[];
   };
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
   const agreeing = report.workloads.filter(({ expected_rate }) => expected_rate !== undefined);
@@ -28,5 +29,11 @@ it("bench:cache", async () => {
     expect(hit_rate).toBeGreaterThan(0);
     expect(paid_reads).toBeLessThan(requests);
   }
+  const waiting = (isRefreshed: boolean) =>
+    report.levels
+      .filter(({ has_refresh }) => has_refresh === isRefreshed)
+      .reduce((sum, { waiting_share }) => sum + waiting_share, 0);
+  expect(report.levels.map(({ wrong_answers }) => wrong_answers)).toEqual([0, 0, 0, 0]);
+  expect(waiting(true)).toBeLessThan(waiting(false));
   expect(report["ns_per_cached_check"]).toBeGreaterThan(0);
 });

@@ -46,7 +46,7 @@ const OTHERS = new Set([
   "src/vault/grounding/citation-markers.ts GAP_MAX",
   "src/bureau/decisions/leg.ts OPEN_MAX",
   "src/bureau/decisions/log-entry.ts OPEN_MAX",
-  "src/bureau/decisions/verify.ts REASONS_MAX",
+  "src/bureau/decisions/level-ruling.ts REASONS_MAX",
   "src/bureau/decisions/verify.ts PENALTY_MAX",
 ]);
 

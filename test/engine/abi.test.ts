@@ -83,7 +83,7 @@ test("records fit their strides and the vocabularies match", () => {
   expect(layout.WORD_SIGNATURE_WEIGHTS - layout.WORD_GRADE_WEIGHTS).toBe(GRADES.length);
   expect(layout.LEG_FEATURES + layout.FEATURE_COUNT).toBe(layout.LEG_INPUTS_END);
   expect(layout.LEG_INPUTS_END - layout.LEG_INPUTS).toBe(INPUT_COUNT);
-  expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_THIN);
+  expect(layout.LEG_INPUTS_END).toBeLessThanOrEqual(layout.LEG_STAKES_FROM);
   expect(layout.LEG_STAKES_CLEAR).toBeLessThan(layout.LEG_DEFICITS);
   expect(layout.LEG_DEFICITS + 4).toBeLessThanOrEqual(layout.LEG_WORDS);
   const leg = layout.SCRATCH_LEG_A + 8 * layout.LEG_WORDS;

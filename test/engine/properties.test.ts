@@ -44,6 +44,52 @@ test.each(CONFIGS)("more stakes are never less strict, for one leg and for both"
   );
 });
 
+test.each(CONFIGS)(
+  "between the stakes named only decision, bounds and reasons differ",
+  (overrides) => {
+    fc.assert(
+      fc.property(
+        outcomeStream(),
+        fc.constantFrom(...LADDER),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (stream, stakes, share) => {
+          const engine = openEngine(overrides);
+          const now = foldAll(engine, stream);
+          for (const id of ids) {
+            const there = { ...engine.reader.check(id, stakes, now) };
+            const { stakesFrom: from, stakesTo: to } = there;
+            expect(from).toBeLessThanOrEqual(stakes);
+            expect(to).toBeGreaterThanOrEqual(stakes);
+            const end = Math.min(to, 1e12);
+            for (const other of [from, end, from + share * (end - from)]) {
+              const {
+                failureProbability,
+                scoreInternal,
+                isDenied,
+                isRefused,
+                isThin,
+                stakesFrom,
+                stakesTo,
+              } = engine.reader.check(id, other, now);
+              expect([failureProbability, scoreInternal]).toEqual([
+                there.failureProbability,
+                there.scoreInternal,
+              ]);
+              expect([isDenied, isRefused, isThin]).toEqual([
+                there.isDenied,
+                there.isRefused,
+                there.isThin,
+              ]);
+              expect([stakesFrom, stakesTo]).toEqual([from, to]);
+            }
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+  },
+);
+
 test.each(CONFIGS)("max_stakes: the decision holds there and is stricter above", (overrides) => {
   fc.assert(
     fc.property(outcomeStream(), fc.constantFrom(...LADDER), (stream, stakes) => {

@@ -65,8 +65,8 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-/** Starts `program` with its example. */
-export async function openEdge(program: Program): Promise<Edge> {
+/** Starts `program` with its example, as `change` leaves it. */
+export async function openEdge(program: Program, change: Change = same): Promise<Edge> {
   const service = await startTestService();
   const proxy = await FaultProxy.open(service.baseUrl);
   const reached: Reached[] = [];
@@ -82,7 +82,7 @@ export async function openEdge(program: Program): Promise<Edge> {
   const directory = await mkdtemp(path.join(tmpdir(), `trustrank-${program}-`));
   const port = await freePort();
   const ports = { app: appPort, trustrank: proxy.port, listen: port };
-  const child = await STARTS[program](directory, ports, service);
+  const child = await STARTS[program](directory, ports, service, change);
   const base = `http://127.0.0.1:${port}`;
   await untilListening(port, child, directory);
   const ask: Edge["ask"] = (pathname, agent, init = {}) => {
@@ -131,7 +131,16 @@ interface Ports {
   listen: number;
 }
 
-type Start = (directory: string, ports: Ports, service: Service) => Promise<ChildProcess>;
+/** Of an example's text. */
+export type Change = (example: string) => string;
+const same: Change = (example) => example;
+
+type Start = (
+  directory: string,
+  ports: Ports,
+  service: Service,
+  change: Change,
+) => Promise<ChildProcess>;
 
 const STARTS: Readonly<Record<Program, Start>> = {
   nginx: startNginx,
@@ -139,8 +148,8 @@ const STARTS: Readonly<Record<Program, Start>> = {
   haproxy: startHaproxy,
 };
 
-async function startNginx(directory: string, ports: Ports, service: Service) {
-  const config = (await exampleOf("nginx.conf"))
+async function startNginx(directory: string, ports: Ports, service: Service, change: Change) {
+  const config = change(await exampleOf("nginx.conf"))
     .replace("127.0.0.1:3000", `127.0.0.1:${ports.app}`)
     .replace("127.0.0.1:8080", `127.0.0.1:${ports.trustrank}`)
     .replace("127.0.0.1:8000", `127.0.0.1:${ports.listen}`)
@@ -150,18 +159,18 @@ async function startNginx(directory: string, ports: Ports, service: Service) {
   return spawn("nginx", [...args, "-g", "daemon off;"], { stdio: "pipe", env: { PATH } });
 }
 
-async function startCaddy(directory: string, ports: Ports, service: Service) {
+async function startCaddy(directory: string, ports: Ports, service: Service, change: Change) {
   const config = path.join(directory, "Caddyfile");
-  await writeFile(config, await exampleOf("Caddyfile"));
+  await writeFile(config, change(await exampleOf("Caddyfile")));
   const args = ["run", "--config", config, "--adapter", "caddyfile"];
   const env = { HOME: directory, ...variablesOf(ports, service) };
   return spawn("caddy", args, { stdio: "pipe", env });
 }
 
 /** Its log of requests, which goes to the standard output, becomes `trust.log`. */
-async function startHaproxy(directory: string, ports: Ports, service: Service) {
+async function startHaproxy(directory: string, ports: Ports, service: Service, change: Change) {
   const config = path.join(directory, "haproxy.cfg");
-  await writeFile(config, await exampleOf("haproxy.cfg"));
+  await writeFile(config, change(await exampleOf("haproxy.cfg")));
   const log = await open(path.join(directory, "trust.log"), "w");
   const env = {
     TRUSTRANK_ASK: `unix@${path.join(directory, "ask.sock")}`,

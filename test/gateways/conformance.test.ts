@@ -35,13 +35,23 @@ afterAll(async () => {
 });
 
 /** A route behind TrustGateway, as an application would put it there. */
-function trustGatewaySubject(baseUrl = proxy.baseUrl, { budgetMs } = TIMES): Subject {
+function trustGatewaySubject(
+  baseUrl = proxy.baseUrl,
+  { budgetMs } = TIMES,
+  agentId?: string,
+): Subject {
+  const name = agentId === undefined ? {} : { agentId };
   let alerts = 0;
   let gateway: TrustGateway;
   const reset = () => {
     alerts = 0;
     gateway = new TrustGateway({
-      client: new TrustRankClient({ baseUrl, apiKey: service.apiKey, timeoutMs: budgetMs }),
+      client: new TrustRankClient({
+        baseUrl,
+        apiKey: service.apiKey,
+        timeoutMs: budgetMs,
+        ...name,
+      }),
       onAlert: () => void (alerts += 1),
     });
   };
@@ -71,9 +81,12 @@ function trustGatewaySubject(baseUrl = proxy.baseUrl, { budgetMs } = TIMES): Sub
 }
 
 describe("TrustGateway", () => {
-  it("holds the fail policy under every fault", async () => {
+  it.each([
+    ["holds the fail policy under every fault", undefined],
+    ["and where it shakes hands first", "agent://test/connect"],
+  ])("%s", async (_name, agentId) => {
     await fetch(service.baseUrl).then((response) => response.text());
-    const rows = await runConformance(trustGatewaySubject(), TIMES);
+    const rows = await runConformance(trustGatewaySubject(proxy.baseUrl, TIMES, agentId), TIMES);
     const failing = rows.filter(({ faults }) => faults.length > 0);
     expect(conformanceTable(failing)).toBe("");
     expect(rows).toHaveLength(60);

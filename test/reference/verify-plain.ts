@@ -44,6 +44,7 @@ const HAS_ACTION = 2;
 const HAS_LEVEL = 4;
 const HAS_CONTEXT = 8;
 const HAS_STAKES = 16;
+const HAS_LEVELS = 32;
 const REQUIRED = HAS_AGENT | HAS_ACTION | HAS_LEVEL;
 
 /** The text being read and where; one reader per thread suffices, nothing here is re-entrant. */
@@ -143,6 +144,16 @@ function readDigits(): number {
   return isPlain ? value : -1;
 }
 
+function readFlag(): boolean | undefined {
+  next();
+  for (const value of [true, false]) {
+    if (!text.startsWith(String(value), at)) continue;
+    at += String(value).length;
+    return value;
+  }
+  return undefined;
+}
+
 function readRequest(request: VerifyRequest): boolean {
   if (!take(OPEN_OBJECT)) return false;
   let seen = 0;
@@ -185,6 +196,12 @@ function readMember(request: VerifyRequest, name: string): number {
     if (value < 0) return 0;
     request.stakes = value;
     return HAS_STAKES;
+  }
+  if (name === "levels") {
+    const value = readFlag();
+    if (value === undefined) return 0;
+    request.levels = value;
+    return HAS_LEVELS;
   }
   return 0;
 }

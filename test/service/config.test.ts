@@ -44,6 +44,7 @@ describe("settings of serve", () => {
       httpThreads: 1,
       httpAdapter: "auto",
       metricsListen: undefined,
+      grpc: undefined,
       rateLimits: {},
     });
   });
@@ -128,6 +129,18 @@ describe("settings of serve", () => {
     for (const httpThreads of ["0", "16", "two", "1.5", "-1", ""]) {
       expect(() => serveConfigOf({ ...flags, httpThreads }, {})).toThrow(InvalidSetting);
     }
+  });
+
+  it("listen for Envoy where a port is named, and name its callers as told", () => {
+    const grpcOf = (given: { grpcPort?: string }, environment: Record<string, string>) =>
+      serveConfigOf({ ...flags, ...given }, environment).grpc;
+    const named = { port: 8081, source: { header: undefined } };
+    expect(grpcOf({ grpcPort: "8081" }, { TRUSTRANK_GRPC_PORT: "9" })).toEqual(named);
+    expect(
+      grpcOf({}, { TRUSTRANK_GRPC_PORT: "0", TRUSTRANK_GRPC_CALLER: "header:x-agent" }),
+    ).toEqual({ port: 0, source: { header: "x-agent" } });
+    expect(grpcOf({}, { TRUSTRANK_GRPC_CALLER: "principal" })).toBeUndefined();
+    expect(() => grpcOf({}, { TRUSTRANK_GRPC_CALLER: "cookie" })).toThrow(InvalidSetting);
   });
 
   it("limit rates per key, with a burst of their own or that of one second", () => {

@@ -18,6 +18,7 @@ test("the soft limit is read as the kernel tells it", () => {
 test("files and threads are left room, and there is a bound besides", () => {
   expect(connectionsMaxOf(undefined, 256, 3)).toBe(256 - 192 - 18);
   expect(connectionsMaxOf(undefined, 1024, 1)).toBe(1024 - 198);
+  expect(connectionsMaxOf(undefined, 1024, 1, 256)).toBe(1024 - 198 - 256);
   expect(connectionsMaxOf(undefined, 1_048_576, 1)).toBe(20_000);
   expect(connectionsMaxOf(undefined, Number.POSITIVE_INFINITY, 1)).toBe(20_000);
   expect(connectionsMaxOf(100_000, 1_048_576, 1)).toBe(100_000);

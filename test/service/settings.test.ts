@@ -23,6 +23,8 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["httpThreads", "TRUSTRANK_HTTP_THREADS", "0"],
   ["metricsListen", "TRUSTRANK_METRICS_LISTEN", "9464"],
   ["metricsListen", "TRUSTRANK_METRICS_LISTEN", "127.0.0.1:65536"],
+  ["grpcPort", "TRUSTRANK_GRPC_PORT", "on"],
+  ["grpcCaller", "TRUSTRANK_GRPC_CALLER", "header:X-Agent"],
   ["scoring", "SCORING", "outside"],
   ["adminKey", "TRUSTRANK_ADMIN_KEY", "s3cret"],
   ["adminKey", "TRUSTRANK_ADMIN_KEY", `s3cret ${"x".repeat(32)}`],

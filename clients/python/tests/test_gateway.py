@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from conftest import HASTY_SEC, PATIENT_SEC, rows_of
 
-from trustrank import TrustGateway, TrustRank, fail_policy
+from trustrank import AsyncTrustGateway, AsyncTrustRank, TrustGateway, TrustRank, fail_policy
 
 LEVELS = ("L0", "L1", "L2", "L3")
 #: Faults without a verdict, as the conformance suite of the TypeScript client plays them.
@@ -29,13 +31,16 @@ FAULTS = [
 def test_golden_decisions(client: TrustRank) -> None:
     rows = rows_of("gateway-decisions.txt")
     assert len(rows) >= 20
-    gateway = TrustGateway(client)
+    gateway, across = TrustGateway(client), TrustGateway(client)
     for name, level, verdict, label, effect in rows:
         # As the suite asks for them all: content is what the reserved agent says it is.
         question = {"action": "payments.transfer", "tool_level": level, "stakes": 1.0}
         fresh = gateway.authorize(f"agent://test/{name}", **question)
         cached = gateway.authorize(f"agent://test/{name}", **question)
-        for answer in (fresh, cached):
+        gateway.forget(f"agent://test/{name}")
+        # What another level's answer said of this one, where it did.
+        other = across.authorize(f"agent://test/{name}", **question)
+        for answer in (fresh, cached, other):
             found = (answer.word, answer.reason, "allow" if answer.allowed else "deny")
             assert found == (verdict, label, effect), (name, level)
             assert answer.headers()["X-Trust-Effective"] == effect
@@ -88,3 +93,48 @@ def test_what_a_caller_got_wrong_says_nothing_about_the_service(client: TrustRan
         answer = gateway.authorize("agent://test/connect", action="a.b", tool_level="L0", stakes=stakes)
         assert (answer.allowed, answer.status) == (False, 403)
     assert alerts == []
+
+
+def test_one_read_serves_all_levels(client: TrustRank) -> None:
+    gateway = TrustGateway(client)
+    agent = "agent://acme/ledger-sync"
+    answers = {
+        level: gateway.authorize(agent, action="a.b", tool_level=level, stakes=1.0) for level in LEVELS
+    }
+    assert gateway.counts["asked"] == 1
+    for level, answer in answers.items():
+        fresh = client.verify(agent, action="a.b", tool_level=level, stakes=1.0)
+        assert answer.verdict is not None
+        told = (answer.word, answer.reason, answer.verdict.threshold_met, answer.verdict.max_stakes)
+        assert told == (fresh.verdict, fresh.log_reason, fresh.threshold_met, fresh.max_stakes)
+        assert answer.verdict.reason_codes == fresh.reason_codes
+    # Beyond the stakes that the answer names it is asked again, and said otherwise.
+    holds = answers["L0"].verdict.levels["L3"]
+    beyond = gateway.authorize(agent, action="a.b", tool_level="L3", stakes=holds.holds_to * 1.01)
+    assert (beyond.is_cached, beyond.allowed) == (False, False)
+    assert gateway.counts["asked"] == 2
+    gateway.forget(agent)
+    gateway.authorize(agent, action="a.b", tool_level="L3", stakes=1.0)
+    assert gateway.counts["asked"] == 3
+
+
+def test_what_must_be_on_record_is_asked(client: TrustRank) -> None:
+    gateway = TrustGateway(client)
+    for level in ("L2", "L3", "L2"):
+        answer = gateway.authorize("agent://test/refuse", action="a.b", tool_level=level)
+        assert (answer.word, answer.status) == ("BLOCK", 403)
+    assert gateway.counts["asked"] == 2
+
+
+def test_levels_at_once_share_one_question(service: str, key: str) -> None:
+    async def ask_all() -> tuple[int, list[bool]]:
+        async with AsyncTrustRank(service, key, timeout=PATIENT_SEC) as client:
+            gateway = AsyncTrustGateway(client)
+            questions = [
+                gateway.authorize("agent://test/connect", action="a.b", tool_level=level)
+                for level in LEVELS
+            ]
+            answers = await asyncio.gather(*questions)
+            return gateway.counts["asked"], [answer.allowed for answer in answers]
+
+    assert asyncio.run(ask_all()) == (1, [True] * 4)

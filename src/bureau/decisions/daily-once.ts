@@ -11,13 +11,18 @@ export class DailyOnce {
 
   /** Whether this is the agent's first time on the UTC day of `nowMs`, epoch ms. */
   isFirst(agent: string, nowMs: number): boolean {
+    if (!this.wouldBeFirst(agent, nowMs)) return false;
+    this.#agents.add(agent);
+    return true;
+  }
+
+  /** What `isFirst` would say, without counting as a time. */
+  wouldBeFirst(agent: string, nowMs: number): boolean {
     const day = Math.floor(nowMs / DAY_MS);
     if (day !== this.#day) {
       this.#day = day;
       this.#agents.clear();
     }
-    if (this.#agents.has(agent) || this.#agents.size >= AGENTS_MAX) return false;
-    this.#agents.add(agent);
-    return true;
+    return !this.#agents.has(agent) && this.#agents.size < AGENTS_MAX;
   }
 }

@@ -93,6 +93,8 @@ function reservedAgent(row: Row): ReservedAgent {
     isRefused: row.decision === "refuse",
     stakesMax: row.decision === "refuse" ? 0 : Number.POSITIVE_INFINITY,
     stakesClear: row.decision === "connect" ? Number.POSITIVE_INFINITY : 0,
+    stakesFrom: 0,
+    stakesTo: Number.POSITIVE_INFINITY,
     reasonIndexes: Uint8Array.of(row.reason === undefined ? 0 : REASON_CODES.indexOf(row.reason)),
     reasonCount: row.reason === undefined ? 0 : 1,
     configNumber: 0,

@@ -1,9 +1,11 @@
 // The use case of `POST /v1/trust/verify` (SPEC §2.2, §2.3, §4.1): reading, provenance and policy
 // into one verdict. Hot path: one reply object, no closures, nothing awaited.
+import { STAKES_MAX } from "../../contract/limits.ts";
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { agentKey } from "../../contract/identifiers.ts";
-import { REASON_CODES, REGIMES, RISK_LEVELS, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
+import { REGIMES, RISK_LEVELS, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { CallContext } from "../bureau.ts";
 import { noteAssessment } from "./assessments.ts";
@@ -11,22 +13,15 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import {
-  decidePolicy,
-  isMinimumMet,
-  minimumScoreOf,
-  riskIndex,
-  THIN_FLAGGED,
-  THIN_TOLERATED,
-  VOUCHED,
-} from "../../policy/rules.ts";
+import { failureCodeOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import { levelsOf } from "./levels.ts";
+import { minimumScoreOf, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { areStakesVouched, vouchingFor } from "../../policy/vouching.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
 
-const REASONS_MAX = 4;
 const SCORE_MIN = 300;
 const PENALTY_MAX = 55;
 const RISK_OF_BROKEN_EVIDENCE = RISK_LEVELS.indexOf("HIGH");
@@ -65,7 +60,7 @@ export function verify(
   const finding =
     reserved?.provenance ?? services.provenance.assess(request.context, call.principal.tenant);
   if (finding instanceof Promise) {
-    return finding.then((settled) => answer(services, request, call, settled, reserved));
+    return finding.then((found) => answer(services, request, call, found, reserved));
   }
   return answer(services, request, call, finding, reserved);
 }
@@ -104,29 +99,16 @@ function respond(
   isReserved: boolean,
 ): VerifyResponse {
   const { agent_id: agentId, tool_level: toolLevel } = request;
-  const { version, policy, vouched } = services.policies.of(call.principal.tenant);
-  const level = policy.levels[toolLevel];
-  const keyMinimum = call.principal.minimumScores[toolLevel];
-  const minimum = minimumScoreOf(level, keyMinimum);
-  const vouching = vouchingFor(vouched, reading, agentId, toolLevel, services.nowMs);
-  const isVouched = vouching !== undefined;
-  const failureCode = finding.hardFailureCode || (finding.softFailureCode ?? "");
-  // The policy sees the agent's own score: what its text deserves, the failure code decides.
+  const active = services.policies.of(call.principal.tenant);
+  const level = active.policy.levels[toolLevel];
+  const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const ruling = onceADay(
     services,
     agentId,
-    decidePolicy(
-      toolLevel,
-      level,
-      reading,
-      isMinimumMet(toolLevel, level, reading.scoreInternal, keyMinimum),
-      failureCode,
-      finding.data.source_verified || isSilent(finding),
-      level.allow_up_to,
-      isVouched,
-      areStakesVouched(vouching, request.stakes ?? 0),
-    ),
+    ruleAt(active, call.principal, toolLevel, reading, finding, vouching, request.stakes ?? 0),
   );
+  const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
   const response: VerifyResponse = {
@@ -142,23 +124,25 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesAllowed(level, reading, ruling, vouching?.stakesMax ?? 0),
+    max_stakes: stakesOnWire(stakesBound(level, reading, ruling, vouching)),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
-    policy_version: version,
+    policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
     expires_at: services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
+  if (request.levels === true) {
+    response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+  }
+  const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
+  if (response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo)) {
+    settleStakes(services, request, call, finding, response, stakesTo);
+  }
   return response;
-}
-
-/** Whether the request cited nothing that could have been verified. */
-function isSilent(finding: ProvenanceFinding): boolean {
-  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */
@@ -167,40 +151,48 @@ function onceADay(services: BureauServices, agentId: string, ruling: Ruling): Ru
   return services.flaggedToday.isFirst(agentId, services.nowMs) ? ruling : THIN_TOLERATED;
 }
 
-/**
- * Largest stakes at which the answer would still be ALLOW: null for any, 0 where the answer is
- * another already, whatever the stakes. Rounded down, so that naming them draws no stricter answer.
- */
-function stakesAllowed(
-  level: LevelPolicy,
-  reading: Reading,
-  ruling: Ruling,
-  stakesVouched: number,
-): number | null {
-  if (ruling.verdictIndex > 0 && !ruling.logReason.startsWith("STAKES_")) return 0;
-  if (!level.enforce || !level.counts_stakes) return null;
-  return stakesOnWire(Math.max(reading.stakesClear, stakesVouched));
+/** Whether stakes up to a bound make the agent itself riskier, and the level minds. */
+function isBeyond(level: LevelPolicy, bound: number | null, stakesTo: number): boolean {
+  return level.enforce && (bound ?? Number.POSITIVE_INFINITY) > stakesTo;
 }
 
 /**
- * At most four, by weight: broken provenance first, then the engine's, then the open questions of
- * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
- * that rests on the operator's word says so.
+ * Beyond `stakesTo` a bound holds only if the level, asked at the bound, still allows. Comes last,
+ * because it uses the thread's one reading.
  */
-function reasonCodes(reading: Reading, ruling: Ruling, finding: ProvenanceFinding): string[] {
-  const codes: string[] = [];
-  const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
-  if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
-    for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
-      const code = REASON_CODES[reading.reasonIndexes[i]!]!;
-      if (code !== finding.reasonCode) codes.push(code);
-    }
+function settleStakes(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  response: VerifyResponse,
+  stakesTo: number,
+): void {
+  const { policy } = services.policies.of(call.principal.tenant);
+  const settled = (name: ToolLevel, bound: number | null): number | null => {
+    if (!isBeyond(policy.levels[name], bound, stakesTo)) return bound;
+    const isHeld = isAllowedAt(services, request, call, finding, name, bound ?? STAKES_MAX);
+    return isHeld ? bound : stakesOnWire(stakesTo);
+  };
+  response.max_stakes = settled(request.tool_level, response.max_stakes);
+  for (const name of TOOL_LEVELS) {
+    const level = response.levels?.[name];
+    if (level !== undefined) level.max_stakes = settled(name, level.max_stakes);
   }
-  if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
-  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
-  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
-  return codes;
+}
+
+function isAllowedAt(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  finding: ProvenanceFinding,
+  toolLevel: ToolLevel,
+  stakes: number,
+): boolean {
+  const { agent_id: agentId } = request;
+  const active = services.policies.of(call.principal.tenant);
+  const reading = services.engine.check(agentKey(agentId), stakes, services.nowMs);
+  const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
+  const ruling = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  return ruling.verdictIndex === 0;
 }

@@ -17,6 +17,8 @@ export type Fault =
   | { readonly kind: "wrong_type" }
   | { readonly kind: "not_http" };
 
+/** Turns of the event loop. */
+const TURNS = 3;
 const NONE: Fault = { kind: "none" };
 const WRONG_TYPES = '{"policy_action":"ALLOW","decision":1,"allowed":"yes"}';
 
@@ -56,6 +58,8 @@ export class FaultProxy {
     const wasRefusing = this.#fault.kind === "refused";
     this.#fault = fault;
     this.#server.closeAllConnections();
+    // A client in this process has to read that its connections are closed before it uses one again.
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise(setImmediate);
     if (fault.kind === "refused" && !wasRefusing) await this.#stop();
     if (fault.kind !== "refused" && wasRefusing) await this.#listen(this.#port);
   }

@@ -3,15 +3,21 @@
 import type { TrustRankClient } from "../client.ts";
 import { clientFor } from "../default-client.ts";
 import { refusal, TrustGateError, TrustRankError } from "../errors.ts";
+import type { TrustGateway } from "../gateway/gateway.ts";
 import { isLetThrough } from "../read-reply.ts";
 import { answerOf } from "./with-trust-rank.ts";
 
 /** Maps an identity to a question to the bureau. */
 export interface TrustGateOptions<Identity, Event> {
   readonly client?: TrustRankClient;
+  /**
+   * Asks by this gateway instead: a handshake where it has a name of its own, kept for five minutes,
+   * with its alerts and its log (SPEC §4.9, after authentication). A missing verdict refuses still.
+   */
+  readonly gateway?: TrustGateway;
   /** The agent behind an identity; default: its `principalId`. Throwing refuses. */
   readonly agentId?: (identity: Identity, event: Event) => string;
-  /** The value at risk on this route; default 0. Throwing refuses. */
+  /** The value at risk on this route; default 0, or the gateway's. Throwing refuses. */
   readonly stakes?: (identity: Identity, event: Event) => number;
 }
 
@@ -66,7 +72,9 @@ async function admit<Identity extends object, Event>(
   const agentId = answerOf("agentId", () =>
     options.agentId === undefined ? principalOf(identity) : options.agentId(identity, event),
   );
-  const stakes = answerOf("stakes", () => options.stakes?.(identity, event) ?? 0);
+  const given = answerOf("stakes", () => options.stakes?.(identity, event));
+  if (options.gateway !== undefined) return arrive(options.gateway, agentId, given);
+  const stakes = given ?? 0;
   let verdict;
   try {
     verdict = await clientFor(options.client).check(agentId, { stakes });
@@ -76,6 +84,16 @@ async function admit<Identity extends object, Event>(
   }
   // `escalate` needs a person, and no request waits for one.
   if (!isLetThrough(verdict)) throw refusal(agentId, verdict);
+}
+
+async function arrive(
+  gateway: TrustGateway,
+  agentId: string,
+  stakes: number | undefined,
+): Promise<void> {
+  const answer = await gateway.admit({ agentId, ...(stakes === undefined ? {} : { stakes }) });
+  if (answer.error !== undefined) throw new TrustGateUnavailableError(answer.error);
+  if (!answer.allowed && answer.verdict !== undefined) throw refusal(agentId, answer.verdict);
 }
 
 function principalOf(identity: object): string {

@@ -1,30 +1,37 @@
 // TrustGateway: the client side of SPEC §8 as a library. Answers every request with allowed or
 // not, from the cache or from one call of at most 100 ms, and never throws: without a verdict the
-// fail policy of the tool level decides, visibly.
-import { STAKES_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
-import type { CheckResponse, VerifyContext, VerifyResponse } from "../messages.ts";
+// fail policy of the tool level decides, visibly. One answer of verify serves an agent's tools of
+// every level that it speaks of; a handshake comes first where the gateway has a name of its own.
+import { VERDICT_TTL_MS } from "../../contract/limits.ts";
+import type {
+  CheckResponse,
+  HandshakeResponse,
+  VerifyContext,
+  VerifyRequest,
+  VerifyResponse,
+} from "../messages.ts";
 import type { ToolLevel } from "../../contract/vocabulary.ts";
-import type { CheckVerdict, TrustRankClient } from "../client.ts";
-import { asTrustRankError, TrustRankError } from "../errors.ts";
-import { failPolicy, isSensitive } from "./fail-policy.ts";
+import type { CheckVerdict, HandshakeVerdict, TrustRankClient } from "../client.ts";
 import {
   type GatewayAnswer,
   type GatewayLog,
-  type Ruled,
+  ruleArrival,
   ruleCheck,
   ruleVerify,
 } from "../ruling.ts";
-import { type AlertCallback, AlertOnce, callSafely } from "../outage-alert.ts";
+import { type AlertCallback, AlertOnce } from "../outage-alert.ts";
 import { ProvenanceQueue, type ProvenanceQueueOptions } from "../reporting/provenance.ts";
 import { monotonicClock } from "../runtime.ts";
 import {
-  type Cached,
-  reachOfCheck,
-  reachOfVerify,
+  holdingsOfCheck,
+  holdingsOfHandshake,
+  holdingsOfVerify,
   ScoreCache,
   type ScoreCacheOptions,
 } from "../score-cache.ts";
-import { SingleFlight, untilAborted } from "./single-flight.ts";
+import { Asker, type GatewayCounts } from "./asker.ts";
+import { Refresher, type RefreshOptions } from "./refresher.ts";
+import { SingleFlight } from "./single-flight.ts";
 
 /** Client, cache and callbacks of a gateway. */
 export interface TrustGatewayOptions {
@@ -34,6 +41,16 @@ export interface TrustGatewayOptions {
    * L3 re-verify what is older (SPEC §8.3).
    */
   readonly cache?: ScoreCacheOptions;
+  /**
+   * The trust handshake after authentication (SPEC §4.9), one paid read per agent and lifetime. On
+   * where the gateway knows its own name; `false` switches it off.
+   */
+  readonly handshake?: false | HandshakeOptions;
+  /**
+   * Asks again, in batches and in the background, about agents in use whose answer nears its end.
+   * Off by default: it buys speed with paid reads. Ends with `close`.
+   */
+  readonly refresh?: boolean | RefreshOptions;
   /** For the operations team (SPEC §6): called once per outage, on the first blocked request. */
   readonly onAlert?: AlertCallback;
   /** Fail-open answers on L1, blocked requests, low scores let through: for log and review. */
@@ -42,6 +59,14 @@ export interface TrustGatewayOptions {
   readonly onProvenanceDrop?: ProvenanceQueueOptions["onDrop"];
   /** Monotonic milliseconds; for tests. */
   readonly monotonic?: () => number;
+}
+
+/** The gateway's side of a handshake. */
+export interface HandshakeOptions {
+  /** Whom callers connect to; default: the client's `agentId`. */
+  readonly agentId?: string;
+  /** What the connection itself puts at risk; 0 by default: each action brings its own stakes. */
+  readonly stakes?: number;
 }
 
 /** An action that an agent wants to take. */
@@ -66,70 +91,124 @@ export interface GatewayCheck {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Question<Verdict extends CheckResponse | VerifyResponse> {
+/** An agent that has proved who it is. */
+export interface GatewayArrival {
   readonly agentId: string;
-  readonly toolLevel: ToolLevel;
-  readonly stakes: number;
-  readonly signal: AbortSignal | undefined;
-  readonly key: string;
-  readonly cache: ScoreCache<Verdict> | undefined;
-  readonly flights: SingleFlight<Verdict>;
-  readonly ask: (timeoutMs: number) => Promise<Verdict>;
-  readonly rule: (verdict: Verdict, toolLevel: ToolLevel) => Ruled;
+  /** Whose fail policy counts; L3, which is closed, where the tool is not known yet. */
+  readonly toolLevel?: ToolLevel;
+  /** What the connection puts at risk; default: the gateway's own. */
+  readonly stakes?: number;
+  readonly signal?: AbortSignal | undefined;
 }
-
-/** Separates the parts of keys; no identifier holds a line break. */
-const SEPARATOR = "\n";
-const RETRY_AFTER_SEC = 1;
 
 /** Answers allowed or not, always: by a verdict, or by the fail policy of the tool level. */
 export class TrustGateway {
   readonly #client: TrustRankClient;
-  readonly #onLog: TrustGatewayOptions["onLog"];
+  readonly #asker: Asker;
   readonly #monotonic: () => number;
-  readonly #alerts: AlertOnce;
   readonly #verdicts: ScoreCache<VerifyResponse>;
   readonly #legs: ScoreCache<CheckResponse>;
+  readonly #handshakes: ScoreCache<HandshakeResponse>;
   readonly #verdictFlights = new SingleFlight<VerifyResponse>();
   readonly #legFlights = new SingleFlight<CheckResponse>();
+  readonly #handshakeFlights = new SingleFlight<HandshakeResponse>();
+  readonly #refresher: Refresher | undefined;
+  /** Undefined where no hands are shaken. */
+  readonly #self: string | undefined;
+  readonly #arrivalStakes: number;
   /**
    * Post-transaction (SPEC §4.9): `offer` records content and its sources. No request waits for it
    * or depends on it; call `flush` in the shutdown.
    */
   readonly provenance: ProvenanceQueue;
   /** Questions sent to the service and answers served without one, since the start. */
-  readonly counts = { asked: 0, cached: 0, degraded: 0, blocked: 0 };
+  readonly counts: GatewayCounts = { asked: 0, cached: 0, degraded: 0, blocked: 0, refreshed: 0 };
 
   constructor(options: TrustGatewayOptions) {
-    this.#client = options.client;
+    const { client, handshake = {}, refresh = false } = options;
+    this.#client = client;
     const onDrop = options.onProvenanceDrop;
-    this.provenance = new ProvenanceQueue({ client: () => options.client, onDrop });
-    this.#onLog = options.onLog;
+    this.provenance = new ProvenanceQueue({ client: () => client, onDrop });
     this.#monotonic = options.monotonic ?? monotonicClock;
-    this.#alerts = new AlertOnce(options.onAlert);
-    this.#verdicts = new ScoreCache(reachOfVerify, options.cache);
-    this.#legs = new ScoreCache(reachOfCheck, options.cache);
+    const alerts = new AlertOnce(options.onAlert);
+    this.#asker = new Asker({
+      timeoutMs: client.timeoutMs,
+      monotonic: this.#monotonic,
+      alerts,
+      counts: this.counts,
+      onLog: options.onLog,
+    });
+    this.#verdicts = new ScoreCache(holdingsOfVerify, options.cache);
+    this.#legs = new ScoreCache(holdingsOfCheck, options.cache);
+    this.#handshakes = new ScoreCache(holdingsOfHandshake, options.cache);
+    this.#self = handshake === false ? undefined : (handshake.agentId ?? client.agentId);
+    this.#arrivalStakes = handshake === false ? 0 : (handshake.stakes ?? 0);
+    const ttlMs = options.cache?.ttlMs ?? VERDICT_TTL_MS;
+    if (refresh === false) return;
+    this.#refresher = this.#openRefresher(refresh === true ? {} : refresh, ttlMs, alerts);
   }
 
-  /** The policy verdict on an action, applied (SPEC §4.9). Never rejects. */
-  authorize(request: GatewayRequest): Promise<GatewayAnswer<VerifyResponse>> {
-    const { agentId, action, toolLevel, context, signal } = request;
-    const stakes = request.stakes ?? 0;
-    return this.#answer({
+  /** Whether arrivals are asked about by a handshake: `protectRoute` does so before each tool. */
+  get shakesHands(): boolean {
+    return this.#self !== undefined;
+  }
+
+  /**
+   * Whether an agent that has just proved its identity may come in (SPEC §4.9, after
+   * authentication): by a handshake with the gateway's own name, or by a check where it has none.
+   * A refusal holds at every tool level. Kept like any verdict, and never rejects.
+   */
+  admit(request: GatewayArrival): Promise<GatewayAnswer<HandshakeVerdict | CheckVerdict>> {
+    const { agentId, toolLevel = "L3", stakes = this.#arrivalStakes, signal } = request;
+    const client = this.#client;
+    const self = this.#self;
+    const common = { agentId, toolLevel, scope: { stakes }, signal, rule: ruleArrival };
+    if (self === undefined) {
+      return this.#asker.answer<CheckResponse>({
+        ...common,
+        cache: this.#legs,
+        flights: this.#legFlights,
+        ask: (timeoutMs) => client.check(agentId, { stakes, timeoutMs }),
+      });
+    }
+    return this.#asker.answer<HandshakeResponse>({
+      ...common,
+      cache: this.#handshakes,
+      flights: this.#handshakeFlights,
+      ask: (timeoutMs) => client.handshake(agentId, self, { stakes, timeoutMs }),
+    });
+  }
+
+  /**
+   * The policy verdict on an action, applied (SPEC §4.9). One answer serves all tool levels and
+   * stakes for which the service says that it holds. Never rejects.
+   */
+  async authorize(request: GatewayRequest): Promise<GatewayAnswer<VerifyResponse>> {
+    const { agentId, action, toolLevel, context, stakes = 0 } = request;
+    const isKept = context === undefined;
+    const answer = await this.#asker.answer<VerifyResponse>({
       agentId,
       toolLevel,
-      stakes,
-      signal,
-      key: toolLevel + SEPARATOR + agentId,
-      cache: context === undefined ? this.#verdicts : undefined,
+      scope: { stakes, toolLevel },
+      signal: request.signal,
+      cache: isKept ? this.#verdicts : undefined,
       flights: this.#verdictFlights,
       ask: (timeoutMs) => {
-        const question = { agent_id: agentId, action, tool_level: toolLevel, stakes };
-        const input = context === undefined ? question : { ...question, context };
-        return this.#client.verify(input, { timeoutMs });
+        const question: VerifyRequest = {
+          agent_id: agentId,
+          action,
+          tool_level: toolLevel,
+          stakes,
+        };
+        const more = isKept ? { levels: true } : { context };
+        return this.#client.verify({ ...question, ...more }, { timeoutMs });
       },
       rule: ruleVerify,
     });
+    if (answer.isCached && this.#refresher !== undefined) {
+      this.#refresher.onUse(agentId, { action, toolLevel, stakes }, this.#monotonic());
+    }
+    return answer;
   }
 
   /**
@@ -139,12 +218,11 @@ export class TrustGateway {
    */
   check(request: GatewayCheck): Promise<GatewayAnswer<CheckVerdict>> {
     const { agentId, toolLevel, stakes, signal } = request;
-    return this.#answer({
+    return this.#asker.answer<CheckResponse>({
       agentId,
       toolLevel,
-      stakes,
+      scope: { stakes },
       signal,
-      key: agentId,
       cache: this.#legs,
       flights: this.#legFlights,
       ask: (timeoutMs) => this.#client.check(agentId, { stakes, timeoutMs }),
@@ -154,147 +232,30 @@ export class TrustGateway {
 
   /** Drops the cached verdicts of an agent, or all: after a revocation that must not wait. */
   forget(agentId?: string): void {
-    if (agentId === undefined) {
-      this.#verdicts.clear();
-      this.#legs.clear();
-      return;
-    }
-    this.#legs.clear(agentId);
-    for (const toolLevel of ["L0", "L1", "L2", "L3"]) {
-      this.#verdicts.clear(toolLevel + SEPARATOR + agentId);
-    }
+    this.#asker.forget();
+    this.#refresher?.forget(agentId);
+    for (const cache of [this.#verdicts, this.#legs, this.#handshakes]) cache.clear(agentId);
   }
 
-  async #answer<Verdict extends CheckResponse | VerifyResponse>(
-    question: Question<Verdict>,
-  ): Promise<GatewayAnswer<Verdict>> {
-    const startMs = this.#monotonic();
-    const cached = this.#cached(question, startMs);
-    if (cached !== undefined) {
-      this.counts.cached += 1;
-      return this.#apply(question, cached.verdict, startMs - cached.askedMs);
-    }
-    try {
-      const { verdict, askedMs } = await this.#find(question, startMs);
-      const ageMs = askedMs === startMs ? 0 : Math.max(0, startMs - askedMs);
-      return this.#apply(question, verdict, askedMs === startMs ? undefined : ageMs);
-    } catch (thrown) {
-      return this.#applyFault(question, asTrustRankError(thrown));
-    }
+  /** Ends the background refresh; answers go on. */
+  close(): void {
+    this.#refresher?.close();
   }
 
-  #cached<Verdict extends CheckResponse | VerifyResponse>(
-    question: Question<Verdict>,
-    nowMs: number,
-  ): Cached<Verdict> | undefined {
-    const { cache, key, stakes, toolLevel } = question;
-    const ageMsMax = isSensitive(toolLevel) ? VERDICT_TTL_MS : Number.POSITIVE_INFINITY;
-    return cache?.get(key, stakes, nowMs, ageMsMax);
-  }
-
-  /** Joins a question under way if there is one, else asks; both within one time limit. */
-  async #find<Verdict extends CheckResponse | VerifyResponse>(
-    question: Question<Verdict>,
-    startMs: number,
-  ): Promise<Cached<Verdict>> {
-    const { key, stakes, cache, flights, signal } = question;
-    if (!(stakes >= 0 && stakes <= STAKES_MAX)) {
-      throw new TrustRankError("invalid_argument", `stakes must be 0 to ${STAKES_MAX}`);
-    }
-    const reason = () => new TrustRankError("aborted", "the caller gave up");
-    if (signal?.aborted === true) throw reason();
-    const exactKey = key + SEPARATOR + String(stakes);
-    const others = cache && (flights.current(exactKey) ?? flights.current(key));
-    if (others !== undefined) {
-      await untilAborted(others, signal, reason);
-      const found = this.#cached(question, this.#monotonic());
-      if (found !== undefined) {
-        this.counts.cached += 1;
-        return found;
-      }
-    }
-    // Whole milliseconds, rounded up: timers cut fractions off, and 99.9 would become 99.
-    const leftMs = Math.ceil(this.#client.timeoutMs - (this.#monotonic() - startMs));
-    if (leftMs <= 0)
-      throw new TrustRankError("timeout", "the answer of another call came too late");
-    const ask = async () => {
-      const askedMs = this.#monotonic();
-      this.counts.asked += 1;
-      const verdict = await question.ask(leftMs);
-      cache?.put(key, stakes, verdict, askedMs);
-      this.#alerts.onVerdict();
-      return verdict;
+  #openRefresher(options: RefreshOptions, ttlMs: number, alerts: AlertOnce): Refresher {
+    const port = {
+      monotonic: this.#monotonic,
+      ttlMs,
+      lifeOf: this.#verdicts.lifeOf.bind(this.#verdicts),
+      verifyBatch: async (requests: readonly VerifyRequest[], signal: AbortSignal) => {
+        this.counts.refreshed += requests.length;
+        const items = await this.#client.verifyBatch(requests, { signal });
+        alerts.onVerdict();
+        return items;
+      },
+      keeper: () => this.#asker.keeper(),
+      keep: this.#verdicts.put.bind(this.#verdicts),
     };
-    if (cache === undefined) {
-      return { verdict: await untilAborted(ask(), signal, reason), askedMs: startMs };
-    }
-    const flight = flights.start(others === undefined ? key : exactKey, ask);
-    return { verdict: await untilAborted(flight, signal, reason), askedMs: startMs };
-  }
-
-  #apply<Verdict extends CheckResponse | VerifyResponse>(
-    question: Question<Verdict>,
-    verdict: Verdict,
-    ageMs: number | undefined,
-  ): GatewayAnswer<Verdict> {
-    const ruled = question.rule(verdict, question.toolLevel);
-    if (ruled.isFlagged) {
-      const { agentId, toolLevel } = question;
-      this.#log({ kind: "low_score_allowed", agentId, toolLevel, reason: ruled.reason, verdict });
-    }
-    return {
-      allowed: ruled.isAllowed,
-      status: ruled.isAllowed ? 200 : 403,
-      word: ruled.word,
-      reason: ruled.reason,
-      verdict,
-      error: undefined,
-      flagged: ruled.isFlagged,
-      degraded: false,
-      failPolicy: undefined,
-      retryAfterSec: undefined,
-      isCached: ageMs !== undefined,
-      ageMs: ageMs ?? 0,
-    };
-  }
-
-  #applyFault<Verdict extends CheckResponse | VerifyResponse>(
-    question: Question<Verdict>,
-    error: TrustRankError,
-  ): GatewayAnswer<Verdict> {
-    const { agentId, toolLevel } = question;
-    const policy = failPolicy(toolLevel);
-    // The policy is for a service that does not answer; a caller that hung up or sent nonsense says
-    // nothing about the service, and gets nothing.
-    const isCallersFault = error.code === "aborted" || error.code === "invalid_argument";
-    const isAllowed = policy.action === "ALLOW" && !isCallersFault;
-    this.counts.degraded += 1;
-    if (!isAllowed) this.counts.blocked += 1;
-    if (!isAllowed && !isCallersFault) {
-      this.#alerts.onBlocked(error, agentId, toolLevel, this.#monotonic());
-    }
-    if (policy.isLogged) {
-      const kind = isAllowed ? "allowed_without_verdict" : "blocked_without_verdict";
-      this.#log({ kind, agentId, toolLevel, reason: error.code, error });
-    }
-    const adviceSec = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-    return {
-      allowed: isAllowed,
-      status: isAllowed ? 200 : error.code === "invalid_argument" ? 403 : 503,
-      word: isAllowed ? "ALLOW" : "BLOCK",
-      reason: error.code,
-      verdict: undefined,
-      error,
-      flagged: false,
-      degraded: true,
-      failPolicy: policy.name,
-      retryAfterSec: isAllowed ? undefined : Math.max(RETRY_AFTER_SEC, adviceSec),
-      isCached: false,
-      ageMs: 0,
-    };
-  }
-
-  #log(entry: GatewayLog): void {
-    callSafely(this.#onLog, entry);
+    return new Refresher(port, options);
   }
 }

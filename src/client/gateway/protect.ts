@@ -33,7 +33,8 @@ export type AnswerProvenance =
 export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /**
- * The route behind the gateway: 403 with the reason when the verdict is against the request or a
+ * The route behind the gateway, the trust handshake first where the gateway has a name of its own
+ * (SPEC §4.9): 403 with the reason when the verdict is against the request or a
  * callback fails, 503 with `Retry-After` when there is no verdict at L2 or L3. A request let
  * through without a verdict carries `X-Trust-Degraded`.
  */
@@ -49,7 +50,14 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
     }
     const { gateway, toolLevel, action } = options;
     const { signal } = request;
-    const answer = await gateway.authorize({ agentId, action, toolLevel, stakes, signal });
+    const arrival = gateway.shakesHands
+      ? await gateway.admit({ agentId, toolLevel, signal })
+      : undefined;
+    // Without an answer now there would be none a moment later: one limit to wait for, not two.
+    const answer =
+      arrival === undefined || (arrival.allowed && !arrival.degraded)
+        ? await gateway.authorize({ agentId, action, toolLevel, stakes, signal })
+        : arrival;
     const headers = answerHeaders(answer);
     if (!answer.allowed) return deny(answer.status, headers);
     const response = await handler(request);
@@ -57,9 +65,11 @@ export function protectRoute(handler: RouteHandler, options: ProtectOptions): Ro
       const subject = { agent_id: agentId, action, request_id: answer.verdict?.request_id };
       void record(options, subject, response.clone(), request);
     }
-    if (!answer.degraded && !answer.flagged) return response;
+    const isMarked = answer.degraded || answer.flagged || arrival?.flagged === true;
+    if (!isMarked) return response;
     const marked = new Response(response.body, response);
     for (const [name, value] of Object.entries(headers)) marked.headers.set(name, value);
+    if (arrival?.flagged === true) marked.headers.set("X-Trust-Flagged", "true");
     return marked;
   };
 }

@@ -37,6 +37,9 @@ export const VerifyRequest = t.message("VerifyRequest", {
   action: t.action,
   tool_level: t.oneOf(TOOL_LEVELS),
   stakes: t.optional(t.said(t.stakes, "The value at risk, where it is known.")),
+  levels: t.optional(
+    t.said(t.flag, "True: the answer also says what other tool levels would get."),
+  ),
   // SPEC §2.2 lists `context` but a gateway may know none of its members: absent is empty.
   context: t.defaulted(VerifyContext, {}),
 });
@@ -61,6 +64,19 @@ const maxStakes = t.said(
   "The largest stakes at which the answer would be no stricter; null for any.",
 );
 
+/** What the same question gets at one tool level, and between which stakes that is the answer. */
+export const LevelVerdict = t.message("LevelVerdict", {
+  verdict: t.oneOf(VERDICTS),
+  log_reason: t.text,
+  threshold_met: t.flag,
+  reason_codes: t.texts,
+  max_stakes: t.numberOrNull,
+  enforced,
+  holds_from: t.said(t.number, "The smallest stakes at which the answer would be the same."),
+  holds_to: t.said(t.numberOrNull, "The largest stakes at which it would; null for any."),
+});
+export type LevelVerdict = t.MessageOf<typeof LevelVerdict>;
+
 /** SPEC §2.3. */
 export const VerifyResponse = t.message("VerifyResponse", {
   ...stamp,
@@ -84,8 +100,27 @@ export const VerifyResponse = t.message("VerifyResponse", {
   max_stakes: t.said(t.numberOrNull, "The largest stakes that would be ALLOW; null for any."),
   enforced,
   policy_version: t.said(t.text, "The policy that made the verdict, by its content."),
+  levels: t.optional(
+    t.said(
+      t.object({
+        L0: t.optional(LevelVerdict),
+        L1: t.optional(LevelVerdict),
+        L2: t.optional(LevelVerdict),
+        L3: t.optional(LevelVerdict),
+      }),
+      "By tool level, where asked for. One left out must be asked: its answer goes on record.",
+    ),
+  ),
 });
 export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
+
+/** The body of a gateway's denial: it may reach the end client, so it holds no numbers. */
+export const GatewayDenial = t.message("GatewayDenial", {
+  verdict: t.oneOf(VERDICTS),
+  reason: t.text,
+  request_id: t.text,
+});
+export type GatewayDenial = t.MessageOf<typeof GatewayDenial>;
 
 export const VerifyBatchResponse = t.message("VerifyBatchResponse", {
   items: itemResults(VerifyResponse),

@@ -20,6 +20,7 @@ import {
   KEPT_SLOTS,
   KEPT_SOURCES,
   LEVEL,
+  LEVELS,
   REPLACED,
   RESULT_BASE,
   RESULT_WORDS,
@@ -81,6 +82,8 @@ class VerifyScanner {
     };
     const stakes = words[STAKES]!;
     if (stakes >= 0) request.stakes = stakes;
+    const levels = words[LEVELS]!;
+    if (levels >= 0) request.levels = levels === 1;
     this.#body = EMPTY;
     this.#text = "";
     return request;

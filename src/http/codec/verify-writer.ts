@@ -13,8 +13,6 @@ type Provenance = VerifyResponse["provenance_data"];
 type Policy = VerifyResponse["policy_action"];
 
 const BUFFER_BYTES = 16_384;
-/** Three lines, and a request id of 128 characters at most. */
-const HEAD_BYTES = 512;
 /** Most bytes of a character: `\\u001f`. */
 const BYTES_PER_UNIT = 6;
 const START = '{"request_id":"';
@@ -36,21 +34,8 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   put(codesPiece(response.reason_codes));
   put(stakesPiece(response.max_stakes));
   put(stampPiece(response));
+  if (response.levels !== undefined) putLevels(response.levels);
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
-}
-
-const head = Buffer.from(new ArrayBuffer(HEAD_BYTES));
-const headViews: (Uint8Array | undefined)[] = [];
-let headLines = "";
-
-/** Header lines and the request id that ends them; valid until the next call like the body. */
-export function headBytes(lines: string, requestId: string): Uint8Array {
-  if (lines !== headLines) {
-    head.write(lines, "latin1");
-    headLines = lines;
-  }
-  const length = lines.length + writeId(requestId, head, lines.length);
-  return (headViews[length] ??= new Uint8Array(head.buffer, 0, length));
 }
 
 /** Makes space for `length` more bytes. */
@@ -263,6 +248,12 @@ function stampPiece(response: VerifyResponse): Uint8Array {
   return lastStamp.piece;
 }
 
+/** In place of the closing brace; members asked for, by few, and ever different. */
+function putLevels(levels: NonNullable<VerifyResponse["levels"]>): void {
+  at -= 1;
+  put(Buffer.from(`,"levels":${JSON.stringify(levels)}}`));
+}
+
 // Every member above, by name: a new member in the schema fails to compile here until it is
 // written.
 type Written = {
@@ -277,7 +268,8 @@ type Written = {
     | "config_version"
     | "policy_version"
     | "evaluated_at"
-    | "expires_at";
+    | "expires_at"
+    | "levels";
   trust:
     | "score"
     | "threshold_met"

@@ -2,11 +2,12 @@
 // Status and headers carry it, because nginx sees nothing else; gateways differ in their use of a
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
 import { ServiceFault } from "../../contract/faults.ts";
-import type { VerifyResponse } from "../../contract/schemas/scores.ts";
+import type { GatewayDenial, VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";
 import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
+import { readStepUp, type StepUp, stepUpChallenge } from "./step-up.ts";
 
 /** Whether a denial's body reaches the end client, and is therefore worth writing. */
 const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
@@ -21,7 +22,15 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
 
 const RESPONSES = {
   200: { description: "Let through; the verdict is in the headers" },
-  403: { description: "Not let through; the reason is in the headers" },
+  401: {
+    description:
+      "A `CHALLENGE` where `challenge=step-up`; `WWW-Authenticate` says which login would do (RFC 9470)",
+    schema: "GatewayDenial",
+  },
+  403: {
+    description: "Not let through; the reason is in the headers, for nginx in them alone",
+    schema: "GatewayDenial",
+  },
 } as const;
 
 const SHARED = {
@@ -38,6 +47,9 @@ const QUERY = {
   action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
   tool_level: "L0 to L3; else `X-Trust-Tool-Level`; required",
   stakes: "The value at risk; else `X-Trust-Stakes`",
+  challenge: "How a `CHALLENGE` is answered: deny (403, the default) or step-up (401, RFC 9470)",
+  acr_values: "With step-up: names of login methods that would do, in order of preference",
+  max_age: "With step-up: whole seconds since the login that would do",
 } as const;
 
 /** Envoy sends the original method and appends the original path, query included, to its prefix. */
@@ -97,13 +109,29 @@ function decide(
     const names = Object.keys(PROFILES).join(", ");
     throw new ServiceFault("invalid_parameter", `\`profile\` must be one of ${names}`);
   }
+  const stepUp = stepUpOf(exchange, query);
   const request = verifyRequestOf(membersOf(exchange, query));
   const response = askBureau(exchange, request);
   const hasBody = PROFILES[profile]?.hasBody === true;
   if (response instanceof Promise) {
-    return response.then((settled) => gatewayReply(exchange, settled, hasBody));
+    return response.then((settled) => gatewayReply(exchange, settled, hasBody, stepUp));
   }
-  return gatewayReply(exchange, response, hasBody);
+  return gatewayReply(exchange, response, hasBody, stepUp);
+}
+
+/**
+ * From the query alone, which is the operator's; where that is the end client's, from headers. Not
+ * from both: nginx passes on whatever headers its client sent.
+ */
+function stepUpOf(exchange: Exchange, query: URLSearchParams | undefined): StepUp | undefined {
+  const forwarded = exchange.head.forwarded ?? NOTHING;
+  const given = (parameter: string, header: string) =>
+    query === undefined ? forwarded.get(header) : (query.get(parameter) ?? undefined);
+  return readStepUp(
+    given("challenge", "x-trust-challenge"),
+    given("acr_values", "x-trust-acr-values"),
+    given("max_age", "x-trust-max-age"),
+  );
 }
 
 /**
@@ -143,13 +171,36 @@ function actionOf(exchange: Exchange, forwarded: Forwarded): string {
   return `http.${method.toLowerCase()}`;
 }
 
-/** 200 or 403: no gateway has CHALLENGE or QUARANTINE, so the header names the verdict. */
-function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boolean): Reply {
-  const { policy_action: policy, trust_evaluation: trust } = response;
+/**
+ * 200 or 403: no gateway has CHALLENGE or QUARANTINE, so the header names the verdict. 401 for a
+ * CHALLENGE that the end client may answer with a stronger login.
+ */
+function gatewayReply(
+  exchange: Exchange,
+  response: VerifyResponse,
+  hasBody: boolean,
+  stepUp: StepUp | undefined,
+): Reply {
+  const { verdict, log_reason: reason } = response.policy_action;
   const isAllowed = isLetThrough(response);
+  const headers = verdictHeaders(exchange, response, isAllowed);
+  if (isAllowed) return { status: 200, headers, body: "" };
+  const isChallenge = stepUp !== undefined && verdict === "CHALLENGE";
+  if (isChallenge) headers.push("WWW-Authenticate", stepUpChallenge(stepUp, reason));
+  const denial: GatewayDenial = { verdict, reason, request_id: response.request_id };
+  const body = hasBody ? JSON.stringify(denial) : "";
+  return { status: isChallenge ? 401 : 403, headers, body };
+}
+
+function verdictHeaders(
+  exchange: Exchange,
+  response: VerifyResponse,
+  isAllowed: boolean,
+): string[] {
+  const { policy_action: policy, trust_evaluation: trust } = response;
   const remainingMs = Date.parse(response.expires_at) - exchange.services.clock();
   const ageSec = Math.max(0, Math.floor(remainingMs / 1000));
-  const headers = [
+  return [
     "Content-Type",
     "application/json",
     // A denial is forwarded to the end client, whose cache must not keep it.
@@ -174,8 +225,4 @@ function gatewayReply(exchange: Exchange, response: VerifyResponse, hasBody: boo
     "X-Trust-Request-Id",
     response.request_id,
   ];
-  if (isAllowed) return { status: 200, headers, body: "" };
-  const { verdict, log_reason: reason } = policy;
-  const body = JSON.stringify({ verdict, reason, request_id: response.request_id });
-  return { status: 403, headers, body: hasBody ? body : "" };
 }

@@ -25,7 +25,8 @@ import { scoreVerifyBatch } from "../codec/verify-batch.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../codec/verify-batch.ts";
 import { writeCheck, writeHandshake } from "../codec/verdict-writer.ts";
 import { scanVerify } from "../codec/verify-scan.ts";
-import { headBytes, verifyBytes } from "../codec/verify-writer.ts";
+import { headBytes } from "../codec/verdict-head.ts";
+import { verifyBytes } from "../codec/verify-writer.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 

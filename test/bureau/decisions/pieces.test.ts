@@ -52,6 +52,8 @@ function readingWith(codes: readonly ReasonCode[], isKnown = true): Reading {
     isDenied: false,
     isRefused: false,
     stakesClear: 0,
+    stakesFrom: 0,
+    stakesTo: Number.POSITIVE_INFINITY,
     stakesMax: 5,
     reasonIndexes: Uint8Array.from(codes, (code) => REASON_CODES.indexOf(code)),
     reasonCount: codes.length,

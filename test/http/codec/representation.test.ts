@@ -179,28 +179,48 @@ describe("hand-written verdicts", () => {
         word(words.VERDICTS),
         fc.array(label),
         stakesOrNull,
+        optional(
+          "levels",
+          fc
+            .record({ verdict: word(words.VERDICTS), holds_to: stakesOrNull })
+            .map((L2) => ({ L2 })),
+        ),
       )
-      .map(([stamped, reason, flag, score, regimeMember, sources, verdict, codes, stakes]) => ({
-        request_id: stamped.request_id,
-        trust_evaluation: {
+      .map(
+        ([
+          stamped,
+          reason,
+          flag,
           score,
-          threshold_met: flag,
-          risk_level: "HIGH",
-          internal_score: score,
-          tier: "REVIEW",
-          ...regimeMember,
-          confidence: score,
-        },
-        provenance_data: { is_hallucinated: flag, source_verified: !flag, reason, ...sources },
-        policy_action: { verdict, log_reason: codes[0] ?? "LABEL" },
-        reason_codes: codes,
-        max_stakes: stakes,
-        enforced: flag,
-        config_version: stamped.config_version,
-        policy_version: "p-0123456789abcdef",
-        evaluated_at: stamped.evaluated_at,
-        expires_at: stamped.expires_at,
-      }));
+          regimeMember,
+          sources,
+          verdict,
+          codes,
+          stakes,
+          levels,
+        ]) => ({
+          request_id: stamped.request_id,
+          trust_evaluation: {
+            score,
+            threshold_met: flag,
+            risk_level: "HIGH",
+            internal_score: score,
+            tier: "REVIEW",
+            ...regimeMember,
+            confidence: score,
+          },
+          provenance_data: { is_hallucinated: flag, source_verified: !flag, reason, ...sources },
+          policy_action: { verdict, log_reason: codes[0] ?? "LABEL" },
+          reason_codes: codes,
+          max_stakes: stakes,
+          enforced: flag,
+          config_version: stamped.config_version,
+          policy_version: "p-0123456789abcdef",
+          evaluated_at: stamped.evaluated_at,
+          expires_at: stamped.expires_at,
+          ...levels,
+        }),
+      );
     const check = fc
       .tuple(leg, stamp, number, fc.boolean(), fc.boolean())
       .map(([first, second, stakes, allowed, enforced]) =>

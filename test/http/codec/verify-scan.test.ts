@@ -19,6 +19,7 @@ const PLAIN = {
     session_duration_sec: 318,
   },
   stakes: 250,
+  levels: true,
 };
 
 function general(bytes: Buffer): unknown {
@@ -44,6 +45,8 @@ test("the body a gateway sends takes the fast path, compact or spaced", () => {
   expect(expectAgreement(JSON.stringify({ ...PLAIN, context: {} }))).toBe(true);
   const reversed = Object.fromEntries(Object.entries(PLAIN).toReversed());
   expect(expectAgreement(JSON.stringify(reversed))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, levels: false }, null, 2))).toBe(true);
+  expect(expectAgreement(JSON.stringify({ ...PLAIN, levels: undefined }))).toBe(true);
 });
 
 test.each([
@@ -53,6 +56,9 @@ test.each([
   ["an escaped quote", JSON.stringify(PLAIN).replace("quarterly", 'quarterly\\"')],
   ["an unknown member", JSON.stringify({ ...PLAIN, extra: 1 })],
   ["content", JSON.stringify({ ...PLAIN, context: { content: "text" } })],
+  ["levels that is no flag", JSON.stringify({ ...PLAIN, levels: 1 })],
+  ["levels cut short", JSON.stringify(PLAIN).replace("true", "tru")],
+  ["levels gone on", JSON.stringify(PLAIN).replace("true", "trues")],
   ["a fraction", JSON.stringify({ ...PLAIN, stakes: 2.5 })],
   ["an exponent", JSON.stringify(PLAIN).replace("250", "2e2")],
   ["a leading zero", JSON.stringify(PLAIN).replace("250", "0250")],

@@ -4,7 +4,15 @@ from ._client import AsyncTrustRank, TrustRank, verify_request
 from ._errors import TrustGateError, TrustRankError
 from ._gateway import AsyncTrustGateway, FailPolicy, GatewayAnswer, TrustGateway, fail_policy
 from ._guard import guard
-from ._messages import CheckVerdict, HandshakeVerdict, Leg, Outcome, Receipt, VerifyVerdict
+from ._messages import (
+    CheckVerdict,
+    HandshakeVerdict,
+    Leg,
+    LevelVerdict,
+    Outcome,
+    Receipt,
+    VerifyVerdict,
+)
 from .rails import HandshakeGate, ToolDecision, ToolEnd, gated
 from .reporting import OutcomeQueue, OutcomeReport
 
@@ -17,6 +25,7 @@ __all__ = [
     "HandshakeGate",
     "HandshakeVerdict",
     "Leg",
+    "LevelVerdict",
     "Outcome",
     "OutcomeQueue",
     "OutcomeReport",

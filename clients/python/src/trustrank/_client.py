@@ -116,10 +116,14 @@ class AsyncTrustRank:
         tool_level: str,
         stakes: float | None = None,
         context: Mapping[str, Any] | None = None,
+        levels: bool = False,
         timeout: float | None = None,
     ) -> VerifyVerdict:
-        """The policy verdict on one action (SPEC 2.3). Raises TrustRankError when there is none."""
-        body = verify_request(agent_id, action, tool_level, stakes, context)
+        """The policy verdict on one action (SPEC 2.3). Raises TrustRankError when there is none.
+
+        With `levels` the verdict also says what every other tool level would get.
+        """
+        body = verify_request(agent_id, action, tool_level, stakes, context, levels)
         limit = timeout or self.timeout
         return read_verify(await self._post("/v1/trust/verify", body, limit, (200,)))
 
@@ -286,6 +290,7 @@ def verify_request(
     tool_level: str,
     stakes: float | None = None,
     context: Mapping[str, Any] | None = None,
+    levels: bool = False,
 ) -> dict[str, Any]:
     """One question of `verify` or `verify_batch`."""
     body: dict[str, Any] = {"agent_id": agent_id, "action": action, "tool_level": tool_level}
@@ -293,6 +298,8 @@ def verify_request(
         body["stakes"] = stakes
     if context is not None:
         body["context"] = dict(context)
+    if levels:
+        body["levels"] = True
     return body
 
 

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Awaitable, Callable, Mapping
 
-from ._cache import VERDICT_TTL_SEC, ScoreCache, reach_of_verify
+from ._cache import VERDICT_TTL_SEC, ScoreCache
 from ._client import AsyncTrustRank, TrustRank
 from ._errors import TrustRankError
 from ._messages import VerifyVerdict
@@ -96,7 +96,10 @@ Alert = Callable[[TrustRankError, str, str, int], object]
 
 
 class AsyncTrustGateway:
-    """A gateway over `AsyncTrustRank`. Requests for one agent and level share one question."""
+    """A gateway over `AsyncTrustRank`. One question serves an agent's tools of all levels.
+
+    What must be on record (an answer flagged for review, quarantined or blocked) is asked for itself.
+    """
 
     def __init__(
         self,
@@ -109,8 +112,10 @@ class AsyncTrustGateway:
         self._client = client
         self._on_alert = on_alert
         self._monotonic = monotonic
-        self._cache = ScoreCache(reach_of_verify, entries_max=cache_entries_max)
+        self._cache = ScoreCache(entries_max=cache_entries_max)
         self._flights: dict[tuple[str, str, float], asyncio.Task[VerifyVerdict]] = {}
+        #: Counts what was forgotten: an answer to an older question is not kept.
+        self._forgets = 0
         self._is_raised = False
         self._alerted = -math.inf
         self._blocked = 0
@@ -127,27 +132,43 @@ class AsyncTrustGateway:
         context: Mapping[str, Any] | None = None,
     ) -> GatewayAnswer:
         """The policy verdict on an action, applied. With content to judge, nothing is cached."""
-        key = f"{tool_level}\n{agent_id}"
         now = self._monotonic()
+        levels = not context
         try:
             if not 0 <= stakes <= STAKES_MAX:
                 raise TrustRankError("invalid_argument", f"stakes must be 0 to {STAKES_MAX:g}")
-            cached = None if context else self._cache.get(key, stakes, now, VERDICT_TTL_SEC)
-            if cached is not None:
-                self.counts["cached"] += 1
-                return _applied(cached.verdict, tool_level, now - cached.asked)
+            found = self._found(agent_id, tool_level, stakes, now) if levels else None
+            others = self._flights.get((agent_id, "", 0.0)) if levels else None
+            if found is None and others is not None:
+                # Another level's question under way may answer this one too; its fault is shared.
+                await asyncio.shield(others)
+                found = self._found(agent_id, tool_level, stakes, self._monotonic())
+            if found is not None:
+                return found
+            left = self._client.timeout - (self._monotonic() - now)
+            if left <= 0:
+                raise TrustRankError("timeout", "the answer of another call came too late")
 
             async def ask() -> VerifyVerdict:
                 self.counts["asked"] += 1
+                asked, forgets = self._monotonic(), self._forgets
                 verdict = await self._client.verify(
-                    agent_id, action=action, tool_level=tool_level, stakes=stakes, context=context
+                    agent_id,
+                    action=action,
+                    tool_level=tool_level,
+                    stakes=stakes,
+                    context=context,
+                    levels=levels,
+                    timeout=left,
                 )
-                if not context:
-                    self._cache.put(key, stakes, verdict, now)
+                if levels and forgets == self._forgets:
+                    self._cache.put(agent_id, tool_level, stakes, verdict, asked)
                 self._is_raised = False
                 return verdict
 
-            verdict = await (ask() if context else self._shared((key, action, stakes), ask))
+            exact = (agent_id, tool_level, stakes)
+            key = exact if others is not None else (agent_id, "", 0.0)
+            verdict = await (self._shared(key, ask) if levels else ask())
             return _applied(verdict, tool_level, None)
         except TrustRankError as error:
             return self._faulted(error, agent_id, tool_level)
@@ -157,11 +178,18 @@ class AsyncTrustGateway:
 
     def forget(self, agent_id: str | None = None) -> None:
         """Drops the cached verdicts of an agent, or all: after a revocation that must not wait."""
-        if agent_id is None:
-            self._cache.clear()
-        else:
-            for tool_level in _POLICIES:
-                self._cache.clear(f"{tool_level}\n{agent_id}")
+        # What is under way is answered, but not kept.
+        self._forgets += 1
+        self._cache.clear(agent_id)
+
+    def _found(
+        self, agent_id: str, tool_level: str, stakes: float, now: float
+    ) -> GatewayAnswer | None:
+        cached = self._cache.get(agent_id, tool_level, stakes, now, VERDICT_TTL_SEC)
+        if cached is None:
+            return None
+        self.counts["cached"] += 1
+        return _applied(cached.verdict, tool_level, now - cached.asked)
 
     async def _shared(
         self, key: tuple[str, str, float], ask: Callable[[], Awaitable[VerifyVerdict]]

@@ -7,7 +7,7 @@ in itself is no verdict: it is refused here, before any gate sees it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, Mapping, Sequence, TypedDict
 
@@ -18,6 +18,7 @@ Verdict = Literal["ALLOW", "CHALLENGE", "QUARANTINE", "BLOCK"]
 ToolLevel = Literal["L0", "L1", "L2", "L3"]
 Grade = Literal["onchain", "escrow", "mediator", "counterparty", "self"]
 
+TOOL_LEVELS = ("L0", "L1", "L2", "L3")
 #: From mild to strict; a connection opens up to the second.
 DECISIONS = ("connect", "connect_with_verification", "escalate", "refuse")
 _OPEN_MAX = 1
@@ -100,6 +101,21 @@ class HandshakeVerdict:
 
 
 @dataclass(frozen=True)
+class LevelVerdict:
+    """What the same question gets at one tool level, and between which stakes that is the answer."""
+
+    verdict: Verdict
+    log_reason: str
+    threshold_met: bool
+    reason_codes: tuple[str, ...]
+    max_stakes: float | None
+    enforced: bool
+    holds_from: float
+    #: None: any.
+    holds_to: float | None
+
+
+@dataclass(frozen=True)
 class VerifyVerdict:
     """The policy verdict on one action (SPEC 2.3)."""
 
@@ -114,11 +130,25 @@ class VerifyVerdict:
     request_id: str
     lifetime: float
     raw: Mapping[str, Any] = field(repr=False, compare=False)
+    #: By tool level, where asked for; one left out must be asked itself. None: not asked for.
+    levels: Mapping[str, LevelVerdict] | None = field(default=None, repr=False)
 
     @property
     def is_let_through(self) -> bool:
         """Only ALLOW passes; a key in shadow mode never blocks."""
         return self.verdict == "ALLOW" or not self.enforced
+
+    def at_level(self, level: LevelVerdict) -> VerifyVerdict:
+        """The answer as the service would have given it at another level; `raw` stays as it came."""
+        return replace(
+            self,
+            verdict=level.verdict,
+            log_reason=level.log_reason,
+            threshold_met=level.threshold_met,
+            reason_codes=level.reason_codes,
+            max_stakes=level.max_stakes,
+            enforced=level.enforced,
+        )
 
 
 @dataclass(frozen=True)
@@ -202,6 +232,30 @@ def read_verify(value: Any) -> VerifyVerdict:
         request_id=_text(members, "request_id"),
         lifetime=_lifetime(members),
         raw=members,
+        levels=None if members.get("levels") is None else _levels(members["levels"]),
+    )
+
+
+def _levels(value: Any) -> dict[str, LevelVerdict]:
+    levels = _object(value, "`levels`")
+    return {name: _level(levels[name]) for name in TOOL_LEVELS if name in levels}
+
+
+def _level(value: Any) -> LevelVerdict:
+    members = _object(value, "a level")
+    for flag in ("threshold_met", "enforced"):
+        if not isinstance(members.get(flag), bool):
+            raise _wrong(flag, "a boolean")
+    max_stakes, holds_to = members.get("max_stakes"), members.get("holds_to")
+    return LevelVerdict(
+        verdict=_word(members, "verdict", _VERDICTS),  # type: ignore[arg-type]
+        log_reason=_text(members, "log_reason"),
+        threshold_met=members["threshold_met"],
+        reason_codes=_texts(members, "reason_codes"),
+        max_stakes=None if max_stakes is None else _number(members, "max_stakes"),
+        enforced=members["enforced"],
+        holds_from=_number(members, "holds_from"),
+        holds_to=None if holds_to is None else _number(members, "holds_to"),
     )
 
 

@@ -1,0 +1,97 @@
+// The ruling of one tool level on a reading and on the content's findings, the stakes up to which it
+// allows, and the reasons in codes. Shared by the level that was asked about and by the
+// others (levels.ts), so that one rule book answers for both. Hot path: nothing is kept.
+import type { LevelPolicy } from "../../contract/policy.ts";
+import type { Principal } from "../../contract/principal.ts";
+import { REASON_CODES, type ToolLevel } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import type { ActivePolicy } from "../../policy/active-policy.ts";
+import { decidePolicy, isMinimumMet, VOUCHED } from "../../policy/rules.ts";
+import type { Ruling } from "../../policy/rules.ts";
+import { areStakesVouched, type VouchedNamespace } from "../../policy/vouching.ts";
+import type { ProvenanceFinding } from "./provenance.ts";
+
+const REASONS_MAX = 4;
+
+/** The ruling of one level at these stakes. */
+export function ruleAt(
+  { policy }: ActivePolicy,
+  { minimumScores }: Principal,
+  toolLevel: ToolLevel,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  vouching: VouchedNamespace | undefined,
+  stakes: number,
+): Ruling {
+  const level = policy.levels[toolLevel];
+  // The policy sees the agent's own score: what its text deserves, the failure code decides.
+  return decidePolicy(
+    toolLevel,
+    level,
+    reading,
+    isMinimumMet(toolLevel, level, reading.scoreInternal, minimumScores[toolLevel]),
+    failureCodeOf(finding),
+    finding.data.source_verified || isSilent(finding),
+    level.allow_up_to,
+    vouching !== undefined,
+    areStakesVouched(vouching, stakes),
+  );
+}
+
+/** The code of what is wrong with the content; empty for nothing. */
+export function failureCodeOf(finding: ProvenanceFinding): string {
+  return finding.hardFailureCode || (finding.softFailureCode ?? "");
+}
+
+/** Whether the request cited nothing that could have been verified. */
+function isSilent(finding: ProvenanceFinding): boolean {
+  return finding.reasonCode === "PROVENANCE_NOT_ASSESSED" || finding.reasonCode === "NO_SOURCES";
+}
+
+/** Whether it is the stakes that hold a request back. */
+export function isAboutStakes({ logReason }: Ruling): boolean {
+  return logReason.startsWith("STAKES_");
+}
+
+/**
+ * Largest stakes at which the level would allow, as far as stakes alone decide: Infinity for any, 0
+ * where another rule holds the request back. Beyond `stakesTo` of the reading the probability is
+ * another one, and the level has to be asked there.
+ */
+export function stakesBound(
+  level: LevelPolicy,
+  reading: Reading,
+  ruling: Ruling,
+  vouching: VouchedNamespace | undefined,
+): number {
+  if (ruling.verdictIndex > 0 && !isAboutStakes(ruling)) return 0;
+  if (!level.enforce || !level.counts_stakes) return Number.POSITIVE_INFINITY;
+  return Math.max(reading.stakesClear, vouching?.stakesMax ?? 0);
+}
+
+/**
+ * At most four, by weight: broken provenance first, then the engine's, then the open questions of
+ * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
+ * that rests on the operator's word says so.
+ */
+export function reasonCodes(
+  reading: Reading,
+  ruling: Ruling,
+  finding: ProvenanceFinding,
+): string[] {
+  const codes: string[] = [];
+  const isHard = finding.hardFailureCode !== "";
+  if (isHard) codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
+  if (ruling.verdictIndex > 0 || ruling.isFlagged) {
+    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
+    for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
+      const code = REASON_CODES[reading.reasonIndexes[i]!]!;
+      if (code !== finding.reasonCode) codes.push(code);
+    }
+  }
+  if (!isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  // A verdict that is not clear never goes without a reason: the general rate of failure is one.
+  if (ruling.verdictIndex > 0 && codes.length === 0) codes.push("BASE_RATE");
+  return codes;
+}

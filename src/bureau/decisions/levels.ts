@@ -1,0 +1,113 @@
+// The `levels` of a verify answer: what the same question gets at every tool level, and between which
+// stakes that stays so, so that one paid read serves an agent's tools of all levels. Only for
+// requests that ask for it. The stakes named are those between which the same ruling comes about by
+// the same numbers; outside them the service has to be asked.
+import type { LevelPolicy } from "../../contract/policy.ts";
+import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
+import { TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { Reading } from "../../engine/reading.ts";
+import {
+  minimumScoreOf,
+  type Ruling,
+  STAKES_NEED_VERIFICATION,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+} from "../../policy/rules.ts";
+import { vouchingFor } from "../../policy/vouching.ts";
+import type { CallContext } from "../bureau.ts";
+import type { BureauServices } from "../services.ts";
+import { stakesOnWire } from "./leg.ts";
+import { failureCodeOf, isAboutStakes, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import type { ProvenanceFinding } from "./provenance.ts";
+
+type Levels = NonNullable<VerifyResponse["levels"]>;
+
+const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
+/** Closed forms and decisions are computed differently: this far apart they agree. */
+const EXACTNESS = 1e-9;
+const STAKES_STEP = 10_000;
+
+/**
+ * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
+ * score that it shows. A level is left out where its answer must be on record: flagged for review,
+ * quarantined or blocked. Such a decision is one that the service makes and logs itself.
+ */
+export function levelsOf(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  asked: Ruling,
+  scoreReported: number,
+): Levels {
+  const active = services.policies.of(call.principal.tenant);
+  const { agent_id: agentId, stakes = 0 } = request;
+  const { isShadow, minimumScores } = call.principal;
+  const levels: Levels = {};
+  for (const name of TOOL_LEVELS) {
+    const level = active.policy.levels[name];
+    const vouching = vouchingFor(active.vouched, reading, agentId, name, services.nowMs);
+    const ruling =
+      name === request.tool_level
+        ? asked
+        : unasked(
+            services,
+            agentId,
+            ruleAt(active, call.principal, name, reading, finding, vouching, stakes),
+          );
+    if (ruling === undefined) continue;
+    const bound = stakesBound(level, reading, ruling, vouching);
+    const [from, to] = span(level, reading, ruling, finding, bound, stakes);
+    levels[name] = {
+      verdict: VERDICTS[ruling.verdictIndex]!,
+      log_reason: ruling.logReason,
+      threshold_met: scoreReported >= minimumScoreOf(level, minimumScores[name]),
+      reason_codes: reasonCodes(reading, ruling, finding),
+      max_stakes: stakesOnWire(bound),
+      enforced: !isShadow && !level.shadow,
+      // Rounded inwards, but never past the stakes that were asked about.
+      holds_from: Math.min(Math.ceil(from * STAKES_STEP) / STAKES_STEP, stakes),
+      holds_to: to === Number.POSITIVE_INFINITY ? null : Math.max(stakesOnWire(to)!, stakes),
+    };
+  }
+  return levels;
+}
+
+/** The ruling of a level that was not asked about; undefined where it must be on record. */
+function unasked(services: BureauServices, agentId: string, ruling: Ruling): Ruling | undefined {
+  if (ruling === THIN_FLAGGED) {
+    const isFirst = services.flaggedToday.wouldBeFirst(agentId, services.nowMs);
+    return isFirst ? undefined : THIN_TOLERATED;
+  }
+  return ruling.isFlagged || ruling.verdictIndex >= QUARANTINE ? undefined : ruling;
+}
+
+/** Stakes, lowest and highest, between which a level rules the same by the same numbers. */
+function span(
+  level: LevelPolicy,
+  reading: Reading,
+  ruling: Ruling,
+  finding: ProvenanceFinding,
+  bound: number,
+  stakes: number,
+): readonly [number, number] {
+  const { stakesFrom: from, stakesTo: to } = reading;
+  if (!level.enforce || !level.counts_stakes) return [from, to];
+  if (isAboutStakes(ruling)) {
+    const isOpen = ruling.logReason === STAKES_NEED_VERIFICATION;
+    return [stakes, isOpen ? upTo(reading.stakesMax, to, stakes) : to];
+  }
+  if (ruling.verdictIndex === 0) return [from, upTo(bound, to, stakes)];
+  // Rules that come after the stakes name a challenge only where the stakes have not drawn one.
+  const isOfRecord = failureCodeOf(finding) === "" && ruling.logReason !== SOURCES_REQUIRED;
+  if (isOfRecord || ruling.verdictIndex >= QUARANTINE) return [from, to];
+  return [from, upTo(reading.stakesClear, to, stakes)];
+}
+
+const SOURCES_REQUIRED = "VERIFIED_SOURCES_REQUIRED";
+
+/** The smaller of both; a computed bound a little lower than it is, and not below what was asked. */
+function upTo(bound: number, to: number, stakes: number): number {
+  return bound >= to ? to : Math.max(bound * (1 - EXACTNESS), stakes);
+}

@@ -1,0 +1,178 @@
+// Background refresh of a gateway (SPEC §4.9, "periodic refresh", batch mode): agents that are in use
+// are asked about again by `verify/batch` shortly before their cached answer ends, so that none of
+// their requests waits. Bounded in agents, in the size of a batch and in batches at once. A fault
+// changes nothing: the answer lives as long as it did, and the next attempt waits longer.
+import { BATCH_ITEMS_MAX, VERDICT_TTL_MS } from "../../contract/limits.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
+import { asTrustRankError } from "../errors.ts";
+import type { VerifyRequest, VerifyResponse } from "../messages.ts";
+import type { BatchItem } from "../read-reply.ts";
+import { later } from "../runtime.ts";
+
+/** How much a refresh may do. */
+export interface RefreshOptions {
+  /** Most agents kept fresh, those used last; default 1,000. */
+  readonly agentsMax?: number;
+  /** Most agents in one batch; default 100. */
+  readonly batchMax?: number;
+  /** Most batches at once; default 2. */
+  readonly batchesMax?: number;
+}
+
+/** A question that was answered from the cache, as it will be asked again. */
+export interface UsedQuestion {
+  readonly action: string;
+  readonly toolLevel: ToolLevel;
+  readonly stakes: number;
+}
+
+/** What the refresher is given: the clock, the cache and the service. */
+export interface RefreshPort {
+  readonly monotonic: () => number;
+  /** Lifetime of answers, milliseconds. */
+  readonly ttlMs: number;
+  lifeOf(
+    agentId: string,
+    question: UsedQuestion,
+    nowMs: number,
+  ): { askedMs: number; endMs: number } | undefined;
+  verifyBatch(requests: readonly VerifyRequest[], signal: AbortSignal): Promise<BatchItem[]>;
+  /** Says later whether answers to what is asked now may be kept. */
+  keeper(): () => boolean;
+  keep(agentId: string, question: UsedQuestion, verdict: VerifyResponse, askedMs: number): void;
+}
+
+/** Agents kept fresh, agents in a batch, batches at once. */
+export const REFRESH_AGENTS_MAX = 1000;
+export const REFRESH_BATCH_MAX = 100;
+export const REFRESH_BATCHES_MAX = 2;
+/** Longest wait after faults, milliseconds; the first is a twelfth, doubled each time. */
+export const REFRESH_PAUSE_MS_MAX = 60_000;
+const PAUSE_MS = 5000;
+/** An answer in the last fifth of its life is refreshed; four looks fall into that time. */
+const LIFE_SHARE = 5;
+const LOOKS = 4;
+
+interface Used extends UsedQuestion {
+  readonly usedMs: number;
+}
+
+export class Refresher {
+  readonly #port: RefreshPort;
+  readonly #agentsMax: number;
+  readonly #batchMax: number;
+  readonly #batchesMax: number;
+  readonly #windowMs: number;
+  /** By agent; map order is age of use. */
+  readonly #used = new Map<string, Used>();
+  readonly #underWay = new Set<string>();
+  readonly #stop = new AbortController();
+  #batches = 0;
+  #faults = 0;
+  #resumeMs = Number.NEGATIVE_INFINITY;
+  #cancel: (() => void) | undefined;
+
+  constructor(port: RefreshPort, options: RefreshOptions) {
+    this.#port = port;
+    this.#agentsMax = Math.max(1, options.agentsMax ?? REFRESH_AGENTS_MAX);
+    const batchMax = Math.max(1, options.batchMax ?? REFRESH_BATCH_MAX);
+    this.#batchMax = Math.min(BATCH_ITEMS_MAX, batchMax);
+    this.#batchesMax = Math.max(1, options.batchesMax ?? REFRESH_BATCHES_MAX);
+    this.#windowMs = Math.min(port.ttlMs, VERDICT_TTL_MS) / LIFE_SHARE;
+  }
+
+  /** A cached answer was used: its agent is in use until the answer is refreshed. */
+  onUse(agentId: string, question: UsedQuestion, nowMs: number): void {
+    if (this.#stop.signal.aborted) return;
+    const { action, toolLevel, stakes } = question;
+    this.#used.delete(agentId);
+    this.#used.set(agentId, { action, toolLevel, stakes, usedMs: nowMs });
+    if (this.#used.size > this.#agentsMax) this.#forgetOldest();
+    this.#cancel ??= later(this.#windowMs / LOOKS, this.#look);
+  }
+
+  /** Drops an agent, or all. */
+  forget(agentId?: string): void {
+    if (agentId === undefined) this.#used.clear();
+    else this.#used.delete(agentId);
+  }
+
+  /** Ends the refresh for good: no timer, no batch under way. */
+  close(): void {
+    this.#stop.abort();
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#used.clear();
+  }
+
+  readonly #look = (): void => {
+    this.#cancel = undefined;
+    this.#send();
+    if (this.#used.size > 0) this.#cancel = later(this.#windowMs / LOOKS, this.#look);
+  };
+
+  /** Sends what is due, as many batches as may be under way. */
+  #send(): void {
+    const nowMs = this.#port.monotonic();
+    if (this.#stop.signal.aborted || nowMs < this.#resumeMs) return;
+    const due = this.#due(nowMs);
+    for (let start = 0; start < due.length; start += this.#batchMax) {
+      if (this.#batches >= this.#batchesMax) return;
+      void this.#refresh(due.slice(start, start + this.#batchMax), nowMs);
+    }
+  }
+
+  #due(nowMs: number): (readonly [string, Used])[] {
+    const due: (readonly [string, Used])[] = [];
+    for (const [agentId, used] of this.#used) {
+      if (this.#underWay.has(agentId)) continue;
+      const life = this.#port.lifeOf(agentId, used, nowMs);
+      // Its next request asks for itself, or it is not in use any more.
+      if (life === undefined) this.#used.delete(agentId);
+      else if (life.endMs - nowMs <= this.#windowMs) {
+        if (used.usedMs >= life.askedMs) due.push([agentId, used]);
+        else this.#used.delete(agentId);
+      }
+    }
+    return due;
+  }
+
+  async #refresh(due: readonly (readonly [string, Used])[], askedMs: number): Promise<void> {
+    this.#batches += 1;
+    for (const [agentId] of due) this.#underWay.add(agentId);
+    const mayKeep = this.#port.keeper();
+    let isAnswered = false;
+    try {
+      const requests = due.map(([agent_id, { action, toolLevel, stakes }]) => {
+        return { agent_id, action, tool_level: toolLevel, stakes, levels: true };
+      });
+      const items = await this.#port.verifyBatch(requests, this.#stop.signal);
+      isAnswered = true;
+      this.#faults = 0;
+      for (const [index, [agentId, used]] of due.entries()) {
+        const verdict = items[index]?.verdict;
+        if (verdict === undefined) this.#used.delete(agentId);
+        else if (mayKeep()) this.#port.keep(agentId, used, verdict, askedMs);
+      }
+    } catch (thrown) {
+      this.#pause(asTrustRankError(thrown).retryAfterMs ?? 0);
+    } finally {
+      this.#batches -= 1;
+      for (const [agentId] of due) this.#underWay.delete(agentId);
+    }
+    if (isAnswered) this.#send();
+  }
+
+  #pause(adviceMs: number): void {
+    const pauseMs = Math.min(REFRESH_PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#faults);
+    this.#faults += 1;
+    this.#resumeMs = this.#port.monotonic() + Math.max(pauseMs, adviceMs);
+  }
+
+  #forgetOldest(): void {
+    for (const oldest of this.#used.keys()) {
+      this.#used.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// Envoy's question as the head of `GET /v1/gateway/authorize`, so that key, limits, deadline and
+// verdict are the same as over HTTP. Per member it says whose word counts: the operator's (metadata
+// of the call, extensions of the route), Envoy's own (method, certificate), never the end client's.
+import type { RequestHead } from "../server/port.ts";
+import { agentOf, type CallerSource } from "./caller.ts";
+import type { CheckRequest } from "./messages.ts";
+
+export const PATH = "/v1/gateway/authorize";
+/** What a route's `context_extensions` may set; they win over the call's metadata. */
+const EXTENSIONS = ["tool_level", "action", "stakes", "challenge", "acr_values", "max_age"];
+/** Metadata in the place of a query: set for the whole filter, by `initial_metadata`. */
+const QUERY_METADATA: Readonly<Record<string, string>> = {
+  challenge: "x-trust-challenge",
+  acr_values: "x-trust-acr-values",
+  max_age: "x-trust-max-age",
+};
+const FORWARDED_METADATA = [
+  "x-trust-tool-level",
+  "x-trust-action",
+  "x-trust-stakes",
+  "x-trust-session-sec",
+];
+const DEADLINE_MS_MAX = 9_999_999;
+
+/** One call, apart from the package that received it. */
+export interface Question {
+  readonly request: CheckRequest;
+  /** Values of the call's metadata by lower-case name. */
+  readonly metadata: (name: string) => readonly string[];
+  /** Milliseconds until the caller gives up; infinite without a deadline. */
+  readonly remainingMs: number;
+}
+
+/** The head to ask by. It never throws: what is missing or wrong is the route's to refuse. */
+export function headOf(question: Question, source: CallerSource): RequestHead {
+  const { request, remainingMs } = question;
+  // Repeated metadata comes as one text that no parser takes for a value.
+  const metadata = (name: string) => question.metadata(name).join(", ") || undefined;
+  const http = request.attributes?.request?.http;
+  return {
+    method: "GET",
+    path: PATH,
+    query: queryOf(request, metadata),
+    authorization: metadata("authorization"),
+    contentType: undefined,
+    accept: undefined,
+    requestId: metadata("x-request-id") ?? valueIn(http?.headers, "x-request-id"),
+    traceparent: metadata("traceparent"),
+    deadlineMs: deadlineOf(remainingMs),
+    idempotencyKey: undefined,
+    signature: undefined,
+    wantsTiming: false,
+    host: undefined,
+    forwarded: forwardedOf(request, metadata, source),
+  };
+}
+
+function queryOf(request: CheckRequest, metadata: (name: string) => string | undefined): string {
+  const query = new URLSearchParams({ profile: "envoy" });
+  for (const name of EXTENSIONS) {
+    const header = QUERY_METADATA[name];
+    const value =
+      valueIn(request.attributes?.contextExtensions, name) ??
+      (header === undefined ? undefined : metadata(header));
+    if (value !== undefined) query.set(name, value);
+  }
+  return query.toString();
+}
+
+function forwardedOf(
+  request: CheckRequest,
+  metadata: (name: string) => string | undefined,
+  source: CallerSource,
+): ReadonlyMap<string, string> {
+  const forwarded = new Map<string, string>();
+  const set = (name: string, value: string | undefined) => {
+    if (value !== undefined && value !== "") forwarded.set(name, value);
+  };
+  for (const name of FORWARDED_METADATA) set(name, metadata(name));
+  const http = request.attributes?.request?.http;
+  set("x-forwarded-method", http?.method);
+  const name =
+    source.header === undefined
+      ? request.attributes?.source?.principal
+      : valueIn(http?.headers, source.header);
+  set("x-trust-agent-id", agentOf(name ?? ""));
+  return forwarded;
+}
+
+function deadlineOf(remainingMs: number): string | undefined {
+  if (remainingMs === Number.POSITIVE_INFINITY) return undefined;
+  return String(Math.min(Math.max(0, Math.floor(remainingMs)), DEADLINE_MS_MAX));
+}
+
+/** A map's own value: its keys are the sender's. */
+function valueIn(map: Readonly<Record<string, string>> | undefined, key: string) {
+  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}

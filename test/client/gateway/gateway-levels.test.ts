@@ -1,0 +1,174 @@
+// One paid read for an agent's tools of every level: what the cache serves is what the service would
+// have said, for any agent, policy, level and stakes.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TrustRankClient } from "../../../src/client/client.ts";
+import { TrustGateway } from "../../../src/client/gateway/gateway.ts";
+import { DEFAULT_POLICY, type LevelPolicy } from "../../../src/contract/policy.ts";
+import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
+import { TOOL_LEVELS, type ToolLevel } from "../../../src/contract/vocabulary.ts";
+import { defaultConfig } from "../../../src/engine/config.ts";
+import { activePolicy, shippedPolicies } from "../../../src/policy/active-policy.ts";
+import { NEWEST_MS, openSampleBureau } from "../../bureau/_harness.ts";
+import { DAY_MS, openEngine, outcomeStream } from "../../engine/_engine.ts";
+import { openDoor } from "./_bureau.ts";
+
+const shipped = defaultConfig();
+const novel = { ...shipped.check, weights: { ...shipped.check.weights, stakes_novelty: 0.1 } };
+/** The shipped config, and one in which stakes above those proven raise the probability. */
+const CONFIGS = [{}, { check: novel }];
+
+const share = fc.constantFrom(0.001, 0.01, 0.05, 0.1, 0.3, 1);
+const level: fc.Arbitrary<LevelPolicy> = fc.record({
+  allow_up_to: share,
+  allow_handshake_up_to: share,
+  flag_above: fc.constantFrom(1, 1, 0.15),
+  thin: fc.constantFrom("allow", "flag", "challenge"),
+  enforce: fc.constantFrom(true, true, false),
+  deny_from: fc.constantFrom("fitted" as const, "never" as const, 0.2),
+  minimum_score: fc.constantFrom(null, null, 500, 620),
+  counts_stakes: fc.constantFrom(true, true, false),
+  require_verified_sources: fc.constantFrom(false, false, true),
+  shadow: fc.constantFrom(false, false, true),
+});
+const word = { namespace: "agent://t/*", until: "2099-01-01T00:00:00Z", up_to: "L3" } as const;
+const policy = fc.oneof(
+  fc.constant(DEFAULT_POLICY),
+  fc
+    .record({
+      levels: fc.record({ L0: level, L1: level, L2: level, L3: level }),
+      allow_inverted: fc.constant(true),
+    })
+    .chain((rules) =>
+      fc.constantFrom(rules, { ...rules, vouched: [{ ...word, max_stakes: 100 }] }),
+    ),
+);
+const stakes = fc.oneof(
+  fc.constantFrom(0, 0, 1, 1.01, 10, 50, 100, 100.01, 500, 5000, 1e6, 1e12),
+  fc.double({ min: -3, max: 9, noNaN: true }).map((power) => 10 ** power),
+);
+const request = fc.record({
+  // The ninth has no record.
+  agent: fc.constantFrom(0, 1, 2, 9).map((index) => `agent://t/${index}`),
+  toolLevel: fc.constantFrom(...TOOL_LEVELS),
+  stakes,
+});
+
+/** What must not differ. A thin record is flagged once a day, whoever asks first. */
+function essence({ policy_action, trust_evaluation, enforced }: VerifyResponse) {
+  const label = policy_action.log_reason.replace("_FLAGGED", "_TOLERATED");
+  return { verdict: policy_action.verdict, label, trust_evaluation, enforced };
+}
+
+describe("what the cache serves", () => {
+  const served = { cached: 0, acrossLevels: 0 };
+
+  it.each(CONFIGS)("is what the service would have said", async (overrides) => {
+    await fc.assert(
+      fc.asyncProperty(
+        outcomeStream(3, 60),
+        policy,
+        fc.constantFrom(300, 550),
+        fc.array(request, { minLength: 12, maxLength: 40 }),
+        async (stream, rules, minimum, requests) => {
+          const { writer, reader } = openEngine(overrides);
+          for (const outcome of stream) writer.fold(outcome);
+          const nowMs = stream.at(-1)!.settledAtMs + DAY_MS;
+          const active = activePolicy(rules);
+          const policies = { of: () => active, find: () => active.policy };
+          const minimums = { L0: 300, L1: 300, L2: minimum, L3: minimum };
+          const door = openDoor(reader, () => nowMs, policies, minimums);
+          const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
+          const gateway = new TrustGateway({ client, monotonic: () => 0 });
+          const askedAt = new Map<string, ToolLevel[]>();
+          for (const { agent, toolLevel, stakes: value } of requests) {
+            const question = { agentId: agent, action: "a.b", toolLevel, stakes: value };
+            const answer = await gateway.authorize(question);
+            const fresh = door.verify({
+              agent_id: agent,
+              action: "a.b",
+              tool_level: toolLevel,
+              stakes: value,
+            });
+            expect(essence(answer.verdict!)).toEqual(essence(fresh));
+            const { max_stakes: most } = answer.verdict!;
+            if (fresh.policy_action.verdict === "ALLOW") {
+              expect(most ?? Infinity).toBeGreaterThanOrEqual(value * (1 - 1e-9) - 1e-4);
+              const at = { agent_id: agent, action: "a.b", tool_level: toolLevel };
+              const there = door.verify({ ...at, stakes: Math.min(most ?? 1e12, 1e12) });
+              expect(there.policy_action.verdict).toBe("ALLOW");
+              const isThin = fresh.policy_action.log_reason.startsWith("THIN_FILE");
+              if (!isThin) expect(answer.verdict!.reason_codes).toEqual(fresh.reason_codes);
+            }
+            const levels = askedAt.get(agent) ?? [];
+            if (!answer.isCached) askedAt.set(agent, [...levels, toolLevel]);
+            else if (!levels.includes(toolLevel)) served.acrossLevels += 1;
+            if (answer.isCached) served.cached += 1;
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it("comes from the cache, for levels that were never asked about too", () => {
+    expect(served.cached).toBeGreaterThan(1000);
+    expect(served.acrossLevels).toBeGreaterThan(300);
+  });
+});
+
+describe("paid reads", () => {
+  const { engine } = openSampleBureau();
+  const open = () => {
+    const door = openDoor(engine, () => NEWEST_MS, shippedPolicies);
+    const client = new TrustRankClient({ baseUrl: "http://bureau", fetch: door.fetch });
+    return { door, gateway: new TrustGateway({ client, monotonic: () => 0 }) };
+  };
+  const askAll = async (agentId: string, levels: readonly ToolLevel[]) => {
+    const { door, gateway } = open();
+    for (const toolLevel of levels) await gateway.authorize({ agentId, action: "a.b", toolLevel });
+    return door.reads.verify;
+  };
+
+  it("are one for an agent at four levels, in whatever order", async () => {
+    for (const agent of ["acme/ledger-sync", "acme/billing-bot", "stark/procurement"]) {
+      for (const levels of [TOOL_LEVELS, TOOL_LEVELS.toReversed()]) {
+        expect(await askAll(`agent://${agent}`, levels)).toBe(1);
+      }
+    }
+  });
+
+  it("are one for four levels at once", async () => {
+    const { door, gateway } = open();
+    const agentId = "agent://acme/ledger-sync";
+    const ask = (toolLevel: ToolLevel) => gateway.authorize({ agentId, action: "a.b", toolLevel });
+    const answers = await Promise.all(TOOL_LEVELS.map(ask));
+    expect(answers.map(({ allowed }) => allowed)).toEqual([true, true, true, true]);
+    expect(door.reads.verify).toBe(1);
+  });
+
+  it("are more where a person would review an answer: no review is lost", async () => {
+    // A newcomer is flagged at L1, once a day: L1 asks for itself unless it was the one that asked.
+    expect(await askAll("agent://new/comer", ["L3", "L2", "L1", "L0", "L1"])).toBe(2);
+    expect(await askAll("agent://new/comer", ["L1", "L0", "L2", "L3"])).toBe(1);
+    // Flagged at L0 and L1, quarantined or blocked above.
+    const reads = await askAll("agent://quickcash/loan-broker", TOOL_LEVELS);
+    expect(reads).toBeGreaterThan(2);
+  });
+
+  it("are one more for stakes that the answer does not cover", async () => {
+    const { door, gateway } = open();
+    const ask = async (toolLevel: ToolLevel, value: number) => {
+      const agentId = "agent://acme/ledger-sync";
+      return gateway.authorize({ agentId, action: "a.b", toolLevel, stakes: value });
+    };
+    const { verdict } = await ask("L2", 1);
+    const { holds_from: from, holds_to: to } = verdict!.levels!.L2!;
+    expect(from).toBe(0);
+    expect((await ask("L2", to!)).isCached).toBe(true);
+    expect((await ask("L3", 0)).isCached).toBe(true);
+    const beyond = await ask("L2", to! * 1.01);
+    expect([beyond.isCached, beyond.word]).toEqual([false, "CHALLENGE"]);
+    expect(door.reads.verify).toBe(2);
+  });
+});

@@ -1,0 +1,90 @@
+// The command as an image or a unit runs it: as a user without rights, on a root that nobody can write,
+// with one directory of its own. Mount namespaces take the place of the container engine.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Of the image. */
+export const UID = 10_001;
+
+/** Why it cannot run here, as a sentence; undefined where it can. */
+export function whyNotHere(): string | undefined {
+  const tried = spawnSync("unshare", ["--mount", "sh", "-c", "mount -t tmpfs none /mnt"]);
+  if (tried.status === 0) return undefined;
+  return "mount namespaces need root and the Debian package util-linux";
+}
+
+/** What is mounted where the image has it. */
+export interface Place {
+  /** Directory of the command, as the image calls it. */
+  readonly command: string;
+  /** The data directory. */
+  readonly data: string;
+}
+
+export interface Sandbox {
+  /** The data directory from outside. */
+  readonly dataDir: string;
+  /** Runs a program inside. */
+  start(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
+  remove(): void;
+}
+
+/** Makes a root as the image has it: `place` over this machine's own files, all of it read-only. */
+export function openSandbox(place: Place): Sandbox {
+  const folder = mkdtempSync("/var/tmp/trustrank-deploy-");
+  chmodSync(folder, 0o755);
+  const dataDir = join(folder, "data");
+  mkdirSync(dataDir);
+  chownSync(dataDir, UID, UID);
+  const modules = join(place.command, "node_modules");
+  // A mount point that this machine does not have is made in memory, which hides what is beside it.
+  const script = `set -e
+    mount --make-rprivate /
+    for at in "${place.command}" "${place.data}"; do
+      [ -d "$at" ] || { mount -t tmpfs none "$(dirname "$at")"; mkdir "$at"; }
+    done
+    mount -t tmpfs none "${place.command}"
+    cp -r "${ROOT}build/test-command/." "${place.command}"
+    mkdir -p "${modules}"
+    mount --bind "${ROOT}node_modules" "${modules}"
+    touch "${place.command}/node"
+    mount --bind "${process.execPath}" "${place.command}/node"
+    mount --bind "${dataDir}" "${place.data}"
+    mount -t tmpfs none /tmp
+    mount -o remount,bind,ro "${place.command}"
+    mount -o remount,bind,ro /
+    exec setpriv --reuid ${UID} --regid ${UID} --clear-groups --no-new-privs -- "$@"`;
+  return {
+    dataDir,
+    start: (argv, environment) =>
+      spawn("unshare", ["--mount", "--", "sh", "-c", script, "sh", ...argv], {
+        env: { PATH: `${place.command}:${process.env["PATH"] ?? ""}`, ...environment },
+        cwd: "/",
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** All that a process says, and how it ends. */
+export function heard(child: ChildProcess) {
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (piece) => (text += String(piece)));
+  }
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { ended, text: () => text };
+}
