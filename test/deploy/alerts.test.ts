@@ -43,6 +43,15 @@ describe("alerts", () => {
     },
   );
 
+  it.skipIf(!HAS_PROMTOOL)("are loaded by the configuration beside them", () => {
+    const { status, output } = promtool([
+      "check",
+      "config",
+      pathOf("deploy/prometheus/prometheus.yml"),
+    ]);
+    expect([status, output]).toEqual([0, expect.stringContaining(`${NAMES.length} rules found`)]);
+  });
+
   it("are each tested", () => {
     const tested = [...tests.matchAll(/^ +alertname: (\w+)$/gm)].map(([, name]) => name);
     expect(tested).toEqual(NAMES);

@@ -1,8 +1,6 @@
 // Figures behind a report's plots, small enough to store with every run: reliability by bins of
 // equal mass and score distributions by outcome, for champion and challenger.
-import type { ScoringConfig, ScoringModel } from "../../engine/config.ts";
-import { forecast } from "./holdout.ts";
-import type { FitRows, Forecast, Holdout } from "./holdout.ts";
+import type { Forecast, Holdout } from "./holdout.ts";
 import { auc, calibrationError, logLoss } from "./metrics.ts";
 import { COLUMNS } from "./scorecard.ts";
 import type { ScorecardRows } from "./scorecard.ts";
@@ -108,34 +106,5 @@ export function figuresOf(
     champion: modelFigures(champion, failures),
     challenger: modelFigures(challenger, failures),
     spreads: spreadsOf(rows, from, to),
-  };
-}
-
-/** Newest settled outcomes on which live weights are measured. */
-const RECENT_ROWS = 1000;
-
-/** How good the weights of one scorecard are on the newest outcomes. */
-export interface RecentFigures {
-  /** Outcomes that it was measured on, 1,000 at most. */
-  rows: number;
-  log_loss: number;
-  calibration_error: number;
-}
-
-/** Undefined without any outcome. */
-export function recentFigures(
-  evidence: FitRows,
-  model: ScoringModel,
-  config: ScoringConfig,
-): RecentFigures | undefined {
-  const to = evidence.rows.count;
-  const from = Math.max(0, to - RECENT_ROWS);
-  if (to === 0) return undefined;
-  const { probabilities } = forecast(evidence, from, to, model, config);
-  const failures = evidence.failures.subarray(from, to);
-  return {
-    rows: to - from,
-    log_loss: logLoss(probabilities, failures),
-    calibration_error: calibrationError(probabilities, failures),
   };
 }

@@ -3,7 +3,7 @@
 import type { RunRecord, RunState, WatchRecord } from "../kaizen.ts";
 import type { Champion } from "./champion.ts";
 import type { KaizenFiles } from "./files.ts";
-import type { RecentFigures } from "../model/figures.ts";
+import type { RecentFigures } from "../model/recent.ts";
 import type { Recent } from "../run.ts";
 import { SIDES } from "../sides.ts";
 import type { Side } from "../sides.ts";
