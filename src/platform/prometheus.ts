@@ -32,7 +32,6 @@ interface Rendered {
   values: { metricName?: string; labels: object; value: number }[];
 }
 
-const EVENT_LOOP_PRECISION_MS = 20;
 /** Their names say counter and their type gauge: `promtool check metrics` refuses them. */
 const MISNAMED = /^nodejs_active_\w+_total$/;
 
@@ -42,7 +41,7 @@ let watching: Promise<Registry> | undefined;
 export function watchProcess(): Promise<Registry> {
   watching ??= import("prom-client").then(({ collectDefaultMetrics, Registry }) => {
     const register = new Registry();
-    collectDefaultMetrics({ register, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+    collectDefaultMetrics({ register });
     for (const { name } of register.getMetricsAsArray()) {
       if (MISNAMED.test(name)) register.removeSingleMetric(name);
     }
