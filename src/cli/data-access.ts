@@ -1,8 +1,11 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
-// server that does. Notes on stderr when it is the server.
+// server that does. Notes on stderr when it is the server, when it waits, and when the files are a copy.
 import { environment } from "./environment.ts";
-import { dataDirOf, type ServerAccess, serverAccessOf } from "../service/config.ts";
-import { claimDataDirectory, DataDirectoryInUse, findServer } from "../journal/data-directory.ts";
+import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/config.ts";
+import { serverAccessOf } from "../service/config.ts";
+import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
+import type { ClaimOptions } from "../journal/data-directory.ts";
+import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { note } from "./output.ts";
 import { ServerClient } from "./server-client.ts";
@@ -10,10 +13,13 @@ import { ServerClient } from "./server-client.ts";
 export interface DataAccess {
   readonly dataDir: string;
   readonly server: ServerAccess;
+  /** Longest wait in ms for an owner that is ending. */
+  readonly ownerWaitMs: number;
 }
 
 interface AccessFlags {
   dataDir?: string;
+  ownerWait?: string;
   url?: string;
   key?: string;
 }
@@ -23,6 +29,7 @@ export function accessOf(flags: AccessFlags): DataAccess {
   return {
     dataDir: dataDirOf(flags.dataDir, environment()),
     server: serverAccessOf(flags, environment()),
+    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
   };
 }
 
@@ -39,7 +46,7 @@ export async function withData<T>(
   if (access.server.url !== undefined) {
     return onServer(new ServerClient(access.server.url, access.server));
   }
-  const claim = await claimOrServer(access.dataDir);
+  const claim = await claimOrServer(access);
   if (typeof claim === "string") {
     note(`the server at ${claim} holds the data directory: asking it`);
     return onServer(new ServerClient(claim, access.server));
@@ -51,13 +58,31 @@ export async function withData<T>(
   }
 }
 
-async function claimOrServer(dataDir: string) {
+/** How a command claims a directory: what it waits for, and that it is a copy, goes to stderr. */
+export function claimingWithin(waitMs: number): ClaimOptions {
+  return { waitMs, onWait: note, onCopy: note };
+}
+
+/** The same, but not while a server holds it: that one does not end for a command. */
+export function claimingBeside(dataDir: string, waitMs: number): ClaimOptions {
+  return { ...claimingWithin(waitMs), isPointless: () => findServer(dataDir) !== undefined };
+}
+
+async function claimOrServer({ dataDir, ownerWaitMs }: DataAccess) {
   try {
-    return await claimDataDirectory(dataDir);
+    return await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     const server = findServer(dataDir);
     if (server === undefined) throw new CommandFailure(`${error.message}, which is not a server`);
-    return server.url;
+    return reachableUrl(server);
   }
+}
+
+/** @throws CommandFailure when the address leads to another host from here. */
+export function reachableUrl({ url, pid, host, isReachable }: FoundServer): string {
+  if (isReachable) return url;
+  throw new CommandFailure(
+    `the server that holds the data directory (pid ${pid} on host \`${host}\`) is in another network: give the address that leads there with --url`,
+  );
 }

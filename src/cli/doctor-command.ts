@@ -6,8 +6,10 @@ import { createPrivateKey } from "node:crypto";
 import { openKeyring } from "../http/access/keyring.ts";
 import { vouchingWarning } from "../http/access/vouching.ts";
 import { loadBureauKey } from "../journal/signing-key.ts";
-import { claimDataDirectory, dataPaths, findServer } from "../journal/data-directory.ts";
+import { claimDataDirectory, currentOwner, dataPaths } from "../journal/data-directory.ts";
 import type { DataPaths } from "../journal/data-directory.ts";
+import { ownerText, readOwner } from "../journal/ownership/owner.ts";
+import { findServer, isOwned } from "../journal/ownership/server-address.ts";
 import { diskSpace } from "../ledger/disk-reserve.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { knownPosition } from "../ledger/snapshot/high-water.ts";
@@ -18,6 +20,7 @@ import { type JournalReport, verifyJournal } from "../journal/verify.ts";
 import { type AcceptedLoss, acceptEnd, acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "../service/failure.ts";
 import { tableFillOf } from "../service/table-fill.ts";
+import { claimingBeside } from "./data-access.ts";
 import { print, printJson } from "./output.ts";
 
 /** Settings of the service that a finding depends on. */
@@ -27,6 +30,8 @@ interface DoctorSettings {
   readonly isTrustNamed: boolean;
   /** Bound of the agent table, in bytes. */
   readonly tableBytesMax: number;
+  /** Longest wait in ms for an owner that is ending, where something is to be changed. */
+  readonly ownerWaitMs: number;
 }
 
 interface Finding {
@@ -48,8 +53,13 @@ export async function runDoctor(
   const paths = dataPaths(dataDir);
   const isThere = existsSync(dataDir);
   const accepted =
-    flags.acceptLoss === true && isThere ? await acceptLoss(dataDir, Date.now()) : undefined;
-  const repair = flags.repair === true && isThere ? await repairEvidence(dataDir) : undefined;
+    flags.acceptLoss === true && isThere
+      ? await acceptLoss(dataDir, Date.now(), claimingBeside(dataDir, settings.ownerWaitMs))
+      : undefined;
+  const repair =
+    flags.repair === true && isThere
+      ? await repairEvidence(dataDir, settings.ownerWaitMs)
+      : undefined;
   const findings = isThere
     ? [
         directoryFinding(paths),
@@ -76,8 +86,8 @@ export async function runDoctor(
 }
 
 /** Keeps every record that still verifies; the rest is set aside, never deleted. */
-async function repairEvidence(dataDir: string): Promise<RepairReport> {
-  const claim = await claimDataDirectory(dataDir);
+async function repairEvidence(dataDir: string, ownerWaitMs: number): Promise<RepairReport> {
+  const claim = await claimDataDirectory(dataDir, claimingBeside(dataDir, ownerWaitMs));
   try {
     const { journal, bureauKey } = claim.paths;
     if (!existsSync(journal)) return { damages: [], lost: [], bytesLost: 0, quarantined: [] };
@@ -153,10 +163,18 @@ function directoryFinding(paths: DataPaths): Finding {
   } catch (error) {
     return wrong("directory", (error as Error).message, "give its owner the right to write it");
   }
-  const server = findServer(paths.root);
-  const holder =
-    server === undefined ? "no server holds it" : `the server at ${server.url} holds it`;
-  return sound("directory", `${paths.root}, ${holder}`);
+  return sound("directory", `${paths.root}, ${holderOf(paths.root)}`);
+}
+
+function holderOf(root: string): string {
+  const server = findServer(root);
+  if (server !== undefined) return `the server at ${server.url} holds it`;
+  const owner = currentOwner(root);
+  if (isOwned(root))
+    return `${owner === undefined ? "another process" : ownerText(owner)} holds it`;
+  const former = readOwner(root);
+  const isCopy = former !== undefined && owner === undefined;
+  return isCopy ? `a copy of what ${ownerText(former)} owned` : "no server holds it";
 }
 
 /** Below the reserve the service refuses outcomes; scores go on. */

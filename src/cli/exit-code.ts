@@ -1,6 +1,6 @@
 // Failures of commands as one sentence on stderr and an exit code.
 import { ServiceFault } from "../contract/faults.ts";
-import { DataDirectoryInUse } from "../journal/data-directory.ts";
+import { DataDirectoryInUse, DataDirectoryUnusable } from "../journal/data-directory.ts";
 import { FileUnusable, JournalBroken, JournalDamaged, JournalEndLost } from "../journal/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
@@ -23,6 +23,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
   if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
   if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);
+  if (error instanceof DataDirectoryUnusable) return complain(error.message, EXIT_FAILED);
   if ((error as NodeJS.ErrnoException).code !== undefined) {
     return complain((error as Error).message, EXIT_FAILED);
   }

@@ -49,19 +49,22 @@ export async function runImport(
 
 async function importIntoFiles(dataDir: string, options: ImportOptions): Promise<ImportSummary> {
   let fatalCode = 0;
+  let fatalWhy: string | undefined;
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     tableBytesMax: tableBytesMaxOf(environment()),
-    onFatal: (exitCode) => {
+    onFatal: (exitCode, why) => {
       fatalCode = exitCode;
+      fatalWhy = why;
     },
   });
   try {
     return await importWithProgress(options, bureauSink(evidence.bureau));
   } catch (error) {
     if (fatalCode === 0) throw error;
-    throw new CommandFailure(`the journal failed: ${(error as Error).message}`, EXIT_SYNC_FAILED);
+    const why = fatalWhy ?? `the journal failed: ${(error as Error).message}`;
+    throw new CommandFailure(why, EXIT_SYNC_FAILED);
   } finally {
     await evidence.ledger.close();
   }

@@ -1,10 +1,10 @@
 // `trustrank mcp`: the MCP face of a running service, on standard input and output or over HTTP.
 import type { ServerAccess } from "../service/config.ts";
-import { findServer } from "../journal/data-directory.ts";
+import { findServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { serveHttp, serveStdio } from "../mcp/server.ts";
 import { versionOf } from "../service/identity.ts";
-import type { DataAccess } from "./data-access.ts";
+import { type DataAccess, reachableUrl } from "./data-access.ts";
 import { note } from "./output.ts";
 
 export interface McpFlags {
@@ -34,8 +34,9 @@ export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void>
 }
 
 function urlOf({ server, dataDir }: DataAccess): string {
-  const url = server.url ?? findServer(dataDir)?.url;
-  if (url !== undefined) return url;
+  if (server.url !== undefined) return server.url;
+  const found = findServer(dataDir);
+  if (found !== undefined) return reachableUrl(found);
   throw new CommandFailure("no server is running on the data directory: give --url, or start one");
 }
 

@@ -6,6 +6,7 @@ import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
 import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
+import { claimingWithin } from "./data-access.ts";
 import { note, print, printJson } from "./output.ts";
 
 /** An end that takes longer than this is cut off. */
@@ -24,7 +25,8 @@ export async function runServe(
   flags: { json?: boolean; acceptLoss?: boolean },
 ): Promise<void> {
   if (flags.acceptLoss === true) {
-    const accepted = await acceptLoss(config.dataDir, Date.now());
+    const claiming = claimingWithin(config.ownerWaitMs);
+    const accepted = await acceptLoss(config.dataDir, Date.now(), claiming);
     if (accepted !== undefined) note(`accepted: ${lossText(accepted)}`);
   }
   const log = makeLog((line) => process.stderr.write(line), Date.now);

@@ -26,6 +26,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.port))
     .addOption(optionOf(SETTINGS.host))
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
     .addOption(optionOf(SETTINGS.metricsListen))

@@ -1,11 +1,23 @@
-// Data directory: its paths, its owner, and the address of the server that runs on it. One process
-// at a time: an abstract Unix socket (released by the kernel on kill -9) and an owner file with a
-// rising epoch, because such sockets are per network namespace.
-import { createHash } from "node:crypto";
+// Data directory: its paths and its owner. One process at a time owns it, by a lock that the kernel
+// releases with the process, whichever container it ran in; each owner has a higher epoch.
 import * as fs from "node:fs";
-import { createServer, type Server } from "node:net";
-import { join } from "node:path";
-import { nodeFiles, replaceFile } from "./files.ts";
+import { dirname, join, resolve } from "node:path";
+import { type FileLock, lockFile, networkFileSystem } from "../platform/file-lock.ts";
+import { errnoOf, nodeFiles } from "./files.ts";
+import {
+  isCopied,
+  type Owner,
+  OWNER_FILE,
+  ownerOf,
+  ownerText,
+  readEpoch,
+  readOwner,
+  writeOwner,
+} from "./ownership/owner.ts";
+import { LOCK_FILE, removeServer, SERVER_FILE } from "./ownership/server-address.ts";
+
+/** Interval in ms between two tries while an owner ends. */
+const POLL_MS = 50;
 
 export interface DataPaths {
   readonly root: string;
@@ -16,6 +28,7 @@ export interface DataPaths {
   readonly apiKeys: string;
   readonly server: string;
   readonly owner: string;
+  readonly lock: string;
 }
 
 /** Paths inside a data directory; creates nothing. */
@@ -27,8 +40,9 @@ export function dataPaths(root: string): DataPaths {
     store: join(root, "store"),
     bureauKey: join(root, "bureau.key"),
     apiKeys: join(root, "keys.json"),
-    server: join(root, "server.json"),
-    owner: join(root, "owner.json"),
+    server: join(root, SERVER_FILE),
+    owner: join(root, OWNER_FILE),
+    lock: join(root, LOCK_FILE),
   };
 }
 
@@ -36,32 +50,43 @@ export function dataPaths(root: string): DataPaths {
 export class DataDirectoryInUse extends Error {
   readonly pid: number;
 
-  constructor(root: string, pid: number) {
-    super(
-      `data directory \`${root}\` is in use by ${pid === 0 ? "another process" : `pid ${pid}`}`,
-    );
+  constructor(root: string, owner: Owner | undefined) {
+    super(`data directory \`${root}\` is in use by ${whoOf(owner)}`);
     this.name = "DataDirectoryInUse";
-    this.pid = pid;
+    this.pid = owner?.pid ?? 0;
+  }
+}
+
+/** No process can own the directory: it cannot be written, or has no lock that holds. */
+export class DataDirectoryUnusable extends Error {
+  constructor(root: string, reason: string, options?: ErrorOptions) {
+    super(`data directory \`${root}\` cannot be used: ${reason}`, options);
+    this.name = "DataDirectoryUnusable";
   }
 }
 
 export interface DataDirectoryClaim {
   readonly paths: DataPaths;
+  readonly owner: Owner;
   /** Rises with every owner; segment headers carry it. */
   readonly epoch: number;
   /** Releases the directory once every claim of this process is released. */
   release(): Promise<void>;
 }
 
-interface Owner {
-  pid: number;
-  epoch: number;
-  /** Start time of that process as the kernel counts it, so that a reused pid is not mistaken. */
-  startedAt: string;
+export interface ClaimOptions {
+  /** Longest wait in ms for an owner that is ending; none when left out. */
+  readonly waitMs?: number;
+  /** Asked before each further wait: true ends it. */
+  readonly isPointless?: () => boolean;
+  /** Called once with a sentence, when another owner is waited for. */
+  readonly onWait?: (detail: string) => void;
+  /** Called with a sentence, when the directory is a copy of one that had an owner. */
+  readonly onCopy?: (detail: string) => void;
 }
 
 interface Holding {
-  claim: Promise<{ server: Server; epoch: number }>;
+  claim: Promise<{ lock: FileLock; owner: Owner }>;
   count: number;
 }
 
@@ -70,17 +95,23 @@ const holdings = new Map<string, Holding>();
 
 /**
  * Claims a data directory for this process, creating it (0700) when missing.
- * @throws DataDirectoryInUse when another process owns it.
+ * @throws DataDirectoryInUse when another process owns it, for as long as `waitMs`;
+ *   DataDirectoryUnusable when nobody can.
  */
-export async function claimDataDirectory(root: string): Promise<DataDirectoryClaim> {
-  nodeFiles.makeDirectory(root);
-  const paths = dataPaths(fs.realpathSync(root));
-  const holding = holdings.get(paths.root) ?? { claim: takeOver(paths), count: 0 };
+export async function claimDataDirectory(
+  root: string,
+  options: ClaimOptions = {},
+): Promise<DataDirectoryClaim> {
+  const paths = usable(root, () => {
+    makeIn(root);
+    return dataPaths(fs.realpathSync(root));
+  });
+  const holding = holdings.get(paths.root) ?? { claim: takeOver(paths, options), count: 0 };
   holdings.set(paths.root, holding);
   holding.count++;
-  let epoch: number;
+  let owner: Owner;
   try {
-    ({ epoch } = await holding.claim);
+    ({ owner } = await holding.claim);
   } catch (error) {
     holdings.delete(paths.root);
     throw error;
@@ -92,101 +123,98 @@ export async function claimDataDirectory(root: string): Promise<DataDirectoryCla
     holding.count--;
     if (holding.count > 0) return;
     holdings.delete(paths.root);
-    const { server } = await holding.claim;
-    fs.rmSync(paths.owner, { force: true });
-    await new Promise((resolve) => server.close(resolve));
+    const { lock } = await holding.claim;
+    // A later owner, which a fence has found, keeps its own.
+    if (readOwner(paths.root)?.id === owner.id) fs.rmSync(paths.owner, { force: true });
+    lock.release();
   };
-  return { paths, epoch, release };
+  return { paths, owner, epoch: owner.epoch, release };
 }
 
-async function takeOver(paths: DataPaths): Promise<{ server: Server; epoch: number }> {
-  const server = await bindLock(paths);
-  const previous = readJson<Owner>(paths.owner);
-  if (previous !== undefined && isRunning(previous)) {
-    await new Promise((resolve) => server.close(resolve));
-    throw new DataDirectoryInUse(paths.root, previous.pid);
-  }
-  const epoch = Math.max(previous?.epoch ?? 0, readJson<number>(epochPath(paths)) ?? 0) + 1;
-  const owner: Owner = { pid: process.pid, epoch, startedAt: processStart(process.pid) };
-  replaceFile(nodeFiles, paths.root, "epoch", Buffer.from(String(epoch)));
-  replaceFile(nodeFiles, paths.root, "owner.json", Buffer.from(JSON.stringify(owner)));
-  return { server, epoch };
-}
-
-/** The epoch outlives the owner file, which a clean stop removes. */
-function epochPath(paths: DataPaths): string {
-  return join(paths.root, "epoch");
-}
-
-function bindLock(paths: DataPaths): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
-  // Abstract sockets are Linux's; elsewhere the owner file alone guards the directory.
-  const name = `trustrank-${createHash("sha256").update(paths.root).digest("hex")}`;
-  if (process.platform !== "linux") return Promise.resolve(server);
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const isTaken = error.code === "EADDRINUSE";
-      const pid = readJson<Owner>(paths.owner)?.pid ?? 0;
-      reject(isTaken ? new DataDirectoryInUse(paths.root, pid) : error);
-    });
-    server.listen(`\0${name}`, () => {
-      server.unref();
-      resolve(server);
-    });
-  });
-}
-
-function isRunning(owner: Owner): boolean {
-  if (owner.pid === process.pid) return false;
+/** Makes the directory where it is missing. @throws the error of the disk that refuses it. */
+function makeIn(root: string): void {
   try {
-    process.kill(owner.pid, 0);
+    nodeFiles.makeDirectory(root);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
-  }
-  return processStart(owner.pid) === owner.startedAt;
-}
-
-/** Field 22 of /proc/<pid>/stat, or empty where there is no /proc. */
-function processStart(pid: number): string {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command may hold spaces and brackets; fields are counted behind its last bracket.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-  } catch {
-    return "";
+    // Node says ENOENT of a read-only disk, too: what is there above tells them apart.
+    let above = dirname(resolve(root));
+    while (!fs.existsSync(above)) above = dirname(above);
+    fs.accessSync(above, fs.constants.W_OK);
+    throw error;
   }
 }
 
-export interface ServerAddress {
-  url: string;
-  pid: number;
-}
-
-/** Written by `serve` once it listens, so that commands can talk to it instead of the files. */
-export function publishServer(paths: DataPaths, address: ServerAddress): void {
-  replaceFile(nodeFiles, paths.root, "server.json", Buffer.from(JSON.stringify(address)));
-}
-
-export function withdrawServer(paths: DataPaths): void {
-  fs.rmSync(paths.server, { force: true });
-}
-
-/** The running server of a data directory; undefined when there is none (or it is gone). */
-export function findServer(root: string): ServerAddress | undefined {
-  const address = readJson<ServerAddress>(dataPaths(root).server);
-  if (address === undefined) return undefined;
+async function takeOver(paths: DataPaths, options: ClaimOptions) {
+  const network = networkFileSystem(paths.root);
+  if (network !== undefined) {
+    const advice = "put it on a disk of this machine";
+    const why = "where another machine may not see its lock";
+    throw new DataDirectoryUnusable(paths.root, `it lies on ${network}, ${why}: ${advice}`);
+  }
+  const lock = await lockWithin(paths, options);
   try {
-    process.kill(address.pid, 0);
-    return address;
+    const previous = readOwner(paths.root);
+    if (previous !== undefined && isCopied(previous, paths.root)) {
+      const whose = `a directory that ${ownerText(previous)} owned`;
+      options.onCopy?.(`${paths.root} is a copy of ${whose}: working on the copy's own files`);
+    }
+    return usable(paths.root, () => {
+      const owner = ownerOf(paths.root, readEpoch(paths.root) + 1);
+      // Whoever listened under it is gone, or never held this directory.
+      removeServer(paths.root);
+      writeOwner(paths.root, owner);
+      return { lock, owner };
+    });
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM" ? address : undefined;
+    lock.release();
+    throw error;
   }
 }
 
-function readJson<T>(path: string): T | undefined {
+async function lockWithin(paths: DataPaths, options: ClaimOptions): Promise<FileLock> {
+  const { waitMs = 0, isPointless, onWait } = options;
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const lock = usable(paths.root, () => lockFile(paths.lock));
+    if (lock !== undefined) return lock;
+    const owner = currentOwner(paths.root);
+    if (waitedMs >= waitMs || isPointless?.() === true) {
+      throw new DataDirectoryInUse(paths.root, owner);
+    }
+    if (waitedMs === 0) {
+      const who = whoOf(owner);
+      onWait?.(`${paths.root} is in use by ${who}: waiting up to ${waitMs / 1000} s for it to end`);
+    }
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}
+
+/** The owner that wrote its file here; not one that a copy has brought. */
+export function currentOwner(root: string): Owner | undefined {
+  const owner = readOwner(root);
+  return owner === undefined || isCopied(owner, root) ? undefined : owner;
+}
+
+function whoOf(owner: Owner | undefined): string {
+  return owner === undefined ? "another process" : ownerText(owner);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: "its file system is read-only",
+  ENOSPC: "its disk is full, make room first",
+  EDQUOT: "its disk quota is used up, make room first",
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  ENOLCK: "its file system has no locks",
+  ENOSYS: "its file system has no locks",
+  EOPNOTSUPP: "its file system has no locks",
+};
+
+/** Runs `act`; what the disk says becomes a sentence. */
+function usable<T>(root: string, act: () => T): T {
   try {
-    return JSON.parse(fs.readFileSync(path, "utf8")) as T;
-  } catch {
-    return undefined;
+    return act();
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new DataDirectoryUnusable(root, REASONS[errnoOf(cause)] ?? message, { cause });
   }
 }

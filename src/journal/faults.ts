@@ -1,5 +1,5 @@
 // Failures of the journal, as types. The ledger never calls exit: the composition root maps
-// `exitCode` (65 damaged evidence, 70 a sync that failed) to the end of the process.
+// `exitCode` (65 damaged evidence, 70 nothing can be recorded any more) to the end of the process.
 
 /** Place where verification stopped, for a person to read. */
 export interface JournalDamage {
@@ -57,6 +57,17 @@ export class JournalBroken extends Error {
   constructor(detail: string, options?: ErrorOptions) {
     super(`journal broken: ${detail}`, options);
     this.name = "JournalBroken";
+  }
+}
+
+/** Another process owns the data directory now: what this one would still write is not evidence. */
+export class OwnershipLost extends Error {
+  readonly exitCode = 70;
+
+  /** `by`: the new owner, as far as it is known. `epoch`: of this process. */
+  constructor(by: string, epoch: number) {
+    super(`the data directory was taken over by ${by}, from this process with epoch ${epoch}`);
+    this.name = "OwnershipLost";
   }
 }
 

@@ -18,6 +18,7 @@ import {
   SEGMENT_BYTES_MAX,
   segmentName,
 } from "./format.ts";
+import type { Fence } from "./ownership/fence.ts";
 import type { FramePlace } from "./places.ts";
 import { type JournalTail, NEWEST_FILE } from "./recovery.ts";
 
@@ -33,6 +34,8 @@ export interface JournalWriterOptions {
   key: BureauKey;
   nodeId: Buffer;
   epoch: number;
+  /** Looked at before a segment is begun. */
+  fence?: Fence | undefined;
   tail: JournalTail;
   /** Bytes after which a new segment is begun. A batch is never split. */
   segmentBytesMax?: number;
@@ -44,6 +47,7 @@ export interface JournalWriter {
    * @returns the position of the last record.
    * @throws JournalFull when the disk is full: nothing was recorded, later calls may succeed.
    * @throws JournalBroken when a write or sync failed otherwise: every later call throws too.
+   * @throws OwnershipLost when another process writes here, found where a segment is begun.
    */
   append(runs: readonly FrameRun[], timeUs: number): number;
   /** Finds out whether the disk has space again, without recording anything. Throws as `append`. */
@@ -186,7 +190,8 @@ class SegmentWriter implements JournalWriter {
 
   /** Creates, writes and syncs the next segment, then its directory, then names it the newest. */
   #beginSegment(): void {
-    const { files, directory, key, nodeId, epoch } = this.#options;
+    const { files, directory, key, nodeId, epoch, fence } = this.#options;
+    fence?.look();
     const firstLsn = this.lsn + 1;
     const name = segmentName(firstLsn);
     const path = `${directory}/${name}`;

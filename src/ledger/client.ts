@@ -72,7 +72,7 @@ export class LedgerClient implements OpenLedger {
   readonly figures: LedgerFigures;
   readonly #thread: LedgerThread;
   readonly #claim: DataDirectoryClaim | undefined;
-  readonly #onFatal: (exitCode: number) => void;
+  readonly #onFatal: LedgerOptions["onFatal"];
   #lsn: number;
   #hasSpace = true;
   admission: AdmissionStatus = { refusedFull: 0, refusedLimited: 0, keysLimited: 0 };
@@ -229,7 +229,7 @@ export class LedgerClient implements OpenLedger {
     else if (message.kind === "admission") this.admission = message;
     else if (message.kind === "note") this.#log(message.event, message.detail);
     else if (message.kind === "scrub") this.journal.take(message);
-    else if (message.kind === "failed") this.#die(message.exitCode);
+    else if (message.kind === "failed") this.#die(message.exitCode, message.takenOver);
   }
 
   #lookAt({ isHealthy, space }: DiskStatus): void {
@@ -249,11 +249,11 @@ export class LedgerClient implements OpenLedger {
     this.#queue.answer(message);
   }
 
-  #die(exitCode: number): void {
+  #die(exitCode: number, why?: string): void {
     if (this.#ended === "dead") return;
     this.#ended = "dead";
     this.#rejectAll("the ledger has failed");
-    this.#onFatal(exitCode);
+    this.#onFatal(exitCode, why);
   }
 
   #rejectAll(why: string): void {

@@ -9,6 +9,7 @@ import type { FileLayer } from "../journal/files.ts";
 import { DiskReserve, type DiskSpace } from "./disk-reserve.ts";
 import type { ReplayTable } from "./replay-table.ts";
 import { JournalFull } from "../journal/faults.ts";
+import type { Fence } from "../journal/ownership/fence.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { openJournalReader } from "../journal/reader.ts";
 import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
@@ -36,6 +37,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   directory: string;
   key: BureauKey;
   epoch: number;
+  /** Tells when another process has become the owner; looked at once a second. */
+  fence?: Fence | undefined;
   /**
    * Makes an empty table; after its `publish`, `fold` means that one. Without it a revocation of a
    * compromised key affects only later records.
@@ -62,7 +65,7 @@ export interface LedgerCore {
   /**
    * One commit: all runs, one sync. Results are in order of the records; a disk that is (nearly)
    * full is one of them (`VERDICT_UNAVAILABLE`).
-   * @throws JournalBroken when a write or sync failed.
+   * @throws JournalBroken when a write or sync failed, OwnershipLost when another process writes.
    */
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[];
   /**
@@ -73,7 +76,7 @@ export interface LedgerCore {
   /**
    * Checks the disk, tries to write again after it was full, and grows the ballast by a slice.
    * @returns whether the ballast still grows: call again soon.
-   * @throws JournalBroken, and nothing else, when the journal can no longer vouch for the disk.
+   * @throws JournalBroken when the journal can no longer vouch for the disk, or OwnershipLost.
    */
   probe(): boolean;
   /** The last commit, and everything that a later start must know of the records up to it. */
@@ -149,6 +152,7 @@ class Core implements LedgerCore {
       key,
       nodeId,
       epoch,
+      fence: options.fence,
       tail: recovery.tail,
       ...(segmentBytesMax === undefined ? {} : { segmentBytesMax }),
     });
@@ -210,6 +214,7 @@ class Core implements LedgerCore {
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {
+    this.#options.fence?.check(nowMs);
     const records = runs.flatMap(splitRun);
     guardCommit(records, (identity) => this.#state.guard.find(identity));
     this.#reserve.look();
@@ -239,6 +244,7 @@ class Core implements LedgerCore {
   }
 
   probe(): boolean {
+    this.#options.fence?.look();
     try {
       if (!this.#hasSpace) this.#journal.probe();
       this.#hasSpace = true;

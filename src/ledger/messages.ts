@@ -16,6 +16,8 @@ export interface LedgerThreadData {
   snapshots: string;
   bureauKey: string;
   epoch: number;
+  /** Id of this process's ownership of the data directory. */
+  owner: string;
   nowMs: number;
   /** Pace of snapshots; the thread's default when left out. */
   snapshotPace?: SnapshotPace | undefined;
@@ -152,6 +154,8 @@ export interface FailedMessage {
   damage: JournalDamage | undefined;
   /** Set when a file of the data directory cannot be used. */
   file?: UnusableFile | undefined;
+  /** Set when another process owns the data directory now: says which. */
+  takenOver?: string | undefined;
 }
 
 export const NUMBERS_PER_RECEIPT = 3;

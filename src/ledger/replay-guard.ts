@@ -2,7 +2,6 @@
 // recorded before, and the verdict that follows. An outcome has up to two identities: the id its
 // sender gave, and the one its reporter signed (kid and jti). Either one is enough to recognise it.
 import { FRAME_BYTES, FRAME_KINDS, frameKind, frameLength } from "../journal/format.ts";
-import { FrameBatch } from "./frame-batch.ts";
 import { type FirstReceipt, type ReplayIdentity, replayIdentity } from "./replay-table.ts";
 import {
   outcomeBody,
@@ -14,6 +13,7 @@ import {
 import { batchEvidenceId, decodeEvidence, proofKid, signedIdentity } from "../journal/proof.ts";
 import { assessmentReplayParts } from "../journal/assessments.ts";
 import type { FrameRun } from "../journal/writer.ts";
+import { FrameBatch } from "./frame-batch.ts";
 import { formatUuid } from "../platform/uuid.ts";
 
 /** Verdict on one record. */

@@ -31,9 +31,9 @@ export interface LedgerOptions {
   storePort?: MessagePort | undefined;
   /**
    * Called when the ledger cannot go on; every pending outcome was refused. The process has to end
-   * with this code.
+   * with this code. `why` is a sentence, where it is not the disk.
    */
-  onFatal: (exitCode: number) => void;
+  onFatal: (exitCode: number, why?: string) => void;
   /** Epoch ms. */
   clock: () => number;
   /** Called after a re-fold: readers switch to this table. */
@@ -122,6 +122,7 @@ export function startThread(
     snapshots: claim.paths.snapshots,
     bureauKey: claim.paths.bureauKey,
     epoch: claim.epoch,
+    owner: claim.owner.id,
     nowMs: options.clock(),
     reserveBytes: options.reserveBytes ?? 0,
     tableBytesMax: options.tableBytesMax,

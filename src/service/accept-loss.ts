@@ -2,7 +2,8 @@
 // set to where the journal ends now. Nothing is deleted but snapshots, which are copies.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { claimDataDirectory, type DataPaths } from "../journal/data-directory.ts";
+import { claimDataDirectory } from "../journal/data-directory.ts";
+import type { ClaimOptions, DataPaths } from "../journal/data-directory.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { recoverJournal } from "../journal/recovery.ts";
 import { knownPosition, setHighWater } from "../ledger/snapshot/high-water.ts";
@@ -22,8 +23,9 @@ export interface AcceptedLoss {
 export async function acceptLoss(
   dataDir: string,
   nowMs: number,
+  claiming: ClaimOptions,
 ): Promise<AcceptedLoss | undefined> {
-  const claim = await claimDataDirectory(dataDir);
+  const claim = await claimDataDirectory(dataDir, claiming);
   try {
     return acceptEnd(claim.paths, nowMs);
   } finally {

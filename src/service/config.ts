@@ -12,6 +12,7 @@ import type { SeedRules } from "../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../threads/scoring/modes.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
+const MS_PER_SECOND = 1000;
 const MS_PER_HOUR = 3_600_000;
 
 /** Settings of the journal and of the files derived from it. */
@@ -33,6 +34,8 @@ export interface ServeConfig {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** Longest wait in ms for another owner of the data directory to end. */
+  readonly ownerWaitMs: number;
   /** Load the sample history into an empty data directory. */
   readonly isSampleWanted: boolean;
   /** An operator's own admin key; installed hashed, never printed. */
@@ -92,11 +95,17 @@ export function dataDirOf(flag: string | undefined, environment: Environment): s
   return isAbsolute(dataDir) ? dataDir : resolve(environment["INIT_CWD"] || ".", dataDir);
 }
 
+/** Longest wait in ms for another owner of the data directory to end. @throws InvalidSetting */
+export function ownerWaitMsOf(flag: string | undefined, environment: Environment): number {
+  return readSetting("ownerWait", flag, environment) * MS_PER_SECOND;
+}
+
 /** Flags of `serve`; the rest is environment. */
 export interface ServeFlags {
   port?: string;
   host?: string;
   dataDir?: string;
+  ownerWait?: string;
   sample: boolean;
   scoring?: string;
   httpThreads?: string;
@@ -110,6 +119,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     host: readSetting("host", flags.host, environment),
     port: readSetting("port", flags.port, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
+    ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
     adminKey: readSetting("adminKey", undefined, environment),
     serviceId: readSetting("serviceId", undefined, environment),

@@ -58,7 +58,7 @@ export interface CoreOptions {
   readonly clock?: () => number;
   readonly isReservedEnabled: boolean;
   /** Called when the journal's disk can no longer be trusted: end the process with this code. */
-  readonly onFatal: (exitCode: number) => void;
+  readonly onFatal: (exitCode: number, why?: string) => void;
   readonly storePort?: MessagePort;
   readonly decisions?: DecisionLog;
   /** Outcomes between two snapshots of the agent table; the ledger's default when left out. */

@@ -1,5 +1,6 @@
 // Failure of a command: a message for a person and the exit code that a script reads. Codes are
-// part of the interface: 1 failed, 2 usage, 65 damaged evidence, 70 evidence could not be synced.
+// part of the interface: 1 failed, 2 usage, 65 damaged evidence, 70 evidence could not be recorded
+// any more: not synced, or the directory has another owner.
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;

@@ -73,6 +73,14 @@ export const SETTINGS = {
     sentence: "data directory: journal, keys and store, of one process at a time",
     readBy: "serve and commands",
   },
+  ownerWait: {
+    flag: "--owner-wait <seconds>",
+    variables: ["TRUSTRANK_OWNER_WAIT_SECONDS"],
+    kind: decimalNumber(0, 3600),
+    default: 10,
+    sentence: "seconds to wait for a process that still owns the data directory and is ending",
+    readBy: "serve and commands",
+  },
   httpThreads: {
     flag: "--http-threads <count>",
     variables: ["TRUSTRANK_HTTP_THREADS"],

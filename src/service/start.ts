@@ -17,7 +17,6 @@ import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf } from "./figures.ts";
 import { healthOf } from "./health.ts";
-import { claimDataDirectory, publishServer, withdrawServer } from "../journal/data-directory.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
@@ -28,6 +27,7 @@ import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { openClock } from "./clock.ts";
+import { announce, claimFor } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
@@ -93,11 +93,11 @@ async function openService(
   const subscribers = new Subscribers();
   const clock = openClock(log, closers);
   const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
-  const { paths, keyring, decisions, evidence } = ground;
+  const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
   const reporting = openReporters({
     ...config,
-    paths,
+    paths: claim.paths,
     ledger,
     store: ground.store,
     onNamespaceEvent: (event) => {
@@ -126,8 +126,7 @@ async function openService(
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, listeners.port);
-  publishServer(paths, { url, pid: process.pid });
-  closers.push(startIndexing(evidence.sources.vault.memory, log), () => withdrawServer(paths));
+  closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
   let closing: Promise<void> | undefined;
   return {
     url,
@@ -156,7 +155,7 @@ async function openGround(
   subscribers: Subscribers,
   clock: ClockKeeper,
 ) {
-  const claim = await claimDataDirectory(config.dataDir);
+  const claim = await claimFor(config, log);
   closers.push(() => claim.release());
   // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
@@ -178,7 +177,7 @@ async function openGround(
     clock: clock.now,
     dataDir: paths.root,
     isReservedEnabled: config.isReservedEnabled,
-    onFatal: (exitCode) => onFatal(exitCode, JOURNAL_FAILED),
+    onFatal: (exitCode, why) => onFatal(exitCode, why ?? JOURNAL_FAILED),
     storePort: store.ledgerPort,
     decisions: decisions.log,
     ...config.journal,
@@ -199,7 +198,7 @@ async function openGround(
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  return { paths, keyring, decisions, store, evidence, policies, clock };
+  return { claim, paths, keyring, decisions, store, evidence, policies, clock };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;

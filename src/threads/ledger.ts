@@ -11,7 +11,8 @@ import { TABLE_MIB_MAX, tableBytesOf } from "../engine/table-use.ts";
 import { LiveTable } from "../engine/live-table.ts";
 import { type BureauKey, loadBureauKey } from "../journal/signing-key.ts";
 import { nodeFiles } from "../journal/files.ts";
-import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
+import { FileUnusable, JournalBroken, JournalDamaged, OwnershipLost } from "../journal/faults.ts";
+import { Fence } from "../journal/ownership/fence.ts";
 import { segmentsOf } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
 import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
@@ -50,7 +51,8 @@ function main(port: MessagePort, data: ThreadData): void {
       error instanceof JournalDamaged || error instanceof JournalBroken ? error.exitCode : 70;
     const damage = error instanceof JournalDamaged ? error.damage : undefined;
     const file = error instanceof FileUnusable ? error.file : undefined;
-    send({ kind: "failed", exitCode, detail: String(error), damage, file });
+    const takenOver = error instanceof OwnershipLost ? error.message : undefined;
+    send({ kind: "failed", exitCode, detail: String(error), damage, file, takenOver });
     end();
   };
   let snapshots: SnapshotTaker | undefined;
@@ -102,16 +104,15 @@ function open(data: ThreadData, send: Send) {
   const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
   const image = tableImage(data.engineMemory);
   const tableBytesMax = data.tableBytesMax ?? tableBytesOf(TABLE_MIB_MAX);
-  const { layoutVersion } = image;
-  const identity = { layoutVersion, engineDigest: engineDigest(config), seed };
+  const identity = { layoutVersion: image.layoutVersion, engineDigest: engineDigest(config), seed };
   const notes: string[] = [];
-  const source = { files: nodeFiles, directory: data.snapshots, identity, image };
   const ignored = (why: string) => notes.push(why);
+  const source = { files: nodeFiles, directory: data.snapshots, identity, image, ignored };
   const known = knownPosition(nodeFiles, data.root, data.snapshots);
   // An empty table's image is what every image has beside the heap.
   const imageBytesMax = image.bytes() + tableBytesMax;
   const table = new LiveTable(data.engineMemory, config, seed, tableBytesMax);
-  const { core, start } = startFromSnapshot({ ...source, ignored, imageBytesMax }, (snapshot) => {
+  const { core, start } = startFromSnapshot({ ...source, imageBytesMax }, (snapshot) => {
     if (!table.open(snapshot !== undefined)) {
       throw new SnapshotRefused(
         "its table was made under another bound, and something was left out",
@@ -122,6 +123,7 @@ function open(data: ThreadData, send: Send) {
       directory: data.journal,
       key,
       epoch: data.epoch,
+      fence: new Fence(nodeFiles, data.root, data),
       fold: (outcome) => table.fold(outcome),
       foldAssessment: (assessment) => table.foldAssessment(assessment),
       applyStandings: (standings) => table.applyStandings(standings),
@@ -138,8 +140,8 @@ function open(data: ThreadData, send: Send) {
     return { core: opened, start: snapshot };
   });
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
-  const from = { identity, outcomesSaved: start?.outcomes ?? 0, written };
-  const taker = takerOf(data, core, table, from, send);
+  const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
+  const taker = takerOf(data, core, table, saved, send);
   const ready = {
     kind: "ready" as const,
     lsn: core.lsn,

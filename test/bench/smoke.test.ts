@@ -148,6 +148,20 @@ test.concurrent("bench:start", async () => {
   expect(report["service_seconds_snapshot"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {
+  const report = await lastLine("bench/restart.ts", "--smoke");
+  expect(report).toMatchObject({ kills: 1, hand_overs: 1, failures: [], acknowledged: 40 });
+  const { containers } = report;
+  // Null for users who may not make namespaces.
+  if (containers === null) return;
+  expect(containers).toMatchObject({ second: { code: 1 } });
+  const { second } = containers as { second: { said: string[] } };
+  expect(second.said).toEqual([
+    expect.stringContaining("data_directory_waiting"),
+    expect.stringMatching(/in use by pid 1 on host `box-a`, started 20\S+Z$/),
+  ]);
+});
+
 test.concurrent("bench:store", async () => {
   const report = await lastLine("bench/store-queries.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 6000, stream: { rows: 6000 } });

@@ -1,6 +1,6 @@
 // The command line over real processes: first start, commands through the server, an orderly end,
 // commands on the files, a second start.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -76,9 +76,20 @@ describe("a service", () => {
   });
 
   it("owns its data directory", async () => {
-    const second = await runCommand(["serve", "--port", "0", ...at]);
+    const second = await runCommand(["serve", "--port", "0", "--owner-wait", "0.1", ...at]);
     expect(second.code).toBe(1);
-    expect(second.stderr).toMatch(/in use by pid \d+/);
+    const [waited, refused] = second.stderr.trim().split("\n");
+    expect(JSON.parse(waited!)).toMatchObject({ message: "data_directory_waiting" });
+    expect(refused).toMatch(/in use by pid \d+ on host `.+`, started 20\S+Z$/);
+  });
+
+  it("is not asked by a command on a copy of its directory", async () => {
+    const copy = join(folder, "copy");
+    cpSync(dataDir, copy, { recursive: true });
+    const listed = await runCommand(["keys", "list", "--json", "--data-dir", copy]);
+    expect(listed.code).toBe(0);
+    expect(listed.stderr).toMatch(/is a copy of a directory that pid \d+ on host .* owned/);
+    expect(listed.stderr).not.toContain("the server at");
   });
 
   it("answers commands, which say that they asked it", async () => {

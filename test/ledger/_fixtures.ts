@@ -9,6 +9,7 @@ import { encodeAssessment } from "../../src/journal/assessments.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { type BureauKey, bureauKeyFrom } from "../../src/journal/signing-key.ts";
 import { type FileLayer, nodeFiles } from "../../src/journal/files.ts";
+import type { Fence } from "../../src/journal/ownership/fence.ts";
 import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
@@ -112,6 +113,7 @@ export interface CoreChanges {
   replayEntriesMax?: number;
   reserveBytes?: number;
   figures?: LedgerFigures;
+  fence?: Fence;
 }
 
 /** Room for all that a test records: the real guard's 16 MiB of index would be most of its time. */

@@ -18,6 +18,10 @@ export function unmount(directory: string): void {
   execFileSync("umount", ["-l", directory], { stdio: "ignore" });
 }
 
+export function remountReadOnly(directory: string): void {
+  execFileSync("mount", ["-o", "remount,ro", directory], { stdio: "ignore" });
+}
+
 /** Writes `path` until only `leaveBytes` are free, as another program on the disk would. */
 export function fillUp(path: string, leaveBytes: number): void {
   const descriptor = fs.openSync(path, "a");

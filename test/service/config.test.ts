@@ -17,6 +17,7 @@ describe("settings of serve", () => {
       host: "127.0.0.1",
       port: 8080,
       dataDir: expect.stringMatching(/\/data\/local$/),
+      ownerWaitMs: 10_000,
       isSampleWanted: true,
       adminKey: undefined,
       isReservedEnabled: true,

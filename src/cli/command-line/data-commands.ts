@@ -1,7 +1,8 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
 import { environment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
-import { dataDirOf, diskReserveOf, isTrustNamedIn, tableBytesMaxOf } from "../../service/config.ts";
+import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/config.ts";
+import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/config.ts";
 import { SETTINGS } from "../../service/settings.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
@@ -101,6 +102,7 @@ export function addDoctor(program: Command): void {
     .description("check the data directory; say what is wrong and what would mend it")
     .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .option("--accept-loss", "give up positions that are missing at the journal's end")
     .option("--repair", "mend what can be mended without losing acknowledged evidence silently")
     .option("--json", "print one JSON value")
@@ -110,6 +112,7 @@ export function addDoctor(program: Command): void {
         reserveBytes: diskReserveOf(environment()),
         isTrustNamed: isTrustNamedIn(environment()),
         tableBytesMax: tableBytesMaxOf(environment()),
+        ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment()),
       };
       return commands.runDoctor(dataDir, settings, flags);
     });

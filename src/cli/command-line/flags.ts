@@ -18,6 +18,7 @@ export function withAccess(command: Command): Command {
   return command
     .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
+    .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.url))
     .addOption(optionOf(SETTINGS.key))
     .option("--json", "print one JSON value");

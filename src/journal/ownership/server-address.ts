@@ -1,0 +1,65 @@
+// Address of the server that runs on a data directory, for commands. It names its owner and directory: a
+// copied file, or one that a killed server has left, leads nowhere.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { isFileLocked } from "../../platform/file-lock.ts";
+import { nodeFiles, replaceFile } from "../files.ts";
+import { hasEnded, isCopied, isThisBoot, type Owner } from "./owner.ts";
+import { readJson, readOwner, surroundings } from "./owner.ts";
+
+export const SERVER_FILE = "server.json";
+export const LOCK_FILE = "lock";
+
+interface ServerFile extends Pick<Owner, "pid" | "host" | "directory" | "boot"> {
+  readonly url: string;
+  /** Id of the owner that serves. */
+  readonly owner: string;
+  readonly networkNamespace: string;
+}
+
+/** A server that holds a data directory. */
+export interface FoundServer {
+  readonly url: string;
+  readonly pid: number;
+  readonly host: string;
+  /** False in another network namespace, where the address is another host's. */
+  readonly isReachable: boolean;
+}
+
+/** Written by `serve` once it listens. */
+export function publishServer(root: string, owner: Owner, url: string): void {
+  const { pid, host, directory, boot, networkNamespace } = owner;
+  const file: ServerFile = { url, pid, host, owner: owner.id, directory, boot, networkNamespace };
+  replaceFile(nodeFiles, root, SERVER_FILE, Buffer.from(JSON.stringify(file)));
+}
+
+/** Removes the address unless another owner has written its own. */
+export function withdrawServer(root: string, owner: Owner): void {
+  const file = readJson<ServerFile>(join(root, SERVER_FILE));
+  if (file?.owner === owner.id) removeServer(root);
+}
+
+/** Removes whatever address lies there: by an owner, when it begins. */
+export function removeServer(root: string): void {
+  rmSync(join(root, SERVER_FILE), { force: true });
+}
+
+/** Whether a process owns the directory now. Changes nothing. */
+export function isOwned(root: string): boolean {
+  return isFileLocked(join(root, LOCK_FILE));
+}
+
+/**
+ * The server that holds this very directory; undefined when none does: nobody holds it, a command
+ * does, the address came with a copy, or the server is dying.
+ */
+export function findServer(root: string): FoundServer | undefined {
+  const file = readJson<ServerFile>(join(root, SERVER_FILE));
+  if (file === undefined || !isOwned(root)) return undefined;
+  const owner = readOwner(root);
+  if (owner === undefined || owner.id !== file.owner) return undefined;
+  if (isCopied(file, root) || isCopied(owner, root) || hasEnded(owner)) return undefined;
+  const { networkNamespace } = surroundings();
+  const isReachable = isThisBoot(file.boot) && file.networkNamespace === networkNamespace;
+  return { url: file.url, pid: file.pid, host: file.host, isReachable };
+}

@@ -1,0 +1,21 @@
+// The data directory of a service, claimed while a dying owner may still hold it; and the address that
+// commands find there while it listens.
+import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
+import { publishServer, withdrawServer } from "../journal/ownership/server-address.ts";
+import type { Log } from "../platform/log.ts";
+import type { ServeConfig } from "./config.ts";
+
+/** @throws DataDirectoryInUse when its owner has not ended in time, DataDirectoryUnusable. */
+export function claimFor(config: ServeConfig, log: Log): Promise<DataDirectoryClaim> {
+  return claimDataDirectory(config.dataDir, {
+    waitMs: config.ownerWaitMs,
+    onWait: (detail) => log.warn("data_directory_waiting", { detail }),
+    onCopy: (detail) => log.warn("data_directory_copied", { detail }),
+  });
+}
+
+/** Tells commands where the service listens; returns what takes it back. */
+export function announce({ paths, owner }: DataDirectoryClaim, url: string): () => void {
+  publishServer(paths.root, owner, url);
+  return () => withdrawServer(paths.root, owner);
+}
