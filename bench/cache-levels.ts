@@ -3,7 +3,12 @@
 import { TrustRankClient } from "../src/client/client.ts";
 import { TrustGateway } from "../src/client/gateway/gateway.ts";
 import type { LevelVerdict, VerifyRequest, VerifyResponse } from "../src/client/messages.ts";
-import { TOOL_LEVELS, type ToolLevel, type Verdict } from "../src/contract/vocabulary.ts";
+import {
+  type LogReason,
+  TOOL_LEVELS,
+  type ToolLevel,
+  type Verdict,
+} from "../src/contract/vocabulary.ts";
 
 /** One workload of a gateway in front of tools of all levels. */
 export interface LevelWorkload {
@@ -28,7 +33,7 @@ const STAKES_MAX = 1000;
 
 interface Ruling {
   readonly verdict: Verdict;
-  readonly label: string;
+  readonly label: LogReason;
   readonly isOnRecord: boolean;
   readonly holds: readonly [number, number | null];
 }
@@ -36,7 +41,7 @@ interface Ruling {
 /** One agent in fifty is refused, one in ten is new, the others are proven up to some stakes. */
 function ruleOf(agent: number, level: ToolLevel, stakes: number): Ruling {
   const isOpen = level === "L0" || level === "L1";
-  const rule = (verdict: Verdict, label: string, isOnRecord = false): Ruling => ({
+  const rule = (verdict: Verdict, label: LogReason, isOnRecord = false): Ruling => ({
     verdict,
     label,
     isOnRecord,
@@ -45,9 +50,10 @@ function ruleOf(agent: number, level: ToolLevel, stakes: number): Ruling {
   if (agent % 50 === 49) {
     return isOpen
       ? rule("ALLOW", "DENIAL_FLAGGED_FOR_REVIEW", true)
-      : rule("BLOCK", "REFUSE", true);
+      : rule("BLOCK", "REFUSE_RULE", true);
   }
-  if (agent % 10 === 3) return isOpen ? rule("ALLOW", "THIN") : rule("CHALLENGE", "THIN_FILE");
+  if (agent % 10 === 3)
+    return isOpen ? rule("ALLOW", "THIN_FILE_TOLERATED") : rule("CHALLENGE", "THIN_FILE");
   if (isOpen) return rule("ALLOW", "TRUST_SUFFICIENT");
   const proven = 10 ** (1 + (((agent * 2_654_435_761) >>> 0) / 4_294_967_296) * 5);
   return stakes <= proven

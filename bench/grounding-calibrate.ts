@@ -3,8 +3,8 @@
 import { ONE } from "../assembly/grounding/layout.ts";
 import { cleanNeeded, conformalThreshold } from "../src/vault/calibration/conformal.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
-import { TEXT_KINDS } from "../src/vault/calibration/text-kinds.ts";
-import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
+import { TEXT_KINDS } from "../src/contract/vocabulary.ts";
+import type { TextKind } from "../src/contract/vocabulary.ts";
 import type { Scored } from "./grounding-fit.ts";
 import { groupDigest, kindOfRow } from "./grounding-rows.ts";
 import type { LabelledRow } from "./grounding-rows.ts";

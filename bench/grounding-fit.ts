@@ -3,8 +3,8 @@
 // fitted on, the rest calibrates the thresholds. Everything ends as integers in 1/1024.
 import { FEATURES_COUNT, ONE } from "../assembly/grounding/layout.ts";
 import type { GroundingNumbers, KindNumbers } from "../src/vault/grounding/tables.ts";
-import { TEXT_KINDS } from "../src/vault/calibration/text-kinds.ts";
-import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
+import { TEXT_KINDS } from "../src/contract/vocabulary.ts";
+import type { TextKind } from "../src/contract/vocabulary.ts";
 import { calibrate, isCalibrating } from "./grounding-calibrate.ts";
 import { kindOfRow, questionOf } from "./grounding-rows.ts";
 import type { LabelledRow, RowBench, RowFeatures } from "./grounding-rows.ts";

@@ -18,7 +18,7 @@ import { GroundingReader, GroundingWriter } from "../src/vault/grounding/groundi
 import { createGroundingMemory } from "../src/vault/grounding/module.ts";
 import type { GroundingNumbers } from "../src/vault/grounding/tables.ts";
 import { countsQuestion, textKindOf } from "../src/vault/calibration/text-kinds.ts";
-import type { TextKind } from "../src/vault/calibration/text-kinds.ts";
+import type { TextKind } from "../src/contract/vocabulary.ts";
 
 /** One labelled response. `label` 1: hallucinated or unsupported. */
 export interface LabelledRow {

@@ -66,7 +66,7 @@ export class Policies {
 function refuseExpired({ vouched = [] }: Policy, nowMs: number): void {
   const faults = vouched.flatMap(({ until }, index) => {
     if (Date.parse(until) > nowMs) return [];
-    return [{ pointer: `/vouched/${index}/until`, code: "range", detail: "has passed" }];
+    return [{ pointer: `/vouched/${index}/until`, code: "range" as const, detail: "has passed" }];
   });
   if (faults.length > 0) throw invalidRequest(faults);
 }

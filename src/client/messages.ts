@@ -1,12 +1,15 @@
 // Messages as the published client shows them, without the packages of the service. Made from the
 // schemas in src/contract/schemas by `npm run docs:reference`: change those.
 import type {
+  AnswerCode,
   Decision,
   Grade,
+  LogReason,
   ReasonCode,
   Regime,
   RiskLevel,
   Signature,
+  SourceStatus,
   Tier,
   ToolLevel,
   Verdict,
@@ -66,14 +69,14 @@ export interface VerifyResponse {
     reason: string;
     sources?: {
       id: string;
-      status: string;
+      status: SourceStatus;
     }[];
   };
   policy_action: {
     verdict: Verdict;
-    log_reason: string;
+    log_reason: LogReason;
   };
-  reason_codes: string[];
+  reason_codes: AnswerCode[];
   /**
    * The largest stakes that would be ALLOW; null for any.
    */
@@ -98,9 +101,9 @@ export interface VerifyResponse {
 }
 export interface LevelVerdict {
   verdict: Verdict;
-  log_reason: string;
+  log_reason: LogReason;
   threshold_met: boolean;
-  reason_codes: string[];
+  reason_codes: AnswerCode[];
   max_stakes: number | null;
   /**
    * False in shadow mode: for the log, not to be applied.

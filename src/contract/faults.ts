@@ -5,7 +5,7 @@
 export interface FieldError {
   /** RFC 6901. */
   pointer: string;
-  code: string;
+  code: FieldErrorCode;
   detail: string;
 }
 
@@ -71,6 +71,27 @@ export const FAULTS = {
 } as const satisfies Record<string, FaultKind>;
 
 export type FaultCode = keyof typeof FAULTS;
+export const FAULT_CODES = Object.keys(FAULTS) as FaultCode[];
+
+/** What may be wrong with one member: its form, a limit that it met, or the fault it makes alone. */
+export const FIELD_ERROR_CODES = [
+  "required",
+  "unknown",
+  "duplicate",
+  "doubled",
+  "inverted",
+  "mismatch",
+  "depth",
+  "type",
+  "enum",
+  "range",
+  "format",
+  "length",
+  "timeout",
+  "memory",
+  ...FAULT_CODES,
+] as const;
+export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
 
 /** Faults that one row of a batch or an import may have while the others are recorded. */
 const OF_ONE_ROW: ReadonlySet<FaultCode> = new Set([

@@ -65,6 +65,72 @@ export const REASON_CODES = [
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
+/** Status of a cited source, from harmless to grave: the order is the order of reasons. */
+export const SOURCE_STATUSES = [
+  "SOURCE_VERIFIED",
+  "SOURCE_UNKNOWN",
+  "SOURCE_DOUBTFUL",
+  "SOURCE_REVOKED",
+  "SOURCE_RETRACTED",
+  "CITATION_MISMATCH",
+  "SOURCE_RECORDED_FALSE",
+  "SOURCE_MALFORMED",
+] as const;
+export type SourceStatus = (typeof SOURCE_STATUSES)[number];
+
+/** Findings about content and sources; the statuses of sources are findings, too. */
+export const FINDING_CODES = [
+  ...SOURCE_STATUSES,
+  "PROVENANCE_NOT_ASSESSED",
+  "NO_SOURCES",
+  "GROUNDING_NOT_EVALUATED",
+  "SOURCE_NEWER",
+  "CITATION_DOUBTFUL",
+  "CITATIONS_CHANGED",
+  "UNSUPPORTED_CONTENT",
+  "MIXED_SCRIPTS",
+  "HASH_MISMATCH",
+  "CONTENT_RECORDED_FALSE",
+  "CONTENT_RETRACTED",
+  "CONTENT_NEAR_RECORDED_FALSE",
+  "CONTENT_HALLUCINATED",
+] as const;
+export type FindingCode = (typeof FINDING_CODES)[number];
+
+/** Names of the rules of the policy (policy/rules.ts), as `log_reason` gives them. */
+export const POLICY_LABELS = [
+  "TRUST_SUFFICIENT",
+  "RISK_TOLERATED",
+  "RISK_FLAGGED_FOR_REVIEW",
+  "THIN_FILE_TOLERATED",
+  "THIN_FILE_FLAGGED",
+  "VOUCHED",
+  "DENIAL_FLAGGED_FOR_REVIEW",
+  "THIN_FILE",
+  "RISK_ABOVE_BOUND",
+  "BELOW_TENANT_MINIMUM",
+  "VERIFIED_SOURCES_REQUIRED",
+  "STAKES_NEED_VERIFICATION",
+  "STAKES_NEED_APPROVAL",
+  "RISK_ABOVE_BORDER",
+  "REFUSE_RULE",
+] as const;
+export type PolicyLabel = (typeof POLICY_LABELS)[number];
+
+/** All that `reason_codes` of a verify answer may hold, and all that its `log_reason` may be. */
+export const ANSWER_CODES = [...REASON_CODES, ...FINDING_CODES, "VOUCHED"] as const;
+export type AnswerCode = (typeof ANSWER_CODES)[number];
+export const LOG_REASONS = [...POLICY_LABELS, ...FINDING_CODES] as const;
+export type LogReason = (typeof LOG_REASONS)[number];
+
+/**
+ * Kinds of text. `qa`: answers a question; `summary`: several sentences about a text; `data`: prose
+ * made from JSON; `claim`: one sentence; `dialogue`: a turn of a conversation, never inferred, only
+ * named.
+ */
+export const TEXT_KINDS = ["qa", "summary", "data", "claim", "dialogue"] as const;
+export type TextKind = (typeof TEXT_KINDS)[number];
+
 /** States of a source, from least to most suspect. Only `active` verifies; the last two taint. */
 export const EVIDENCE_STATES = ["active", "revoked", "retracted", "recorded_false"] as const;
 export type EvidenceState = (typeof EVIDENCE_STATES)[number];

@@ -7,6 +7,7 @@ import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
 import { Metrics } from "./metrics/recorder.ts";
+import { ApiPages } from "./openapi/pages.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
@@ -248,6 +249,7 @@ export class Application implements HttpApplication {
       requestIds: this.#requestIds,
       turns: new Turns(),
       routes: this.#table.routes,
+      pages: new ApiPages(this.#table.routes, dependencies.version),
       answer: (exchange) => this.#answer(exchange),
       refuse: (exchange, fault) => this.#finish(exchange, this.#problem(exchange, fault)),
       get isDraining() {

@@ -2,6 +2,7 @@
 // document. Apart from its handler, so that none of them depends on a request.
 import type { Scope } from "../contract/vocabulary.ts";
 import type { RateClass } from "./access/rate-limits.ts";
+import type { RequestHeader, ResponseHeader } from "./openapi/headers.ts";
 
 /** `none`: open to all. `key`: any valid key. Else the scope the key must hold (or `admin`). */
 export type Access = Scope | "none" | "key";
@@ -21,7 +22,11 @@ export interface RouteDescription {
   readonly rateClass?: RateClass;
   readonly body?: RouteBody;
   /** Query parameters by name, with their meaning. Asynchronous or `GET` routes only. */
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, Parameter>>;
+  /** Meaning of the path's `{parameter}`, where its name does not say it. */
+  readonly parameter?: Parameter;
+  /** Headers it reads beside those that every route reads. */
+  readonly requestHeaders?: readonly RequestHeader[];
   /** Status -> its content. Problems are common to all routes and not listed. */
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Answered in the callback that completed the body; holds for all reads of scores. */
@@ -30,6 +35,17 @@ export interface RouteDescription {
   readonly isFixedFormat?: boolean;
   /** Longest time of an asynchronous answer, milliseconds; after it `deadline_exceeded`. */
   readonly deadlineMs?: number;
+}
+
+/** A parameter of the query or the path: its meaning, or that and what it may be. */
+export type Parameter = string | ParameterDescription;
+
+export interface ParameterDescription {
+  readonly description: string;
+  readonly isRequired?: boolean;
+  /** All values that there are; any text without them. */
+  readonly values?: readonly string[];
+  readonly example?: string;
 }
 
 export interface RouteBody {
@@ -44,6 +60,10 @@ export interface RouteResponse {
   readonly description: string;
   /** Name of the schema; absent for text. */
   readonly schema?: string;
-  /** Media type when it is not negotiated; beside a schema, of the same content as text. */
-  readonly mediaType?: string;
+  /** Media types that are not negotiated; beside a schema, of the same content as text. */
+  readonly mediaType?: string | readonly string[];
+  /** True where status and headers say all: the body is empty. */
+  readonly isEmpty?: boolean;
+  /** Headers beside those of every answer. */
+  readonly headers?: readonly ResponseHeader[];
 }

@@ -17,6 +17,7 @@ import type { Metrics } from "./metrics/recorder.ts";
 import type { Tallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
+import type { ApiPages } from "./openapi/pages.ts";
 import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
@@ -101,6 +102,7 @@ export interface Services extends HttpDependencies {
   /** Of this thread: long answers are worked on in slices. */
   readonly turns: Turns;
   readonly routes: readonly RouteDescription[];
+  readonly pages: ApiPages;
   readonly isDraining: boolean;
   /** Asynchronous answers under way. */
   readonly pendingCount: number;

@@ -4,7 +4,7 @@
 import type { LevelPolicy } from "../contract/policy.ts";
 import type { BacktestCurve, BacktestReason, BacktestRow } from "../contract/schemas/backtest.ts";
 import { VERDICTS } from "../contract/vocabulary.ts";
-import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { PolicyLabel, ToolLevel } from "../contract/vocabulary.ts";
 import { effectiveTrials, wilsonInterval } from "./interval.ts";
 import { decidePolicy } from "./rules.ts";
 import type { Risk, Ruling } from "./rules.ts";
@@ -96,7 +96,7 @@ export class Tally {
   readonly #flagged = new Pair();
   readonly #stakes = new Pair();
   readonly #stakesAllowed = new Pair();
-  readonly #reasons = new Map<string, Pair & { verdictIndex: number }>();
+  readonly #reasons = new Map<PolicyLabel, Pair & { verdictIndex: number }>();
   /** Good outcomes denied, by agent. */
   readonly #alarms = new Map<number, number>();
   /** Good and bad counts, then good and bad stakes, by the bin that first allows them. */
@@ -125,7 +125,8 @@ export class Tally {
       this.#stakesAllowed.add(isBad, stakes);
       if (ruling.isFlagged) this.#flagged.add(isBad, 1);
     } else {
-      this.#addReason(ruling.logReason, verdictIndex, isBad);
+      // No text was assessed: what decided is a rule of the policy.
+      this.#addReason(ruling.logReason as PolicyLabel, verdictIndex, isBad);
       if (verdictIndex >= QUARANTINE && !isBad) {
         this.#alarms.set(agent, (this.#alarms.get(agent) ?? 0) + 1);
       }
@@ -153,7 +154,7 @@ export class Tally {
     );
   }
 
-  #addReason(logReason: string, verdictIndex: number, isBad: boolean): void {
+  #addReason(logReason: PolicyLabel, verdictIndex: number, isBad: boolean): void {
     let found = this.#reasons.get(logReason);
     if (found === undefined) {
       found = Object.assign(new Pair(), { verdictIndex });

@@ -4,13 +4,13 @@
 import { MINIMUM_SCORES_DEFAULT } from "../contract/policy.ts";
 import type { LevelPolicy, Policy } from "../contract/policy.ts";
 import { DECISIONS, VERDICTS } from "../contract/vocabulary.ts";
-import type { ToolLevel } from "../contract/vocabulary.ts";
+import type { FindingCode, LogReason, ToolLevel } from "../contract/vocabulary.ts";
 
 /** One outcome of the policy: the verdict, and the label of the rule that decided it. */
 export interface Ruling {
   /** Index into VERDICTS. */
   readonly verdictIndex: number;
-  readonly logReason: string;
+  readonly logReason: LogReason;
   /** SPEC §8.2: allowed, but an anomaly for the log or for a person. */
   readonly isFlagged: boolean;
 }
@@ -33,7 +33,7 @@ const CHALLENGE = VERDICTS.indexOf("CHALLENGE");
 const QUARANTINE = VERDICTS.indexOf("QUARANTINE");
 const BLOCK = VERDICTS.indexOf("BLOCK");
 
-function ruling(verdictIndex: number, logReason: string, isFlagged = false): Ruling {
+function ruling(verdictIndex: number, logReason: LogReason, isFlagged = false): Ruling {
   return Object.freeze({ verdictIndex, logReason, isFlagged });
 }
 
@@ -169,7 +169,7 @@ export function decidePolicy(
   level: LevelPolicy,
   risk: Risk,
   isThresholdMet: boolean,
-  failureCode: string,
+  failureCode: FindingCode | "",
   isSourced = true,
   allowUpTo = level.allow_up_to,
   isVouched = false,

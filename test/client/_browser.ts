@@ -1,24 +1,13 @@
 // A page in headless Chromium, served over loopback together with the service: the files of a
 // project, the service's own paths on the same origin, and a program whose result comes back.
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { openPage } from "../_chromium.ts";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 const WAIT_MS = 90_000;
-
-/** The browser's command; undefined where there is none (Debian: `apt-get install chromium`). */
-export const browser = NAMES.find((name) => {
-  try {
-    execFileSync("sh", ["-c", `command -v ${name}`], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-});
 
 /**
  * Runs a module in a page of `project`, with `imports` as its import map; what it passed to the
@@ -60,25 +49,6 @@ export async function runInBrowser(options: {
     server.close();
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-function openPage(address: string, profile: string): ChildProcess {
-  const flags = [
-    "--headless=new",
-    // Containers lack what the sandbox needs; the page is our own.
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    `--user-data-dir=${profile}`,
-    "--remote-debugging-pipe",
-  ];
-  // Two more descriptors, for the debugging pipe: it ends the browser when this process ends.
-  const stdio = ["ignore", "ignore", "pipe", "pipe", "pipe"] as const;
-  return spawn(browser!, [...flags, address], { stdio: [...stdio] });
 }
 
 const PAGE = (imports: object, program: string) => `<!doctype html>

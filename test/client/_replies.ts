@@ -46,7 +46,10 @@ export function verifyReply(verdict: Verdict = "ALLOW", more: Partial<VerifyResp
       confidence: 0.9,
     },
     provenance_data: { is_hallucinated: false, source_verified: true, reason: "no sources" },
-    policy_action: { verdict, log_reason: verdict === "ALLOW" ? "TRUST_SUFFICIENT" : "RULE" },
+    policy_action: {
+      verdict,
+      log_reason: verdict === "ALLOW" ? "TRUST_SUFFICIENT" : "REFUSE_RULE",
+    },
     reason_codes: [],
     max_stakes: null,
     enforced: true,

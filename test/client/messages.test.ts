@@ -7,7 +7,6 @@ import type * as messages from "../../src/client/messages.ts";
 import type { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
 import type { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
 import type * as scores from "../../src/contract/schemas/scores.ts";
-import type { FieldError } from "../../src/contract/faults.ts";
 import type { Problem } from "../../src/contract/schemas/service.ts";
 import { clientTypes } from "../docs/_client-types.ts";
 
@@ -34,6 +33,6 @@ describe("the published messages", () => {
     expectTypeOf<OutcomeReceipt>().toEqualTypeOf<messages.OutcomeReceipt>();
     expectTypeOf<ProvenanceRecord>().toEqualTypeOf<messages.ProvenanceRecord>();
     expectTypeOf<Problem>().toEqualTypeOf<messages.Problem>();
-    expectTypeOf<FieldError>().toEqualTypeOf<messages.FieldError>();
+    expectTypeOf<NonNullable<Problem["errors"]>[number]>().toEqualTypeOf<messages.FieldError>();
   });
 });

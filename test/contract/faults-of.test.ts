@@ -1,7 +1,7 @@
 // The words and the order of faults: what each rule says, which fault of a value comes first, and
 // how much a body of nonsense may cost.
 import { describe, expect, it } from "vitest";
-import { ServiceFault } from "../../src/contract/faults.ts";
+import { FIELD_ERROR_CODES, type FieldErrorCode, ServiceFault } from "../../src/contract/faults.ts";
 import { FIELD_ERRORS_MAX } from "../../src/contract/limits.ts";
 import * as requests from "../../src/contract/parse/requests.ts";
 import { SCHEMAS } from "../../src/http/openapi/schemas.ts";
@@ -160,5 +160,25 @@ describe("the schema in documents", () => {
     const properties = SCHEMAS[schema]!["properties"] as Record<string, { pattern: string }>;
     const pattern = new RegExp(properties[member]!.pattern);
     expect([pattern.test(good), pattern.test(bad)]).toEqual([true, false]);
+  });
+
+  it("has a code of the table, whatever is wrong with a member", () => {
+    const junk = [null, true, "", "a\u0000", "x".repeat(5000), -1, 0.5, 1e300, [], [1], {}];
+    const parsers = Object.values(requests).filter((each) => each.length === 1);
+    const codes = new Set<string>();
+    for (const parse of parsers as ((value: unknown) => unknown)[]) {
+      for (const schema of Object.values(SCHEMAS)) {
+        for (const name of ["no_such_member", ...Object.keys(schema["properties"] ?? {})]) {
+          for (const value of junk) {
+            for (const fault of faultsOf(parse, { [name]: value }))
+              codes.add(fault.split(/[ :]/)[1]!);
+          }
+        }
+      }
+    }
+    expect(codes.size).toBeGreaterThan(4);
+    expect(
+      [...codes].filter((code) => !FIELD_ERROR_CODES.includes(code as FieldErrorCode)),
+    ).toEqual([]);
   });
 });

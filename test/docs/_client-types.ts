@@ -24,12 +24,15 @@ const PUBLISHED: readonly object[] = [
 
 /** Types of the vocabulary that members of the messages have. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
+  AnswerCode: vocabulary.ANSWER_CODES,
   Decision: vocabulary.DECISIONS,
   Grade: vocabulary.GRADES,
+  LogReason: vocabulary.LOG_REASONS,
   ReasonCode: vocabulary.REASON_CODES,
   Regime: vocabulary.REGIMES,
   RiskLevel: vocabulary.RISK_LEVELS,
   Signature: vocabulary.SIGNATURES,
+  SourceStatus: vocabulary.SOURCE_STATUSES,
   Tier: vocabulary.TIERS,
   ToolLevel: vocabulary.TOOL_LEVELS,
   Verdict: vocabulary.VERDICTS,

@@ -17,7 +17,12 @@ import type {
   VerifyRequest,
   VerifyResponse,
 } from "../../src/contract/schemas/scores.ts";
-import { type Decision, DECISIONS, type Verdict } from "../../src/contract/vocabulary.ts";
+import {
+  type Decision,
+  DECISIONS,
+  type LogReason,
+  type Verdict,
+} from "../../src/contract/vocabulary.ts";
 
 /** Agents named for what they give, as the service's own reserved agents are. */
 const BY_AGENT: Readonly<Record<string, Decision>> = {
@@ -25,6 +30,13 @@ const BY_AGENT: Readonly<Record<string, Decision>> = {
   "agent://test/verify": "connect_with_verification",
   "agent://test/escalate": "escalate",
   "agent://test/refuse": "refuse",
+};
+
+const LABELS: Readonly<Record<Verdict, LogReason>> = {
+  ALLOW: "TRUST_SUFFICIENT",
+  CHALLENGE: "RISK_ABOVE_BOUND",
+  QUARANTINE: "RISK_ABOVE_BORDER",
+  BLOCK: "REFUSE_RULE",
 };
 
 const VERDICT_BY_DECISION: Readonly<Record<Decision, Verdict>> = {
@@ -216,9 +228,14 @@ export class MemoryBureau implements Bureau {
         reason: `no sources to verify for "${request.action}"`,
         ...(request.context.cited_sources === undefined
           ? {}
-          : { sources: request.context.cited_sources.map((id) => ({ id, status: "unknown" })) }),
+          : {
+              sources: request.context.cited_sources.map((id) => ({
+                id,
+                status: "SOURCE_UNKNOWN" as const,
+              })),
+            }),
       },
-      policy_action: { verdict, log_reason: `FIXED_${verdict}` },
+      policy_action: { verdict, log_reason: LABELS[verdict] },
       reason_codes: [...leg.reason_codes],
       max_stakes: null,
       enforced: !call.principal.isShadow,

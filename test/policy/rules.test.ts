@@ -7,7 +7,7 @@ import type { Risk } from "../../src/policy/rules.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
 import type { LevelPolicy } from "../../src/contract/policy.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../../src/contract/vocabulary.ts";
-import type { Decision, ToolLevel } from "../../src/contract/vocabulary.ts";
+import type { Decision, FindingCode, ToolLevel } from "../../src/contract/vocabulary.ts";
 import { readTable, readYesNo } from "../tables/_read-table.ts";
 
 const CLEAR: Risk = {
@@ -19,7 +19,12 @@ const CLEAR: Risk = {
   decisionIndex: 0,
 };
 
-function decide(toolLevel: ToolLevel, risk: Partial<Risk>, isMet = true, code = "") {
+function decide(
+  toolLevel: ToolLevel,
+  risk: Partial<Risk>,
+  isMet = true,
+  code: FindingCode | "" = "",
+) {
   const level = DEFAULT_POLICY.levels[toolLevel];
   return decidePolicy(toolLevel, level, { ...CLEAR, ...risk }, isMet, code);
 }
@@ -53,7 +58,7 @@ describe("rules on top of the table", () => {
           decisionIndex: DECISIONS.indexOf(row.stakes as Decision),
         },
         readYesNo(row.met),
-        row.hard === "-" ? "" : row.hard!,
+        row.hard === "-" ? "" : (row.hard as FindingCode),
       );
       expect(VERDICTS[ruling.verdictIndex]).toBe(row.verdict);
       expect(ruling.logReason).toBe(row.log_reason);
@@ -137,7 +142,7 @@ describe("policy properties", () => {
     fc.assert(
       fc.property(level, probability, probability, (toolLevel, first, second) => {
         const [low, high] = first < second ? [first, second] : [second, first];
-        const at = (more: Partial<Risk>, met = true, code = "") =>
+        const at = (more: Partial<Risk>, met = true, code: FindingCode | "" = "") =>
           decide(toolLevel, { failureProbability: low, ...more }, met, code).verdictIndex;
         const base = at({});
         expect(at({ failureProbability: high })).toBeGreaterThanOrEqual(base);
@@ -145,7 +150,7 @@ describe("policy properties", () => {
         expect(at({ isRefused: true })).toBeGreaterThanOrEqual(base);
         expect(at({ isDenied: true })).toBeGreaterThanOrEqual(base);
         expect(at({ decisionIndex: 2 })).toBeGreaterThanOrEqual(base);
-        expect(at({}, true, "X")).toBeGreaterThanOrEqual(base);
+        expect(at({}, true, "HASH_MISMATCH")).toBeGreaterThanOrEqual(base);
       }),
     );
   });

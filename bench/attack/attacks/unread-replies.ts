@@ -1,7 +1,7 @@
 // Pipelined requests for large replies by a peer who never reads one.
 import type { Socket } from "node:net";
 import type { Attack } from "../attack.ts";
-import { ADMIN_KEY, type ServerProcess } from "../../server-process.ts";
+import type { ServerProcess } from "../../server-process.ts";
 import { type AttackStage, delay, figuresOf, othersFailed } from "../stage.ts";
 import { openSocket } from "../wire.ts";
 
@@ -27,7 +27,7 @@ export const unreadReplies: Attack = {
 };
 
 async function flood(stage: AttackStage, service: ServerProcess): Promise<void> {
-  const lines = ["GET /openapi.json HTTP/1.1", "Host: x", `Authorization: Bearer ${ADMIN_KEY}`];
+  const lines = ["GET /openapi.json HTTP/1.1", "Host: x"];
   const text = `${lines.join("\r\n")}\r\n\r\n`.repeat(stage.isShort ? REQUESTS_SHORT : REQUESTS);
   const sockets: Socket[] = [];
   for (let i = 0; i < SOCKETS; i++) {

@@ -32,11 +32,11 @@ export interface ApiDocument {
 
 interface RawOperation {
   operationId: string;
-  parameters?: { name: string; in: string }[];
+  /** Headers are references, and no matter of the fuzzer. */
+  parameters?: { name?: string; in?: string }[];
   security: unknown[];
   "x-required-scope"?: string;
   requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { description: string }>;
 }
 
 /** Reads the document that a service gives out. */
@@ -55,7 +55,7 @@ export function readApi(text: string): ApiDocument {
     access: operation["x-required-scope"] ?? (operation.security.length === 0 ? "none" : "key"),
     queryNames: (operation.parameters ?? [])
       .filter((each) => each.in === "query")
-      .map(({ name }) => name),
+      .map(({ name = "" }) => name),
     bodies: Object.fromEntries(
       Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => [
         type,
@@ -63,9 +63,9 @@ export function readApi(text: string): ApiDocument {
       ]),
     ),
   }));
-  const codes =
-    raw[0]?.operation.responses["default"]?.description.match(/\b[a-z]+(?:_[a-z]+)*\b/g) ?? [];
-  return { operations, schemas: document.components.schemas, codes: new Set(codes) };
+  const { schemas } = document.components;
+  const problem = schemas["Problem"] as { properties: { code: { enum: readonly string[] } } };
+  return { operations, schemas, codes: new Set(problem.properties.code.enum) };
 }
 
 /** Values of a path's parameter, already as they stand on the wire. */

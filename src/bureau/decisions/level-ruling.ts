@@ -3,7 +3,8 @@
 // others (levels.ts), so that one rule book answers for both. Hot path: nothing is kept.
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { Principal } from "../../contract/principal.ts";
-import { REASON_CODES, type ToolLevel } from "../../contract/vocabulary.ts";
+import { REASON_CODES } from "../../contract/vocabulary.ts";
+import type { AnswerCode, FindingCode, ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { decidePolicy, isMinimumMet, VOUCHED } from "../../policy/rules.ts";
@@ -39,7 +40,7 @@ export function ruleAt(
 }
 
 /** The code of what is wrong with the content; empty for nothing. */
-export function failureCodeOf(finding: ProvenanceFinding): string {
+export function failureCodeOf(finding: ProvenanceFinding): FindingCode | "" {
   return finding.hardFailureCode || (finding.softFailureCode ?? "");
 }
 
@@ -78,11 +79,11 @@ export function reasonCodes(
   reading: Reading,
   ruling: Ruling,
   finding: ProvenanceFinding,
-): string[] {
-  const codes: string[] = [];
+): AnswerCode[] {
+  const codes: AnswerCode[] = [];
   const isHard = finding.hardFailureCode !== "";
-  if (isHard) codes.push(finding.reasonCode);
-  if (ruling === VOUCHED) codes.push(VOUCHED.logReason);
+  if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
+  if (ruling === VOUCHED) codes.push("VOUCHED");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
     const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {

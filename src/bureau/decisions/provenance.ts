@@ -5,15 +5,16 @@
 import { createHash } from "node:crypto";
 
 import type { VerifyContext, VerifyResponse } from "../../contract/schemas/scores.ts";
+import type { FindingCode } from "../../contract/vocabulary.ts";
 
 export interface ProvenanceFinding {
   readonly data: VerifyResponse["provenance_data"];
   /** For `reason_codes`; empty when provenance gives no reason to hesitate. */
-  readonly reasonCode: string;
+  readonly reasonCode: FindingCode | "HALLUCINATION_SIGNAL" | "";
   /** Broken evidence (not merely missing): the code that becomes `log_reason`, or empty. */
-  readonly hardFailureCode: string;
+  readonly hardFailureCode: FindingCode | "";
   /** A doubt that the policy answers with CHALLENGE (DOUBTS of policy.ts), when there is one. */
-  readonly softFailureCode?: string;
+  readonly softFailureCode?: FindingCode | "";
   /**
    * 0 to 1: how far a doubt lowers the reported score. A hard failure lowers it in full, whatever
    * stands here.
@@ -30,7 +31,7 @@ export interface ProvenanceAssessor {
   assess(context: VerifyContext, tenant: string): ProvenanceFinding | Promise<ProvenanceFinding>;
 }
 
-function softFinding(reasonCode: string, reason: string): ProvenanceFinding {
+function softFinding(reasonCode: FindingCode, reason: string): ProvenanceFinding {
   return Object.freeze({
     data: Object.freeze({ is_hallucinated: false, source_verified: false, reason }),
     reasonCode,

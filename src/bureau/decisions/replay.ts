@@ -5,7 +5,7 @@ import type { DecisionReplay, ReplayableLeg } from "../../contract/schemas/decis
 import type { Policy } from "../../contract/policy.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import { DECISIONS, REGIMES, TIERS, VERDICTS } from "../../contract/vocabulary.ts";
-import type { ReasonCode } from "../../contract/vocabulary.ts";
+import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
@@ -94,7 +94,8 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
     level,
     reading,
     isMinimumMet(toolLevel, level, reading.scoreInternal, leg.minimum_score),
-    leg.hard_failure ?? "",
+    // As it was logged: codes of older versions have their rules still.
+    (leg.hard_failure ?? "") as FindingCode | "",
     // Whether sources were verified is not logged; it mattered only where it decided.
     leg.log_reason !== "VERIFIED_SOURCES_REQUIRED",
     level.allow_up_to,

@@ -2,7 +2,7 @@
 // the schema, one fault each, no more than a problem may list. Objects and lists are walked here,
 // because a list that is too long must be reported as that, whatever its items are, and a body of
 // nonsense must not cost more than the answer to it; each value in them is judged by typebox.
-import type { FieldError } from "../faults.ts";
+import type { FieldError, FieldErrorCode } from "../faults.ts";
 import { FIELD_ERRORS_MAX } from "../limits.ts";
 import { refusalOf, type Schema, type TypedSchema } from "../schemas/schema.ts";
 import { pointerOf } from "./json-fault.ts";
@@ -86,5 +86,6 @@ const SAYING = /^(\w+) (?:(\/\w+) )?(.+)$/;
 function add(found: FieldError[], pointer: string, saying: string): void {
   if (found.length >= FIELD_ERRORS_MAX) return;
   const [, code = "format", member = "", detail = saying] = SAYING.exec(saying) ?? [];
-  found.push({ pointer: pointer + member, code, detail });
+  // Schemas word their faults as `code sentence`; a test holds the codes to the table.
+  found.push({ pointer: pointer + member, code: code as FieldErrorCode, detail });
 }

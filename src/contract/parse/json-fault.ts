@@ -1,7 +1,7 @@
 // Slow, exact reader behind json.ts: walks a refused JSON text and says what is wrong
 // first and where (byte, line, RFC 6901 pointer). Builds no value; runs only for refused bodies.
 import { JSON_DEPTH_MAX, POINTER_LENGTH_MAX } from "../limits.ts";
-import type { FieldError } from "../faults.ts";
+import type { FieldError, FieldErrorCode } from "../faults.ts";
 
 /** `error` is absent for a syntax error: there is no member to point at. */
 export interface JsonFault {
@@ -140,7 +140,7 @@ class Reader {
     return true;
   }
 
-  #at(code: string, detail: string): Found {
+  #at(code: FieldErrorCode, detail: string): Found {
     const pointer = pointerOf(this.#path);
     return new Found({ detail: `${detail}: \`${pointer}\``, error: { pointer, code, detail } });
   }

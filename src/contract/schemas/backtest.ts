@@ -1,6 +1,6 @@
 // Messages of the back-test of a policy: flat lists of rows, each under the policy, question and
 // level that it is about, so that a table, a plot or a view needs no walk through a tree.
-import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
+import { POLICY_LABELS, TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { PolicyRequest } from "./policy.ts";
 import * as t from "./schema.ts";
 
@@ -68,7 +68,7 @@ export type BacktestCurve = t.MessageOf<typeof curve>;
 /** Outcomes that a rule did not allow. */
 const reason = t.object({
   ...of,
-  log_reason: t.text,
+  log_reason: t.oneOf(POLICY_LABELS),
   verdict: t.oneOf(VERDICTS),
   ...t.all(t.integer, "good", "bad"),
 });

@@ -1,4 +1,5 @@
 // Messages of the routes that report outcomes: alone, in a batch, imported.
+import { FAULT_CODES } from "../faults.ts";
 import {
   OUTCOME_BODY_BYTES_MAX,
   OUTCOME_ID_LENGTH_MAX,
@@ -85,7 +86,12 @@ export const ImportReport = t.message("ImportReport", {
   accepted: t.integer,
   duplicates: t.integer,
   rejected: t.list(
-    t.object({ line: t.integer, code: t.text, detail: t.text, errors: t.list(FieldError) }),
+    t.object({
+      line: t.integer,
+      code: t.oneOf(FAULT_CODES),
+      detail: t.text,
+      errors: t.list(FieldError),
+    }),
   ),
 });
 export type ImportReport = t.MessageOf<typeof ImportReport>;

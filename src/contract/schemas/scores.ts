@@ -1,6 +1,7 @@
 // Messages of the routes that read scores: verify and its batch, check, handshake, explain.
 import { AGENT_ID_BYTES_MAX, CONTENT_TYPE_LENGTH_MAX } from "../limits.ts";
-import { DECISIONS, REASON_CODES, REGIMES, RISK_LEVELS, TIERS } from "../vocabulary.ts";
+import { ANSWER_CODES, DECISIONS, LOG_REASONS, REASON_CODES } from "../vocabulary.ts";
+import { REGIMES, RISK_LEVELS, SOURCE_STATUSES, TIERS } from "../vocabulary.ts";
 import { TOOL_LEVELS, VERDICTS } from "../vocabulary.ts";
 import { Vouching } from "./policy.ts";
 import { scoredId } from "./scored-id.ts";
@@ -67,9 +68,9 @@ const maxStakes = t.said(
 /** What the same question gets at one tool level, and between which stakes that is the answer. */
 export const LevelVerdict = t.message("LevelVerdict", {
   verdict: t.oneOf(VERDICTS),
-  log_reason: t.text,
+  log_reason: t.oneOf(LOG_REASONS),
   threshold_met: t.flag,
-  reason_codes: t.texts,
+  reason_codes: t.list(t.oneOf(ANSWER_CODES)),
   max_stakes: t.numberOrNull,
   enforced,
   holds_from: t.said(t.number, "The smallest stakes at which the answer would be the same."),
@@ -93,10 +94,10 @@ export const VerifyResponse = t.message("VerifyResponse", {
     is_hallucinated: t.flag,
     source_verified: t.flag,
     reason: t.text,
-    sources: t.optional(t.list(t.object({ id: t.text, status: t.text }))),
+    sources: t.optional(t.list(t.object({ id: t.text, status: t.oneOf(SOURCE_STATUSES) }))),
   }),
-  policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.text }),
-  reason_codes: t.texts,
+  policy_action: t.object({ verdict: t.oneOf(VERDICTS), log_reason: t.oneOf(LOG_REASONS) }),
+  reason_codes: t.list(t.oneOf(ANSWER_CODES)),
   max_stakes: t.said(t.numberOrNull, "The largest stakes that would be ALLOW; null for any."),
   enforced,
   policy_version: t.said(t.text, "The policy that made the verdict, by its content."),
@@ -117,7 +118,7 @@ export type VerifyResponse = t.MessageOf<typeof VerifyResponse>;
 /** The body of a gateway's denial: it may reach the end client, so it holds no numbers. */
 export const GatewayDenial = t.message("GatewayDenial", {
   verdict: t.oneOf(VERDICTS),
-  reason: t.text,
+  reason: t.oneOf(LOG_REASONS),
   request_id: t.text,
 });
 export type GatewayDenial = t.MessageOf<typeof GatewayDenial>;

@@ -1,6 +1,6 @@
 // Messages of operators and analysts: API keys, SQL, usage, health; and the problem, which is the
 // answer of every route that fails.
-import { FAULTS } from "../faults.ts";
+import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
 import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
 import * as t from "./schema.ts";
@@ -107,7 +107,10 @@ export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenA
 
 /** What is wrong with one member, by its RFC 6901 pointer. */
 export const FieldError = t.message("FieldError", {
-  ...t.all(t.text, "pointer", "code", "detail"),
+  pointer: t.text,
+  // Open to callers: a later version may know more.
+  code: t.schemaOf<string>({ type: "string", enum: [...FIELD_ERROR_CODES] }),
+  detail: t.text,
 });
 
 /** RFC 9457 problem details. */
@@ -117,7 +120,7 @@ export const Problem = t.message("Problem", {
   status: t.integer,
   detail: t.text,
   instance: t.text,
-  code: t.schemaOf<string>({ type: "string", enum: Object.keys(FAULTS) }),
+  code: t.schemaOf<string>({ type: "string", enum: [...FAULT_CODES] }),
   request_id: t.text,
   errors: t.optional(t.list(FieldError)),
 });

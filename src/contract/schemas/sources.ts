@@ -1,7 +1,7 @@
 // Messages of the evidence vault: sources and the texts that people labelled. Documents go in and
 // are indexed; their text never comes out again.
 import { CONTENT_TYPE_LENGTH_MAX, TITLE_LENGTH_MAX } from "../limits.ts";
-import { EVIDENCE_STATES, TEXT_LABELS, VISIBILITIES } from "../vocabulary.ts";
+import { EVIDENCE_STATES, TEXT_KINDS, TEXT_LABELS, VISIBILITIES } from "../vocabulary.ts";
 import * as t from "./schema.ts";
 
 const digest = t.contentHash;
@@ -123,7 +123,7 @@ export const TextLabels = t.message("TextLabels", { items: t.batchOf(TextLabel) 
 
 /** How texts of one kind are judged for this tenant. */
 export const KindThreshold = t.message("KindThreshold", {
-  kind: t.text,
+  kind: t.oneOf(TEXT_KINDS),
   /** From here on the text is doubted; from there on it is called hallucinated. */
   doubt_at: t.number,
   hallucinated_at: t.number,
@@ -151,7 +151,7 @@ export const LabelResult = t.message("LabelResult", {
     t.object({
       /** False when no cited source has a text, or the content says nothing to check. */
       counted: t.flag,
-      kind: t.optional(t.text),
+      kind: t.optional(t.oneOf(TEXT_KINDS)),
       /** The score that was kept, in the unit of the thresholds. */
       risk: t.optional(t.number),
     }),

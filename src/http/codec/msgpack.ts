@@ -3,7 +3,7 @@
 // string names, finite and exact numbers), no deeper and no bigger than the bytes can hold.
 import { isUtf8 } from "node:buffer";
 import { Packr } from "msgpackr";
-import { ServiceFault } from "../../contract/faults.ts";
+import { type FieldErrorCode, ServiceFault } from "../../contract/faults.ts";
 import { pointerOf } from "../../contract/parse/json-fault.ts";
 import { JSON_DEPTH_MAX } from "../../contract/limits.ts";
 
@@ -161,7 +161,7 @@ class Walker {
   }
 
   #at(
-    code: string,
+    code: FieldErrorCode,
     detail: string,
     fault: "invalid_request" | "malformed_body" = "invalid_request",
   ): ServiceFault {

@@ -1,24 +1,44 @@
 // The OpenAPI 3.1 document, generated from the route table that serves. Nothing is written twice:
 // paths, methods, scopes, limits and parameters come from the table, shapes from contract/schemas.
-import { FAULTS } from "../../contract/faults.ts";
-import { MEDIA_TYPES } from "../codec/negotiation.ts";
+import { isObject } from "../../contract/parse/json-object.ts";
+import type {
+  Parameter,
+  ParameterDescription,
+  RouteBody,
+  RouteDescription,
+} from "../route-description.ts";
+import { PARAMETERS } from "./example-values.ts";
+import { exampleOf } from "./examples.ts";
+import {
+  COMMON_REQUEST_HEADERS,
+  headerComponents,
+  headerParameters,
+  type RequestHeader,
+} from "./headers.ts";
+import { documentContent, problemComponents, problemExamples, responsesOf } from "./responses.ts";
 import { SCHEMAS } from "./schemas.ts";
-import { PROBLEM_MEDIA_TYPE } from "../codec/reply.ts";
-import type { RouteBody, RouteDescription, RouteResponse } from "../route-description.ts";
+import { tagOf, TAGS } from "./tags.ts";
 
 type Json = Record<string, unknown>;
 
 const DESCRIPTION = [
   "Trust scores, verdicts and reasons for autonomous agents.",
-  "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else our own.",
-  "`request_id` in a body is always our own, a UUIDv7: outcomes and reviews name a decision by it.",
-  "`X-Deadline-Ms` asks for an answer within so many milliseconds or a 503 at once.",
-  "`X-Server-Timing: 1` asks for a `Server-Timing` header.",
-  "`X-JWS-Signature` signs a reported outcome: a detached JWS (`b64:false`) over the raw body.",
-  "`Idempotency-Key` (or the member `id`) makes reporting an outcome repeatable.",
-  "A refused handshake is a 403 whose body is the verdict, as `application/json`; a 403 that is an",
-  "error is `application/problem+json`, as every error is.",
-].join("\n");
+  "Every reply carries `X-Request-Id`: yours when it is 1 to 128 token characters, else our own. " +
+    "`request_id` in a body is always our own, a UUIDv7: outcomes and reviews name a decision by it.",
+  "`X-JWS-Signature` signs a reported outcome: a detached JWS (`b64:false`) over the raw body. " +
+    "`Idempotency-Key` (or the member `id`) makes reporting an outcome repeatable.",
+  "A refused handshake is a 403 whose body is the verdict, as `application/json`; a 403 that is an " +
+    "error is `application/problem+json`, as every error is.",
+].join("\n\n");
+
+const API_KEY = {
+  type: "http",
+  scheme: "bearer",
+  description:
+    "An API key, made by `POST /v1/keys` or `trustrank keys create`. `x-required-scope` of an " +
+    "operation names the scope that the key must hold; `admin` holds all. Operations without it " +
+    "take any valid key.",
+};
 
 /** The document for `routes`. */
 export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
@@ -27,6 +47,7 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
     const item = (paths[route.path] ??= {});
     item[route.method.toLowerCase()] = operation(route);
   }
+  const used = new Set(routes.map((route) => tagOf(route.path)));
   return {
     openapi: "3.1.0",
     info: {
@@ -35,10 +56,19 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
+    servers: [{ url: "/", description: "The service that gives out this document" }],
+    tags: TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({
+      name,
+      description,
+    })),
     paths,
     components: {
       schemas: SCHEMAS,
-      securitySchemes: { apiKey: { type: "http", scheme: "bearer" } },
+      parameters: headerParameters(),
+      headers: headerComponents(),
+      responses: problemComponents(),
+      examples: { ...messageExamples(routes), ...problemExamples() },
+      securitySchemes: { apiKey: API_KEY },
     },
   };
 }
@@ -48,8 +78,9 @@ function operation(route: RouteDescription): Json {
   const described: Json = {
     operationId: route.name,
     summary: route.summary,
+    tags: [tagOf(route.path)],
     parameters: parameters(route),
-    responses: responses(route),
+    responses: responsesOf(route),
     security: access === "none" ? [] : [{ apiKey: [] }],
   };
   if (access !== "none" && access !== "key") described["x-required-scope"] = access;
@@ -58,51 +89,62 @@ function operation(route: RouteDescription): Json {
 }
 
 function parameters(route: RouteDescription): Json[] {
-  const found = /\{(\w+)\}/.exec(route.path);
-  const schema = { type: "string" };
-  const inPath = found === null ? [] : [{ name: found[1], in: "path", required: true, schema }];
-  const inQuery = Object.entries(route.query ?? {}).map(([name, description]) => ({
-    name,
-    in: "query",
-    required: false,
-    description,
-    schema,
-  }));
-  return [...inPath, ...inQuery];
+  const found = /\{(\w+)\}/.exec(route.path)?.[1];
+  const given = route.parameter ?? PATH_PARAMETERS[found ?? ""] ?? "";
+  const inPath =
+    found === undefined ? [] : [{ ...parameter(found, "path", given), required: true }];
+  const inQuery = Object.entries(route.query ?? {}).map(([name, each]) =>
+    parameter(name, "query", each),
+  );
+  const headers: readonly RequestHeader[] = [
+    ...COMMON_REQUEST_HEADERS,
+    ...(route.requestHeaders ?? []),
+  ];
+  return [
+    ...inPath,
+    ...inQuery,
+    ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  ];
+}
+
+/** Parameters that mean the same wherever they stand in a path. */
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  id: "The agent by its identifier, percent-encoded where more follows it",
+  source_id: "Identifier of the source, percent-encoded",
+  namespace: "The namespace: the first part of its agents' names",
+  request_id: "Id of the decision: `request_id` of its answer",
+};
+
+function parameter(name: string, place: "path" | "query", given: Parameter): Json {
+  const told: ParameterDescription = typeof given === "string" ? { description: given } : given;
+  const { description, isRequired = false, values } = told;
+  const schema = values === undefined ? { type: "string" } : { type: "string", enum: [...values] };
+  const example = told.example ?? values?.[0] ?? PARAMETERS[name];
+  const described = { name, in: place, required: isRequired, description, schema };
+  return example === undefined ? described : { ...described, example };
 }
 
 function requestBody(body: RouteBody): Json {
-  const schema = reference(body.schema);
-  const lines = { "application/x-ndjson": { schema } };
-  const documents = { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
+  const documents = documentContent(body.schema);
+  const lines = { "application/x-ndjson": { schema: lineOf(body) } };
   const content =
     body.kind === "batch" ? { ...documents, ...lines } : body.kind === "ndjson" ? lines : documents;
   return { required: true, description: `At most ${body.bytesMax} bytes`, content };
 }
 
-function responses(route: RouteDescription): Json {
-  const described: Json = {};
-  for (const [status, response] of Object.entries(route.responses)) {
-    described[status] = { description: response.description, content: contentOf(response) };
-  }
-  const codes = Object.keys(FAULTS).join(", ");
-  described["default"] = {
-    description: `A problem; \`code\` is one of ${codes}`,
-    content: { [PROBLEM_MEDIA_TYPE]: { schema: reference("Problem") } },
-  };
-  return described;
+/** Schema of one line: of a batch, which as a document is an array, that of an item. */
+function lineOf({ kind, schema }: RouteBody): Json {
+  const items = SCHEMAS[schema]?.["items"];
+  return kind === "batch" && isObject(items) ? items : { $ref: `#/components/schemas/${schema}` };
 }
 
-function contentOf(response: RouteResponse): Json {
-  const text = { schema: { type: "string" } };
-  if (response.schema === undefined) return { [response.mediaType ?? "text/plain"]: text };
-  const schema = reference(response.schema);
-  const documents = { [MEDIA_TYPES.json]: { schema }, [MEDIA_TYPES.msgpack]: { schema } };
-  return response.mediaType === undefined
-    ? documents
-    : { ...documents, [response.mediaType]: text };
-}
-
-function reference(schema: string): Json {
-  return { $ref: `#/components/schemas/${schema}` };
+/** `components.examples` of the messages that routes take and give. */
+function messageExamples(routes: readonly RouteDescription[]): Json {
+  const named = routes.flatMap(({ body, responses }) => [
+    ...(body === undefined || body.kind === "ndjson" ? [] : [body.schema]),
+    ...Object.values(responses).flatMap(({ schema }) => (schema === undefined ? [] : [schema])),
+  ]);
+  return Object.fromEntries(
+    [...new Set(named)].map((name) => [name, { summary: name, value: exampleOf(name) }]),
+  );
 }

@@ -34,6 +34,7 @@ export const ADMIN_ROUTES: readonly Route[] = [
     name: "revoke_key",
     method: "DELETE",
     path: "/v1/keys/{id}",
+    parameter: { description: "`key_id` of the key", example: "k3yid00001" },
     summary: "Revokes a key at once and for good",
     access: "admin",
     responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },

@@ -50,6 +50,7 @@ export const AUTHZEN_ROUTES: readonly Route[] = [
     path: "/.well-known/authzen-configuration",
     summary: "AuthZEN discovery",
     access: "none",
+    requestHeaders: ["X-Forwarded-Proto"],
     responses: { 200: { description: "Where to ask", schema: "AuthzenConfiguration" } },
     isSynchronous: true,
     isFixedFormat: true,

@@ -44,6 +44,7 @@ export const BACKTEST_ROUTES: readonly Route[] = [
     name: "policy_backtest_show",
     method: "GET",
     path: "/v1/policy/backtests/{id}",
+    parameter: { description: "The back-test", example: "b-7" },
     summary: "One back-test: figures, or by `Accept: text/html` a page with plots",
     access: "admin",
     responses: {

@@ -85,7 +85,10 @@ export const DECISION_ROUTES: readonly Route[] = [
     path: "/v1/reviews",
     summary: "Decisions flagged for a person: low scores let through, held back, escalated",
     access: "score:read",
-    query: { ...LIST_QUERY, open: "1: only those nobody has resolved" },
+    query: {
+      ...LIST_QUERY,
+      open: { description: "Only those nobody has resolved", values: ["1"] },
+    },
     responses: { 200: { description: "The reviews", schema: "ReviewList" } },
     handle: listReviews,
   },

@@ -18,12 +18,16 @@ const DEADLINE_MS = 60_000;
 
 const QUERY = {
   since: "Not before: a date, an RFC 3339 date-time or epoch ms",
-  by: "`settled`: outcomes by the day they settled; `recorded` when left out",
+  by: {
+    description: "Outcomes by the day they were recorded, which is the default, or settled",
+    values: EXPORT_DAYS,
+  },
 };
 
 const SHARED = {
   method: "GET",
   access: "analytics:read",
+  parameter: { description: "The view", values: EXPORT_VIEWS },
   isSynchronous: false,
   deadlineMs: DEADLINE_MS,
 } as const;

@@ -3,7 +3,9 @@
 // status, and that difference is the profile. SPEC §4.9 names gateways, the mapping is ours.
 import { ServiceFault } from "../../contract/faults.ts";
 import type { GatewayDenial, VerifyResponse } from "../../contract/schemas/scores.ts";
+import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
+import { GATEWAY_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Forwarded, Reply } from "../server/port.ts";
 import { askBureau, isLetThrough, verifyRequestOf } from "../verdict-effect.ts";
@@ -21,33 +23,61 @@ const PROFILES: Readonly<Record<string, { readonly hasBody: boolean }>> = {
 };
 
 const RESPONSES = {
-  200: { description: "Let through; the verdict is in the headers" },
+  200: {
+    description: "Let through; the verdict is in the headers",
+    isEmpty: true,
+    headers: GATEWAY_HEADERS,
+  },
   401: {
     description:
       "A `CHALLENGE` where `challenge=step-up`; `WWW-Authenticate` says which login would do (RFC 9470)",
     schema: "GatewayDenial",
+    headers: GATEWAY_HEADERS,
   },
   403: {
     description: "Not let through; the reason is in the headers, for nginx in them alone",
     schema: "GatewayDenial",
+    headers: GATEWAY_HEADERS,
   },
 } as const;
+
+const REQUEST_HEADERS = [
+  "X-Trust-Agent-Id",
+  "X-Trust-Action",
+  "X-Trust-Tool-Level",
+  "X-Trust-Stakes",
+  "X-Trust-Session-Sec",
+  "X-Forwarded-Method",
+  "X-Original-Method",
+] as const;
 
 const SHARED = {
   access: "score:read",
   rateClass: "score",
   summary: "A verdict for a gateway: status and `X-Trust-*` headers",
   responses: RESPONSES,
+  requestHeaders: REQUEST_HEADERS,
   isFixedFormat: true,
 } as const;
 
 const QUERY = {
-  profile: `${Object.keys(PROFILES).join(", ")}; required`,
+  profile: {
+    description: "The gateway that asks",
+    isRequired: true,
+    values: Object.keys(PROFILES),
+  },
   agent_id: "Whom the gateway authenticated; else header `X-Trust-Agent-Id`",
   action: "`domain.operation`; else `X-Trust-Action`, else `http.` and the method",
-  tool_level: "L0 to L3; else `X-Trust-Tool-Level`; required",
+  tool_level: {
+    description:
+      "How sensitive the action is; else `X-Trust-Tool-Level`; one of the two is required",
+    values: TOOL_LEVELS,
+  },
   stakes: "The value at risk; else `X-Trust-Stakes`",
-  challenge: "How a `CHALLENGE` is answered: deny (403, the default) or step-up (401, RFC 9470)",
+  challenge: {
+    description: "How a `CHALLENGE` is answered: 403, the default, or 401 with RFC 9470",
+    values: ["deny", "step-up"],
+  },
   acr_values: "With step-up: names of login methods that would do, in order of preference",
   max_age: "With step-up: whole seconds since the login that would do",
 } as const;
@@ -82,7 +112,8 @@ export const GATEWAY_ROUTES: readonly Route[] = [
 function envoyRoute(method: (typeof ENVOY_METHODS)[number]): Route {
   const name = `gateway_envoy_${method.toLowerCase()}`;
   const handle = authorizeEnvoy;
-  return { ...SHARED, name, method, path: ENVOY_PATH, isSynchronous: true, handle };
+  const parameter = "Path and query of the forwarded request; nothing is read from it";
+  return { ...SHARED, name, method, path: ENVOY_PATH, parameter, isSynchronous: true, handle };
 }
 
 function authorize(exchange: Exchange): Reply | Promise<Reply> {

@@ -7,11 +7,14 @@ import {
   parseKaizenRunRequest,
 } from "../../contract/parse/requests.ts";
 import type { Kaizen, RunRecord } from "../../kaizen/kaizen.ts";
+import { HTML } from "../codec/negotiation.ts";
 import type { Exchange } from "../exchange.ts";
+import { PAGE_HEADERS } from "../openapi/headers.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
 const RUN_DEADLINE_MS = 300_000;
+const RUN = { description: "The run", example: "k-42" };
 
 export const KAIZEN_ROUTES: readonly Route[] = [
   {
@@ -46,6 +49,7 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_show",
     method: "GET",
     path: "/v1/kaizen/runs/{id}",
+    parameter: RUN,
     summary: "One run with every number it rests on",
     access: "kaizen:run",
     responses: { 200: { description: "The run", schema: "KaizenRun" } },
@@ -56,10 +60,11 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_report_link",
     method: "GET",
     path: "/v1/kaizen/runs/{id}/report",
+    parameter: RUN,
     summary: "The same page by a link that answers about the run give: one run, 15 minutes, no key",
     access: "none",
-    query: { token: "As the link has it" },
-    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    query: { token: { description: "As the link has it", isRequired: true } },
+    responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
     isSynchronous: true,
     isFixedFormat: true,
     handle: readByLink,
@@ -68,9 +73,10 @@ export const KAIZEN_ROUTES: readonly Route[] = [
     name: "kaizen_report",
     method: "GET",
     path: "/v1/kaizen/reports/{id}",
+    parameter: RUN,
     summary: "One run as a self-contained page with plots",
     access: "kaizen:run",
-    responses: { 200: { description: "The page", mediaType: "text/html" } },
+    responses: { 200: { description: "The page", mediaType: HTML, headers: PAGE_HEADERS } },
     isSynchronous: true,
     isFixedFormat: true,
     handle: (exchange) => pageOf(exchange, exchange.decodedParameter()),
@@ -95,7 +101,7 @@ function kaizenOf(exchange: Exchange): Kaizen {
 }
 
 /** A page in a browser: nothing is loaded by it, and its address is told to nobody. */
-const PAGE_HEADERS = [
+const PAGE_LINES = [
   "Content-Security-Policy",
   "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   "Referrer-Policy",
@@ -107,7 +113,7 @@ const PAGE_HEADERS = [
 function pageOf(exchange: Exchange, id: string): Reply {
   const page = kaizenOf(exchange).report(id);
   if (page === undefined) throw new ServiceFault("not_found", "no such run");
-  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...PAGE_HEADERS];
+  exchange.extraHeaders = [...(exchange.extraHeaders ?? []), ...PAGE_LINES];
   return exchange.text(200, "text/html; charset=utf-8", page);
 }
 

@@ -42,6 +42,7 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "document", bytesMax: OUTCOME_BODY_BYTES_MAX, schema: "OutcomeRequest" },
+    requestHeaders: ["X-JWS-Signature", "Idempotency-Key", "traceparent"],
     responses: {
       201: { description: "Recorded", schema: "OutcomeReceipt" },
       200: { description: "A repeat: the first receipt", schema: "OutcomeReceipt" },
@@ -58,6 +59,7 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },
+    requestHeaders: ["X-JWS-Signature", "traceparent"],
     responses: { 200: { description: "One item per outcome", schema: "OutcomeBatchResponse" } },
     isSynchronous: false,
     deadlineMs: 10_000,

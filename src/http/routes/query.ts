@@ -36,7 +36,12 @@ export const QUERY_ROUTES: readonly Route[] = [
       min_position: "Waits until the journal is in the rows up to here; 504 after 5 s",
     },
     responses: {
-      200: { description: "Columns and rows, CSV, or a line for each row", schema: "QueryResult" },
+      200: {
+        description: "Columns and rows, CSV (`format`), or a line for each row (`Accept`)",
+        schema: "QueryResult",
+        mediaType: ["text/csv", NDJSON],
+        headers: ["X-As-Of-Position", "X-As-Of-Time"],
+      },
     },
     isSynchronous: false,
     // Lines are none of the formats that routes have in common.

@@ -1,12 +1,8 @@
-// Routes about the service itself: liveness, readiness, metrics, its own description. Probes need no
-// key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
+// Routes about the service itself: liveness, readiness, metrics. Probes need no key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
 // else. The detail and the metrics are for the scope `metrics:read`.
 import type { ProbeCode } from "../../contract/schemas/service.ts";
-import { openApiDocument } from "../openapi/document.ts";
 import type { Exchange } from "../exchange.ts";
 import { scrape } from "../metrics/scrape.ts";
-import { encodeMsgpack } from "../codec/msgpack.ts";
-import { MEDIA_TYPES } from "../codec/negotiation.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
 
@@ -61,16 +57,6 @@ export const SERVICE_ROUTES: readonly Route[] = [
     isFixedFormat: true,
     handle: metrics,
   },
-  {
-    name: "openapi",
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This description",
-    access: "key",
-    responses: { 200: { description: "OpenAPI 3.1 document", schema: "OpenApi" } },
-    isSynchronous: true,
-    handle: describe,
-  },
 ];
 
 /** Identity of the service for signers: `aud` of every signature is the service id. */
@@ -111,13 +97,4 @@ function mayReadDetail(exchange: Exchange): boolean {
 async function metrics(exchange: Exchange): Promise<Reply> {
   const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
   return exchange.text(200, contentType, text);
-}
-
-function describe(exchange: Exchange): Reply {
-  const document = openApiDocument(exchange.services.routes, exchange.services.version);
-  if (exchange.replyFormat === "json") {
-    return exchange.text(200, MEDIA_TYPES.json, JSON.stringify(document, null, 2));
-  }
-  const headers = ["Content-Type", MEDIA_TYPES.msgpack, "X-Request-Id", exchange.echoedId];
-  return { status: 200, headers, body: encodeMsgpack(document) };
 }

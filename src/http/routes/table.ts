@@ -5,6 +5,7 @@ import { AUTHZEN_ROUTES } from "./authzen.ts";
 import { BACKTEST_ROUTES } from "./backtests.ts";
 import { CREDIBILITY_ROUTES } from "./credibility.ts";
 import { DECISION_ROUTES } from "./decisions.ts";
+import { DESCRIPTION_ROUTES } from "./description.ts";
 import { EXPORT_ROUTES } from "./exports.ts";
 import { EVIDENCE_ROUTES } from "./sources.ts";
 import { GATEWAY_ROUTES } from "./gateway.ts";
@@ -34,4 +35,5 @@ export const ROUTES: readonly Route[] = [
   ...QUERY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
+  ...DESCRIPTION_ROUTES,
 ];

@@ -15,6 +15,7 @@ import { Keyring } from "../../http/access/keyring.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
+import { DESCRIPTION_ROUTES } from "../../http/routes/description.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
@@ -46,6 +47,7 @@ const HERE: ReadonlySet<Route> = new Set([
   ...SCORE_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
+  ...DESCRIPTION_ROUTES,
 ]);
 /**
  * Answered where they arrive unless they are signed: reporters' keys are the main thread's. A batch

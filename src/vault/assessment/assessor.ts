@@ -28,7 +28,7 @@ import {
 import { isGrave, UNKNOWN, UNREGISTERED, worstOf } from "../sources/statuses.ts";
 import type { Cited, Status } from "../sources/statuses.ts";
 import { countsQuestion, textKindOf } from "../calibration/text-kinds.ts";
-import type { TextKind } from "../calibration/text-kinds.ts";
+import type { TextKind } from "../../contract/vocabulary.ts";
 import { TextScorer } from "../grounding/text-scorer.ts";
 import type { CitedText } from "../grounding/text-scorer.ts";
 import { TenantThresholds } from "../calibration/thresholds.ts";

@@ -1,33 +1,34 @@
 // Findings of an assessment: the shape for the bureau's provenance port, and the constant findings.
 import { CITED_SOURCES_MAX } from "../../contract/limits.ts";
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
+import type { FindingCode, SourceStatus } from "../../contract/vocabulary.ts";
 
 export interface Finding {
   readonly data: VerifyResponse["provenance_data"];
   /** Code for `reason_codes`; empty when there is no objection to the content. */
-  readonly reasonCode: string;
+  readonly reasonCode: FindingCode | "";
   /** Broken evidence: the code that becomes `log_reason`, or empty. */
-  readonly hardFailureCode: string;
+  readonly hardFailureCode: FindingCode | "";
   /** Name for the policy of a doubt that asks for CHALLENGE at L2 and L3, or empty. */
-  readonly softFailureCode: string;
+  readonly softFailureCode: FindingCode | "";
   /** Amount by which a finding lowers the score, 0 to 1; 1 for every hard failure. */
   readonly penalty: number;
 }
 
 /** Codes that are hard failures elsewhere: the policy knows the doubt by another name. */
-const DOUBT_NAMES: Readonly<Record<string, string>> = {
+const DOUBT_NAMES: Partial<Record<FindingCode | "", FindingCode>> = {
   CITATION_MISMATCH: "CITATION_DOUBTFUL",
 };
 
 interface FindingParts {
-  code: string;
+  code: FindingCode | "";
   reason: string;
   isHard: boolean;
   isDoubtful: boolean;
   isHallucinated: boolean;
   isVerified?: boolean;
   penalty?: number;
-  sources?: { id: string; status: string }[];
+  sources?: { id: string; status: SourceStatus }[];
 }
 
 const QUOTE_LENGTH_MAX = 64;
@@ -58,7 +59,12 @@ export function finding(parts: FindingParts): Finding {
   };
 }
 
-function constant(code: string, reason: string, kind: "open" | "soft" | "hard", isFalse = false) {
+function constant(
+  code: FindingCode,
+  reason: string,
+  kind: "open" | "soft" | "hard",
+  isFalse = false,
+) {
   const isHard = kind === "hard";
   const isDoubtful = kind !== "open";
   const made = finding({ code, reason, isHard, isDoubtful, isHallucinated: isFalse });
@@ -104,7 +110,7 @@ const noneRegistered = (count: number): string =>
 const NONE_REGISTERED = Array.from({ length: CITED_SOURCES_MAX + 1 }, (_, n) => noneRegistered(n));
 
 /** No cited source is known. That is no sign against the caller, however full the vault is. */
-export function unknownFinding(sources: { id: string; status: string }[]): Finding {
+export function unknownFinding(sources: { id: string; status: SourceStatus }[]): Finding {
   const count = sources.length;
   return finding({
     code: "SOURCE_UNKNOWN",

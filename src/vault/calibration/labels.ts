@@ -11,8 +11,8 @@ import type {
 import { cleanNeeded, conformalThreshold } from "./conformal.ts";
 import { ONE } from "../../../assembly/grounding/layout.ts";
 import type { GroundingNumbers } from "../grounding/tables.ts";
-import { TEXT_KINDS } from "./text-kinds.ts";
-import type { TextKind } from "./text-kinds.ts";
+import { TEXT_KINDS } from "../../contract/vocabulary.ts";
+import type { TextKind } from "../../contract/vocabulary.ts";
 import type { TenantThresholds } from "./thresholds.ts";
 
 /** Rate of supported texts that may draw a doubt. */

@@ -1,13 +1,7 @@
 // Kinds of text, each with thresholds of its own: the score of an honest answer against its
 // evidence differs far more between kinds than any one threshold allows for.
 import type { VerifyContext } from "../../contract/schemas/scores.ts";
-
-/**
- * `qa`: answers a question; `summary`: several sentences about a text; `data`: prose made from
- * JSON; `claim`: one sentence; `dialogue`: a turn of a conversation, never inferred, only named.
- */
-export const TEXT_KINDS = ["qa", "summary", "data", "claim", "dialogue"] as const;
-export type TextKind = (typeof TEXT_KINDS)[number];
+import type { TextKind } from "../../contract/vocabulary.ts";
 
 /** Whether words of the question count as known: a turn of a conversation is no question. */
 export function countsQuestion(kind: TextKind): boolean {

@@ -1,8 +1,8 @@
 // Thresholds of tenants that labelled enough of their own texts, in shared memory: written by one
 // thread, read by all. A kind without one is judged by the shipped numbers.
 import { ownerOf } from "../sources/catalogue-keys.ts";
-import { TEXT_KINDS } from "./text-kinds.ts";
-import type { TextKind } from "./text-kinds.ts";
+import { TEXT_KINDS } from "../../contract/vocabulary.ts";
+import type { TextKind } from "../../contract/vocabulary.ts";
 
 /** Tenants with thresholds of their own; beyond them the shipped numbers hold. */
 export const TENANTS_MAX = 1024;

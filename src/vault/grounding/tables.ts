@@ -23,7 +23,7 @@ import {
 } from "../../../assembly/grounding/layout.ts";
 import { fillCharacters } from "./characters.ts";
 import type { GroundingExports } from "./module.ts";
-import type { TextKind } from "../calibration/text-kinds.ts";
+import type { TextKind } from "../../contract/vocabulary.ts";
 
 /** `data/grounding/numbers.json`, written by `fit:grounding`. Risks and weights in 1/1024. */
 export interface GroundingNumbers {

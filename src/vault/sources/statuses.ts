@@ -1,19 +1,10 @@
-// Statuses of a cited source, from harmless to grave.
+// Statuses of a cited source: which outweighs which.
+import { SOURCE_STATUSES as STATUSES } from "../../contract/vocabulary.ts";
+import type { SourceStatus } from "../../contract/vocabulary.ts";
 import { NOT_FOUND } from "./catalogue.ts";
 import type { IdentifierValidity } from "./publication-ids.ts";
 
-/** The order is the order of reasons. */
-const STATUSES = [
-  "SOURCE_VERIFIED",
-  "SOURCE_UNKNOWN",
-  "SOURCE_DOUBTFUL",
-  "SOURCE_REVOKED",
-  "SOURCE_RETRACTED",
-  "CITATION_MISMATCH",
-  "SOURCE_RECORDED_FALSE",
-  "SOURCE_MALFORMED",
-] as const;
-export type Status = (typeof STATUSES)[number];
+export type Status = SourceStatus;
 
 export interface Cited {
   id: string;

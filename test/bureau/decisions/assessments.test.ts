@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Assessment } from "../../../src/contract/assessments.ts";
 import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
+import type { FindingCode } from "../../../src/contract/vocabulary.ts";
 import type { ProvenanceFinding } from "../../../src/bureau/decisions/provenance.ts";
 import { call, NEWEST_MS, openSampleBureau, principal } from "../_harness.ts";
 
@@ -18,7 +19,11 @@ const { bureau } = openSampleBureau({
   assessments: { note: (assessment) => void noted.push(assessment) },
 });
 
-function findingOf(isHallucinated: boolean, hard: string, soft = ""): ProvenanceFinding {
+function findingOf(
+  isHallucinated: boolean,
+  hard: FindingCode | "",
+  soft: FindingCode | "" = "",
+): ProvenanceFinding {
   const data = { is_hallucinated: isHallucinated, source_verified: false, reason: "" };
   return { data, reasonCode: hard || soft, hardFailureCode: hard, softFailureCode: soft };
 }
@@ -42,19 +47,22 @@ describe("an assessment", () => {
     ["a hard failure of the content", true, "HASH_MISMATCH", "", 0],
     ["a contradiction, which is no hard failure", true, "", "UNSUPPORTED_CONTENT", 0],
     ["a hard failure of its sources", false, "SOURCE_MALFORMED", "", 1],
-  ])("is left by %s, without the text", async (_name, isHallucinated, hard, soft, kindIndex) => {
-    expect(await ask(findingOf(isHallucinated, hard, soft))).toEqual([
-      {
-        agent: AGENT,
-        tenant: "acme",
-        keyId: "key-1",
-        code: hard || soft,
-        kindIndex,
-        digest: createHash("sha256").update(CONTENT).digest("hex"),
-        assessedAtMs: NEWEST_MS,
-      },
-    ]);
-  });
+  ] as const)(
+    "is left by %s, without the text",
+    async (_name, isHallucinated, hard, soft, kindIndex) => {
+      expect(await ask(findingOf(isHallucinated, hard, soft))).toEqual([
+        {
+          agent: AGENT,
+          tenant: "acme",
+          keyId: "key-1",
+          code: hard || soft,
+          kindIndex,
+          digest: createHash("sha256").update(CONTENT).digest("hex"),
+          assessedAtMs: NEWEST_MS,
+        },
+      ]);
+    },
+  );
 
   it("is left by a finding that another thread made", async () => {
     expect(await ask(Promise.resolve(findingOf(true, "CITATION_MISMATCH")))).toHaveLength(1);

@@ -25,7 +25,7 @@ const CERTAIN = [
   "CONTENT_RECORDED_FALSE",
   "CONTENT_RETRACTED",
   "CONTENT_HALLUCINATED",
-];
+] as const;
 const DOUBTFUL = [
   "CITATION_DOUBTFUL",
   "CITATIONS_CHANGED",
@@ -34,7 +34,7 @@ const DOUBTFUL = [
   "SOURCE_RETRACTED",
   "SOURCE_REVOKED",
   "UNSUPPORTED_CONTENT",
-];
+] as const;
 
 function findingOf(parts: Partial<ProvenanceFinding>): ProvenanceFinding {
   const data = { is_hallucinated: false, source_verified: false, reason: "" };

@@ -2,6 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { SCHEMAS } from "../../../src/http/openapi/schemas.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
+import { tagOf } from "../../../src/http/openapi/tags.ts";
+import type { RouteDescription } from "../../../src/http/route-description.ts";
 import { ROUTES } from "../../../src/http/routes/table.ts";
 import { call } from "../_client.ts";
 import {
@@ -26,13 +28,44 @@ describe("OpenAPI", () => {
   it("gives every route a name of its own, a scope, and every status it answers with", () => {
     expect(new Set(ROUTES.map((route) => route.name)).size).toBe(ROUTES.length);
     for (const route of ROUTES) {
-      const paths = document["paths"] as Record<string, Record<string, Record<string, unknown>>>;
-      const operation = paths[route.path]![route.method.toLowerCase()]!;
+      const operation = operationOf(document, route);
       expect(operation["operationId"]).toBe(route.name);
       expect(operation["security"]).toEqual(route.access === "none" ? [] : [{ apiKey: [] }]);
-      expect(Object.keys(operation["responses"] as object)).toContain("default");
+      const statuses = [...Object.keys(route.responses), "400", "503", "default"];
+      expect(Object.keys(operation["responses"] as object)).toEqual(
+        expect.arrayContaining(statuses),
+      );
       if (route.body !== undefined) expect(SCHEMAS).toHaveProperty(route.body.schema);
     }
+  });
+
+  it("has a family for every route, each with a sentence about it", () => {
+    const tags = document["tags"] as { name: string; description: string }[];
+    expect(tags.every(({ description }) => description.endsWith("."))).toBe(true);
+    const tagged = ROUTES.map(({ path }) => tagOf(path));
+    expect(new Set(tagged)).toEqual(new Set(tags.map(({ name }) => name)));
+    // The last family takes what no other does: nothing that has a version belongs there.
+    const strays = ROUTES.filter(
+      ({ path }) => path.startsWith("/v1/") && tagOf(path) === "Service",
+    );
+    expect(strays.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("describes every parameter, and names no header or parameter twice", () => {
+    for (const route of ROUTES) {
+      const given = operationOf(document, route)["parameters"] as Record<string, string>[];
+      const names = given.map(({ name, in: place, $ref }) => $ref ?? `${place} ${name}`);
+      expect([route.name, names]).toEqual([route.name, [...new Set(names)]]);
+      const mute = given.filter(({ $ref, description }) => $ref === undefined && !description);
+      expect([route.name, mute]).toEqual([route.name, []]);
+    }
+  });
+
+  it("has an example for every document that is asked for or answered", () => {
+    const contents = [...text.matchAll(/"application\/json":\{"schema":\{[^}]*\}(.)/g)];
+    expect(contents.length).toBeGreaterThan(ROUTES.length / 2);
+    const mute = contents.filter(([, next]) => next !== ",");
+    expect(mute.map(([all]) => all)).toEqual([]);
   });
 
   it("requires of each request what the parser requires", () => {
@@ -68,6 +101,13 @@ describe("OpenAPI", () => {
     }
   });
 });
+
+type Json = Record<string, unknown>;
+
+function operationOf(document: Json, { path, method }: RouteDescription): Json {
+  const paths = document["paths"] as Record<string, Record<string, Json>>;
+  return paths[path]![method.toLowerCase()]!;
+}
 
 /**
  * A small JSON Schema reader for the keywords the document uses; the path of the first mismatch.

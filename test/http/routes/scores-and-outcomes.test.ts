@@ -11,7 +11,10 @@ describeServers("routes", (service) => {
       expect(answer.status).toBe(200);
       expect(answer.headers.get("content-type")).toBe("application/json");
       expect(answer.headers.get("cache-control")).toBe("private, max-age=300");
-      expect(answer.json.policy_action).toEqual({ verdict: "ALLOW", log_reason: "FIXED_ALLOW" });
+      expect(answer.json.policy_action).toEqual({
+        verdict: "ALLOW",
+        log_reason: "TRUST_SUFFICIENT",
+      });
       expect(answer.json.provenance_data.sources).toHaveLength(2);
       expect(answer.json.enforced).toBe(true);
       const refused = { ...VERIFY_BODY, agent_id: "agent://test/refuse", context: {} };

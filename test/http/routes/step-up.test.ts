@@ -51,7 +51,9 @@ describe("step-up", () => {
     expect(parameters.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["challenge", "acr_values", "max_age"]),
     );
-    expect(Object.keys(responses)).toEqual(["200", "401", "403", "default"]);
+    expect(Object.keys(responses)).toEqual(
+      expect.arrayContaining(["200", "401", "403", "default"]),
+    );
   });
 });
 

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 
 import { cleanNeeded, conformalThreshold } from "../../../src/vault/calibration/conformal.ts";
 import { readNumbers } from "../../../src/vault/grounding/tables.ts";
-import { TEXT_KINDS, textKindOf } from "../../../src/vault/calibration/text-kinds.ts";
+import { TEXT_KINDS } from "../../../src/contract/vocabulary.ts";
+import { textKindOf } from "../../../src/vault/calibration/text-kinds.ts";
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at);
 

@@ -1,15 +1,15 @@
 // Figures of the service under the names of the table of metrics.
 import { expect, test } from "vitest";
-import { familiesOf, METRICS } from "../../src/http/metrics/figures.ts";
-import { LedgerFigures } from "../../src/ledger/figures.ts";
-import type { OpenLedger } from "../../src/ledger/client.ts";
+import { familiesOf, METRICS } from "../../../src/http/metrics/figures.ts";
+import { LedgerFigures } from "../../../src/ledger/figures.ts";
+import type { OpenLedger } from "../../../src/ledger/client.ts";
 import {
   kaizenFigures,
   ledgerFigures,
   storeFigures,
   tableFigures,
-} from "../../src/service/figures.ts";
-import { STATE_START } from "../../src/store/options.ts";
+} from "../../../src/service/health/figures.ts";
+import { STATE_START } from "../../../src/store/options.ts";
 
 const NOW_MS = 1_700_000_000_000;
 const NOTHING = { buckets: [0], sum: 0 };

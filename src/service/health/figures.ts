@@ -1,19 +1,19 @@
 // Figures of the service for /metrics, from the parts that count: ledger, agent table, store, decision
 // log, vault, kaizen, pools, clock. The names are those of the table of metrics (src/http/metrics).
-import { TIERS } from "../contract/vocabulary.ts";
-import type { TableUse } from "../engine/table-use.ts";
-import type { Figures } from "../http/metrics/figures.ts";
-import type { KaizenFigures } from "../kaizen/service/figures.ts";
-import type { AdmissionStatus } from "../ledger/admission/admission.ts";
-import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
-import type { OpenLedger } from "../ledger/client.ts";
-import type { ClockKeeper } from "../platform/steady-clock.ts";
-import type { OpenStore } from "../store/client.ts";
-import type { StoreState } from "../store/messages.ts";
-import type { Core } from "./core.ts";
-import type { OpenDecisionLog } from "./decision-log.ts";
-import { versionOf } from "./identity.ts";
-import type { Reporters } from "./reporters.ts";
+import { TIERS } from "../../contract/vocabulary.ts";
+import type { TableUse } from "../../engine/table-use.ts";
+import type { Figures } from "../../http/metrics/figures.ts";
+import type { KaizenFigures } from "../../kaizen/service/figures.ts";
+import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
+import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import type { OpenLedger } from "../../ledger/client.ts";
+import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import type { OpenStore } from "../../store/client.ts";
+import type { StoreState } from "../../store/messages.ts";
+import type { Core } from "../core.ts";
+import type { OpenDecisionLog } from "../decision-log.ts";
+import { versionOf } from "../identity.ts";
+import type { Reporters } from "../reporters.ts";
 
 const MS_PER_S = 1000;
 

@@ -1,18 +1,18 @@
 // Health of the service for /readyz and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
-import type { TableUse } from "../engine/table-use.ts";
-import { fillWarning, WARNING_FROM } from "../ledger/admission/admission.ts";
-import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
-import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
-import type { OpenLedger } from "../ledger/client.ts";
-import type { NamespaceOwners } from "../contract/namespaces.ts";
-import { vouchingWarning } from "../http/access/vouching.ts";
-import type { Keyring } from "../http/access/keyring.ts";
-import type { OpenStore } from "../store/client.ts";
-import type { StoreState } from "../store/messages.ts";
-import type { Log } from "../platform/log.ts";
-import type { ClockKeeper } from "../platform/steady-clock.ts";
-import { isTrustNamed, type ServeConfig } from "./config.ts";
+import type { TableUse } from "../../engine/table-use.ts";
+import { fillWarning, WARNING_FROM } from "../../ledger/admission/admission.ts";
+import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
+import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
+import type { OpenLedger } from "../../ledger/client.ts";
+import type { NamespaceOwners } from "../../contract/namespaces.ts";
+import { vouchingWarning } from "../../http/access/vouching.ts";
+import type { Keyring } from "../../http/access/keyring.ts";
+import type { OpenStore } from "../../store/client.ts";
+import type { StoreState } from "../../store/messages.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import { isTrustNamed, type ServeConfig } from "../config.ts";
 
 interface Health {
   ready: boolean;

@@ -1,14 +1,14 @@
 // Readiness of the service, and its warnings.
 import { expect, test } from "vitest";
-import { NamespaceOwners } from "../../src/contract/namespaces.ts";
+import { NamespaceOwners } from "../../../src/contract/namespaces.ts";
 import {
   clockWarnings,
   inheritedWarning,
   readiness,
   storeWarnings,
-} from "../../src/service/health.ts";
-import { STATE_START } from "../../src/store/options.ts";
-import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
+} from "../../../src/service/health/readiness.ts";
+import { STATE_START } from "../../../src/store/options.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
   const ledger = {

@@ -1,0 +1,228 @@
+// Headers of requests and answers as the OpenAPI document describes them. A route names those that it
+// reads or sends beside the common ones; the names are a type, so it cannot name one without an entry.
+import { SIGNATURE_LENGTH_MAX, STAKES_MAX } from "../../contract/limits.ts";
+import {
+  LOG_REASONS,
+  RISK_LEVELS,
+  TIERS,
+  TOOL_LEVELS,
+  VERDICTS,
+} from "../../contract/vocabulary.ts";
+import { AGENT_EXAMPLE, REQUEST_ID_EXAMPLE, TIME_EXAMPLE } from "./example-values.ts";
+
+type Json = Record<string, unknown>;
+
+interface HeaderEntry {
+  readonly description: string;
+  readonly schema: Json;
+  readonly example?: string | number;
+}
+
+const text = { type: "string" };
+const count = { type: "integer", minimum: 0 };
+const oneOf = (values: readonly string[]) => ({ type: "string", enum: [...values] });
+const FLAGS = oneOf(["true", "false"]);
+
+export const REQUEST_HEADERS = {
+  "X-Request-Id": {
+    description:
+      "Echoed by the answer when it is 1 to 128 letters, digits or `._~:/+=@-`; `request_id` in " +
+      "a body is always the service's own.",
+    schema: text,
+    example: "order-42",
+  },
+  "X-Deadline-Ms": {
+    description: "Asks for an answer within so many milliseconds, or for a 503 at once.",
+    schema: { type: "integer", minimum: 0, maximum: 9_999_999 },
+    example: 100,
+  },
+  "X-Server-Timing": { description: "`1` asks for `Server-Timing`.", schema: oneOf(["1"]) },
+  "Idempotency-Key": {
+    description:
+      "Makes a report repeatable, where the body has no `id`: 1 to 128 token characters.",
+    schema: text,
+    example: "invoice-2026-0042",
+  },
+  "X-JWS-Signature": {
+    description:
+      "The reporter's signature: a detached JWS (RFC 7515, `b64: false` by RFC 7797) over the raw " +
+      "bytes of the body, `<protected header>..<signature>`. Needed where the service takes only " +
+      "signed outcomes; see docs/guide/signed-outcomes.md.",
+    schema: {
+      type: "string",
+      maxLength: SIGNATURE_LENGTH_MAX,
+      pattern: "^[A-Za-z0-9_-]+\\.\\.[A-Za-z0-9_-]+$",
+    },
+    example: "eyJhbGciOiJFZDI1NTE5In0..c2lnbmF0dXJl",
+  },
+  traceparent: {
+    description: "W3C Trace Context, kept with the outcome; ignored when it is not well-formed.",
+    schema: text,
+    example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  },
+  "X-Trust-Agent-Id": {
+    description: "Whom the gateway authenticated, where the query does not say it.",
+    schema: text,
+    example: AGENT_EXAMPLE,
+  },
+  "X-Trust-Action": {
+    description: "`domain.operation`, where the query does not say it.",
+    schema: text,
+    example: "payments.transfer",
+  },
+  "X-Trust-Tool-Level": {
+    description: "How sensitive the action is, where the query does not say it.",
+    schema: oneOf(TOOL_LEVELS),
+  },
+  "X-Trust-Stakes": {
+    description: "The value at risk, where the query does not say it.",
+    schema: { type: "number", minimum: 0, maximum: STAKES_MAX },
+    example: 840,
+  },
+  "X-Trust-Session-Sec": {
+    description: "Length of the session so far, whole seconds.",
+    schema: count,
+    example: 42,
+  },
+  "X-Forwarded-Method": {
+    description: "Method of the forwarded request: the action, where nothing names one.",
+    schema: text,
+    example: "POST",
+  },
+  "X-Original-Method": { description: "The same, as nginx calls it.", schema: text },
+  "X-Forwarded-Proto": {
+    description: "`https` where a proxy in front of the service speaks it.",
+    schema: oneOf(["http", "https"]),
+  },
+} as const satisfies Record<string, HeaderEntry>;
+export type RequestHeader = keyof typeof REQUEST_HEADERS;
+
+export const RESPONSE_HEADERS = {
+  "X-Request-Id": {
+    description: "The request's own `X-Request-Id`, or the service's id of it.",
+    schema: text,
+    example: REQUEST_ID_EXAMPLE,
+  },
+  "Cache-Control": {
+    description: "`no-store`, or for how many seconds the caller alone may keep the answer.",
+    schema: text,
+    example: "private, max-age=300",
+  },
+  "Server-Timing": {
+    description: "Milliseconds within the service, where `X-Server-Timing: 1` asked.",
+    schema: text,
+    example: "app;dur=0.112",
+  },
+  RateLimit: {
+    description:
+      "What is left of the key's limit and in how many seconds more is; where the operator limits " +
+      "the class.",
+    schema: text,
+    example: '"score";r=98;t=1',
+  },
+  "RateLimit-Policy": {
+    description: "The limit itself: quota and window in seconds.",
+    schema: text,
+    example: '"score";q=100;w=10',
+  },
+  "Retry-After": {
+    description: "Seconds to wait before asking again, where waiting helps.",
+    schema: count,
+    example: 1,
+  },
+  "WWW-Authenticate": {
+    description: "How to authenticate.",
+    schema: text,
+    example: "Bearer",
+  },
+  Allow: { description: "With 405: the methods of the path.", schema: text, example: "GET, HEAD" },
+  "X-Trust-Effective": {
+    description: "What the gateway is to do; `allow` in shadow mode.",
+    schema: oneOf(["allow", "deny"]),
+  },
+  "X-Trust-Verdict": { description: "The verdict.", schema: oneOf(VERDICTS) },
+  "X-Trust-Reason": { description: "The rule that decided.", schema: oneOf(LOG_REASONS) },
+  "X-Trust-Score": {
+    description: "The score, 0 to 100.",
+    schema: { type: "integer", minimum: 0, maximum: 100 },
+    example: 88,
+  },
+  "X-Trust-Tier": { description: "The tier.", schema: oneOf(TIERS) },
+  "X-Trust-Risk": { description: "The risk level.", schema: oneOf(RISK_LEVELS) },
+  "X-Trust-Enforced": { description: "`false` in shadow mode.", schema: FLAGS },
+  "X-Trust-Request-Id": {
+    description: "Id of the decision, for reviews and outcomes.",
+    schema: text,
+    example: REQUEST_ID_EXAMPLE,
+  },
+  "X-As-Of-Position": {
+    description: "Position of the journal up to which its records are in the rows.",
+    schema: count,
+    example: 184_213,
+  },
+  "X-As-Of-Time": {
+    description: "When the rows were read.",
+    schema: { type: "string", format: "date-time" },
+    example: TIME_EXAMPLE,
+  },
+  "Content-Security-Policy": {
+    description: "What the page may load.",
+    schema: text,
+    example: "default-src 'none'",
+  },
+  "Referrer-Policy": { description: "`no-referrer`.", schema: text, example: "no-referrer" },
+  "X-Content-Type-Options": { description: "`nosniff`.", schema: text, example: "nosniff" },
+} as const satisfies Record<string, HeaderEntry>;
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+
+/** Read on every route. */
+export const COMMON_REQUEST_HEADERS: readonly RequestHeader[] = [
+  "X-Request-Id",
+  "X-Deadline-Ms",
+  "X-Server-Timing",
+];
+/** Sent with every answer, some only when asked for. */
+export const COMMON_RESPONSE_HEADERS: readonly ResponseHeader[] = [
+  "X-Request-Id",
+  "Cache-Control",
+  "Server-Timing",
+];
+export const RATE_HEADERS: readonly ResponseHeader[] = ["RateLimit", "RateLimit-Policy"];
+
+/** Answers of the gateway route, let through or not. */
+export const GATEWAY_HEADERS: readonly ResponseHeader[] = [
+  "X-Trust-Effective",
+  "X-Trust-Verdict",
+  "X-Trust-Reason",
+  "X-Trust-Score",
+  "X-Trust-Tier",
+  "X-Trust-Risk",
+  "X-Trust-Enforced",
+  "X-Trust-Request-Id",
+];
+/** Answers that are a page for a browser. */
+export const PAGE_HEADERS: readonly ResponseHeader[] = [
+  "Content-Security-Policy",
+  "Referrer-Policy",
+  "X-Content-Type-Options",
+];
+
+/** `components.headers`. */
+export function headerComponents(): Json {
+  return { ...RESPONSE_HEADERS };
+}
+
+/** `components.parameters`: the headers of requests. */
+export function headerParameters(): Json {
+  return Object.fromEntries(
+    Object.entries(REQUEST_HEADERS).map(([name, entry]) => [
+      name,
+      { name, in: "header", required: false, ...entry },
+    ]),
+  );
+}
+
+/** References to response headers by name. */
+export function headerReferences(names: readonly ResponseHeader[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -1,0 +1,49 @@
+// The description of the API in its forms, each made once, when it is first asked for: nobody who asks
+// without a key costs more than the bytes.
+import { encodeMsgpack } from "../codec/msgpack.ts";
+import type { RouteDescription } from "../route-description.ts";
+import { openApiDocument } from "./document.ts";
+import { docsPage } from "./page/page.ts";
+import type { ShownDocument } from "./page/shown.ts";
+import { STYLE } from "./page/style.ts";
+
+/** The documents of one route table. */
+export class ApiPages {
+  readonly #routes: readonly RouteDescription[];
+  readonly #version: string;
+  #document: Record<string, unknown> | undefined = undefined;
+  #json: Uint8Array | undefined = undefined;
+  #msgpack: Uint8Array | undefined = undefined;
+  #html: Uint8Array | undefined = undefined;
+  #style: Uint8Array | undefined = undefined;
+
+  /** `version`: that of the service. */
+  constructor(routes: readonly RouteDescription[], version: string) {
+    this.#routes = routes;
+    this.#version = version;
+  }
+
+  /** The OpenAPI document as JSON, UTF-8. */
+  get json(): Uint8Array {
+    return (this.#json ??= Buffer.from(JSON.stringify(this.#made())));
+  }
+
+  /** The same as MessagePack. */
+  get msgpack(): Uint8Array {
+    return (this.#msgpack ??= encodeMsgpack(this.#made()));
+  }
+
+  /** The page, UTF-8. */
+  get html(): Uint8Array {
+    return (this.#html ??= Buffer.from(docsPage(this.#made() as unknown as ShownDocument)));
+  }
+
+  /** Its style sheet. */
+  get style(): Uint8Array {
+    return (this.#style ??= Buffer.from(STYLE));
+  }
+
+  #made(): Record<string, unknown> {
+    return (this.#document ??= openApiDocument(this.#routes, this.#version));
+  }
+}
