@@ -151,6 +151,7 @@ export const SCOPES = [
   "keys:write",
   "kaizen:run",
   "analytics:read",
+  "metrics:read",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

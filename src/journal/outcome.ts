@@ -135,6 +135,16 @@ export function outcomeSender(bytes: Buffer, at: number): number {
 }
 
 /** Recording time of the outcome frame at `at`, epoch ms. */
+/** Index into GRADES of the outcome frame at `at`, as claimed. */
+export function outcomeGrade(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_BYTES + 2]!;
+}
+
+/** Index into SIGNATURES of the outcome frame at `at`. */
+export function outcomeSignature(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_BYTES + 3]!;
+}
+
 export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
   return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
 }

@@ -15,6 +15,8 @@ import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { figuresOf } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
+import { recentFigures } from "./model/recent.ts";
+import type { RecentFigures } from "./model/recent.ts";
 import { scorecardColumns } from "./model/scorecard.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 import { SIDES } from "./sides.ts";
@@ -83,9 +85,32 @@ export interface SideRecord {
   figures?: Figures;
 }
 
+/** How good the weights of a scorecard are on the newest outcomes, whatever was tested. */
+export interface Recent {
+  side: Side;
+  champion: RecentFigures;
+  challenger?: RecentFigures;
+}
+
+/** Both scorecards on the newest outcomes; `promoted` is the config that a run would make live. */
+export function recentOf(
+  evidence: Readonly<Record<Side, FitRows>>,
+  champion: ScoringConfig,
+  promoted: ScoringConfig | undefined,
+): Recent[] {
+  return SIDES.flatMap((side) => {
+    const before = recentFigures(evidence[side], champion[side], champion);
+    const after = promoted && recentFigures(evidence[side], promoted[side], promoted);
+    if (before === undefined) return [];
+    return [{ side, champion: before, ...(after === undefined ? {} : { challenger: after }) }];
+  });
+}
+
 /** Findings of a run; the promotion is decided on them and they are stored beside it. */
 export interface Findings {
   sides: SideRecord[];
+  /** Champion and, where one passed, challenger on the newest outcomes; absent in older records. */
+  recent?: Recent[];
   /** The champion with every scorecard that passed; undefined when none did. */
   config?: ScoringConfig;
   reason: string;

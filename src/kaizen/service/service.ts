@@ -2,7 +2,7 @@
 // rollback through the champion (champion.ts), a watch over each scorecard (watch.ts), and every run
 // on record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { asOf, assertPast, testedBefore } from "./as-of.ts";
+import { assertPast, begun, testedBefore } from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
@@ -14,10 +14,10 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
-import { KAIZEN_STAGES } from "./task.ts";
-import type { KaizenTask } from "./task.ts";
+import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
 import { changesOf, keepWatches, newestWatch } from "./watch.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
@@ -34,11 +34,15 @@ export class KaizenService implements Kaizen {
   readonly #stop = new AbortController();
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
+  readonly measured: LiveFigures;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.measured = new LiveFigures(this.#files, this.#champion, () =>
+      newestWatch(this.#files, changesOf(this.#champion)),
+    );
   }
 
   /** Makes the promoted config live, before anything is served, and settles an interrupted run. */
@@ -50,6 +54,7 @@ export class KaizenService implements Kaizen {
       // A full disk must not prevent serving; a promotion tries again and insists on it.
       this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
     }
+    this.measured.open((id) => this.find(id));
     const [newest] = this.#files.listRuns(1);
     if (newest?.state !== "running") return;
     const run = this.find(newest.run_id);
@@ -82,7 +87,8 @@ export class KaizenService implements Kaizen {
       const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
       if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
-      const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      const { watch, findings } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      this.measured.takeRecent(findings.recent, this.#champion.version);
       await this.#applyWatch(watch, task, nowMs);
     } catch (error) {
       this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
@@ -170,18 +176,8 @@ export class KaizenService implements Kaizen {
   }
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
-    const run: RunRecord = {
-      run_id: id,
-      kind: request.kind ?? "full",
-      state: "running",
-      started_at: new Date(nowMs).toISOString(),
-      started_by: request.startedBy,
-      champion_version: this.#versionFor(request),
-      ...asOf(request),
-      reason: "under way",
-      rows: 0,
-      position: this.#options.ledger.position(),
-    };
+    const position = this.#options.ledger.position();
+    const run = begun(id, request, nowMs, this.#versionFor(request), position);
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
@@ -202,6 +198,7 @@ export class KaizenService implements Kaizen {
     run.finished_at = new Date(finishedMs).toISOString();
     run.duration_ms = finishedMs - nowMs;
     this.#trySave(run);
+    this.measured.take(run);
     this.#options.log.info("kaizen_run", { run: id, state: run.state, reason: run.reason });
     return this.#withFate(run);
   }
@@ -224,6 +221,7 @@ export class KaizenService implements Kaizen {
     if (found === undefined || watch === undefined) return undefined;
     if (this.#champion.version !== versionOf(champion)) return undefined;
     const due = keepWatches(this.#files, watch, found, nowMs);
+    this.measured.takeWatch();
     for (const { runId, reason } of due) await this.#takeBack(reason, runId);
     return due.length === 0 ? undefined : due.map(({ reason }) => reason).join("; ");
   }
