@@ -23,6 +23,11 @@ interface Found {
   weight: number;
 }
 
+/** Share of the prior variance that outcomes have resolved, 0 to 1. */
+function resolved(sd: number): number {
+  return Math.max(0, 1 - sd ** 2 / defaultConfig().subject_variance);
+}
+
 /** A candidate: one value a row. */
 type Candidate = readonly [name: string, valueOf: (row: number) => number];
 
@@ -84,6 +89,8 @@ function candidatesOf(file: string) {
     return [
       ["newcomer", (row) => (rows.outcomes[row] === 0 ? 1 : 0)],
       ["doubt (sd of the mean)", (row) => rows.sdSubject[row]!],
+      ["share of the doubt resolved", (row) => resolved(rows.sdSubject[row]!)],
+      ["root of that share", (row) => Math.sqrt(resolved(rows.sdSubject[row]!))],
       ["mean over doubt", (row) => mean(row) / rows.sdSubject[row]!],
       ["mean of the other track", (row) => other.values[row * COLUMNS + MEAN]!],
       ["mean times viewer", (row) => mean(row) * rows.values[row * COLUMNS + 3]!],

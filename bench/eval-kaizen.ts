@@ -1,18 +1,23 @@
 // eval:kaizen: kaizen over a whole stream as the service runs it: daily start-up calibrations, weekly
 // runs with every gate (G9 with its attacks on the table of that day), the watch and its rollbacks,
 // no seeds unless asked for. Every row is scored by the weights live at its time; beside it the same
-// engine with its shipped weights never re-fitted, and Beta reputation. One JSON object on the last
-// line of stdout.
+// engine with its shipped weights never re-fitted, and Beta reputation. Of the last fifth, calibration
+// in slices: what a user meets after all the re-fits before. One JSON object on the last line of stdout.
 import { parseArgs } from "node:util";
 import { defaultConfig } from "../src/engine/config.ts";
 import { parseSeedRules } from "../src/kaizen/credibility/seeds.ts";
 import { rowAt } from "../src/kaizen/model/holdout.ts";
 import { SIDES } from "../src/kaizen/sides.ts";
 import type { Side } from "../src/kaizen/sides.ts";
+import type { ScoringModel } from "../src/engine/config.ts";
+import { coefficientsOf, rowLogit } from "../src/kaizen/model/scorecard.ts";
 import { betaBaselines } from "./beta-baseline.ts";
 import { DAY_MS, deniedSuccesses, KaizenSchedule, meanLoss } from "./kaizen-schedule.ts";
 import { historyOf, StreamStandings } from "./kaizen-stream.ts";
 import { readRatings } from "./ratings.ts";
+import type { RatedOutcome } from "./ratings.ts";
+import { calibrationIn, sliceRows } from "./slices.ts";
+import type { SliceFigures } from "./slices.ts";
 
 const WEEK_DAYS = 7;
 /** Rows of the first stretch, in which a start-up calibration must help or do nothing. */
@@ -20,12 +25,29 @@ const FIRST_ROWS = 10_000;
 /** Days over which denied successes are counted. */
 const DENIAL_DAYS = 60;
 
+/** Share of the rows after which calibration in slices is judged, as in eval:trust. */
+const LATE = 0.8;
+
 interface SideTotals {
   loss: number;
   firstLoss: number;
   shippedFirstLoss: number;
   /** Denied successes and all of each stretch of DENIAL_DAYS, under the live weights. */
   stretches: { denied: number; successes: number }[];
+  /** Failure probability of every row, under the weights of its day. */
+  probabilities: Float64Array;
+}
+
+/** Probabilities of rows [from, to), written into `target`. */
+function foretell(
+  { rows }: KaizenSchedule["evidence"][Side],
+  [from, to]: readonly [number, number],
+  model: ScoringModel,
+  target: Float64Array,
+): void {
+  const beta = coefficientsOf(model);
+  for (let row = from; row < to; row++)
+    target[row] = 1 / (1 + Math.exp(-rowLogit(rows, row, beta)));
 }
 
 /** Days of the stream, each scored by the weights live on it and closed by what the service does. */
@@ -33,7 +55,13 @@ function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<Side, SideTota
   const { timesMs } = schedule.evidence.check;
   const end = timesMs.length;
   const shipped = schedule.config;
-  const empty = (): SideTotals => ({ loss: 0, firstLoss: 0, shippedFirstLoss: 0, stretches: [] });
+  const empty = (): SideTotals => ({
+    loss: 0,
+    firstLoss: 0,
+    shippedFirstLoss: 0,
+    stretches: [],
+    probabilities: new Float64Array(end),
+  });
   const totals: Record<Side, SideTotals> = { check: empty(), handshake: empty() };
   let scored = 0;
   let told = 0;
@@ -45,6 +73,7 @@ function walk(schedule: KaizenSchedule, isQuiet: boolean): Record<Side, SideTota
       const rows = schedule.evidence[side];
       const model = schedule.config[side];
       total.loss += meanLoss(rows, scored, now, model) * (now - scored);
+      foretell(rows, [scored, now], model, total.probabilities);
       const first = Math.min(now, FIRST_ROWS);
       if (first > scored) {
         total.firstLoss += meanLoss(rows, scored, first, model) * (first - scored);
@@ -101,6 +130,35 @@ function sideReport(schedule: KaizenSchedule, side: Side, totals: SideTotals, sh
   };
 }
 
+/** Calibration in the slices of the last rows, under the weights of each row's day and as shipped. */
+function lateSlices(
+  outcomes: readonly RatedOutcome[],
+  lagDays: number,
+  evidence: KaizenSchedule["evidence"][Side],
+  { probabilities }: SideTotals,
+  shipped: ScoringModel,
+) {
+  const end = outcomes.length;
+  const from = Math.floor(end * LATE);
+  const slices = {
+    all: [...Array(end - from).keys()],
+    ...sliceRows(outcomes, lagDays, [from, end]),
+  };
+  const failures = evidence.failures.subarray(from, end);
+  const never = new Float64Array(end);
+  foretell(evidence, [from, end], shipped, never);
+  const live = calibrationIn(slices, probabilities.subarray(from), failures);
+  const before = calibrationIn(slices, never.subarray(from), failures);
+  const ratio = ({ predicted, observed }: SliceFigures) =>
+    Math.max(predicted / observed, observed / predicted);
+  return Object.entries(live).map(([slice, figures]) => ({
+    slice,
+    ...figures,
+    off_by: ratio(figures),
+    off_by_never_refitted: ratio(before[slice]!),
+  }));
+}
+
 function main(): void {
   const { values } = parseArgs({
     options: {
@@ -120,7 +178,8 @@ function main(): void {
   }
   const outcomes = readRatings(values.file, "eval");
   const config = defaultConfig();
-  const history = historyOf(outcomes, Number(values["lag-days"]));
+  const lagDays = Number(values["lag-days"]);
+  const history = historyOf(outcomes, lagDays);
   const standings =
     values.seeds === undefined
       ? undefined
@@ -130,12 +189,19 @@ function main(): void {
   const end = outcomes.length;
   const sides = SIDES.map((side) => {
     const shippedLoss = meanLoss(schedule.evidence[side], 0, end, config[side]);
-    return [side, sideReport(schedule, side, totals[side], shippedLoss)] as const;
+    const report = sideReport(schedule, side, totals[side], shippedLoss);
+    const evidence = schedule.evidence[side];
+    const slices = lateSlices(outcomes, lagDays, evidence, totals[side], config[side]);
+    for (const { slice, rows, off_by, off_by_never_refitted: never } of slices) {
+      const ratios = `off by ${off_by.toFixed(2)}, never re-fitted ${never.toFixed(2)}`;
+      process.stderr.write(`${side}, ${slice} (${rows} rows): ${ratios}\n`);
+    }
+    return [side, { ...report, slices }] as const;
   });
   const report = {
     file: values.file,
     seeds: values.seeds ?? "none",
-    lag_days: Number(values["lag-days"]),
+    lag_days: lagDays,
     runs: schedule.runs,
     ...Object.fromEntries(sides),
     beta_log_loss: betaBaselines(outcomes, { from: 0, to: 0, end }).beta_log_loss,

@@ -15,7 +15,8 @@ import { readRatings } from "./ratings.ts";
 import type { RatedOutcome } from "./ratings.ts";
 import { replay, usableColumns } from "./replay.ts";
 import { richRows } from "./rich-features.ts";
-import { sliceRows } from "./slices.ts";
+import { calibrationIn, sliceRows } from "./slices.ts";
+import type { SliceFigures } from "./slices.ts";
 import { bootstrapIntervals } from "./subject-bootstrap.ts";
 
 /** Parts of a stream: learn on the first, choose on the second, or learn on both and judge. */
@@ -26,8 +27,6 @@ export const PARTS = {
 export type Part = keyof typeof PARTS;
 const LAGS = [0, 7];
 const LAMBDA = 1;
-/** Rows that a slice must have to be shown. */
-const SLICE_MIN = 30;
 
 export interface StreamRow {
   stream: string;
@@ -39,8 +38,7 @@ export interface StreamRow {
   log_loss: number;
   log_loss_interval: readonly [number, number];
   ece: number;
-  /** Predicted and observed failing share and rows, by slice. */
-  slices?: Record<string, { predicted: number; observed: number; rows: number }>;
+  slices?: Record<string, SliceFigures>;
 }
 
 type Range = readonly [from: number, to: number, end: number];
@@ -72,13 +70,47 @@ function engineForecasts(rows: ScorecardRows, beta: Float64Array, [, to, end]: R
   });
 }
 
-/** All models of one stream at one lag. */
+/** The shipped config with other constants: `name=number,...` of its top level. */
+export function configWith(changes: string): ScoringConfig {
+  const shipped = defaultConfig();
+  const given = changes.split(",").map((change): [string, number] => {
+    const [name = "", value] = change.split("=");
+    if (!(name in shipped) || !Number.isFinite(Number(value))) throw new Error(`no ${change}`);
+    return [name, Number(value)];
+  });
+  return { ...shipped, ...Object.fromEntries(given), name: changes };
+}
+
+/** Forecasts of the models beside the engine, by scorecard. */
+function baselinesOf(
+  outcomes: RatedOutcome[],
+  lagDays: number,
+  failures: Uint8Array,
+  range: Range,
+) {
+  const rich = richRows(outcomes, lagDays);
+  const beta = betaForecasts(outcomes, lagDays);
+  const logits = Float64Array.from(beta, (p) => Math.log(p / (1 - p)));
+  const calibrated = new Float64Array(outcomes.length * 2);
+  logits.forEach((logit, i) => calibrated.set([1, logit], 2 * i));
+  return (side: "check" | "handshake"): Record<string, Float64Array> => {
+    const columns = side === "check" ? rich.checkColumns : rich.handshakeColumns;
+    return {
+      beta: logisticForecasts(calibrated, 2, failures, range),
+      logistic: logisticForecasts(rich[side], columns, failures, range),
+      trees: boostedForecasts(rich[side], columns, failures, range),
+    };
+  };
+}
+
+/** All models of one stream at one lag; `others` do not read the engine's config. */
 function streamRows(
   name: string,
   outcomes: RatedOutcome[],
   lagDays: number,
   part: Part,
   config: ScoringConfig,
+  others: boolean,
 ): StreamRow[] {
   const range = PARTS[part].map((share) => Math.floor(outcomes.length * share)) as [
     number,
@@ -88,11 +120,7 @@ function streamRows(
   const [from, to, end] = range;
   const replayed = replay(outcomes, config, lagDays);
   const { failures } = replayed;
-  const rich = richRows(outcomes, lagDays);
-  const beta = betaForecasts(outcomes, lagDays);
-  const logits = Float64Array.from(beta, (p) => Math.log(p / (1 - p)));
-  const calibrated = new Float64Array(outcomes.length * 2);
-  logits.forEach((logit, i) => calibrated.set([1, logit], 2 * i));
+  const baselines = others ? baselinesOf(outcomes, lagDays, failures, range) : undefined;
   const subjects = outcomes.slice(to, end).map((o) => o.subject);
   const judged = failures.subarray(to, end);
   const slices = sliceRows(outcomes, lagDays, [to, end]);
@@ -102,13 +130,10 @@ function streamRows(
     const usable = usableColumns(side === "handshake");
     const fit = fitScorecard(rows, failures, [from, to], config[side], usable, LAMBDA);
     if (fit === null) throw new Error(`the ${side} fit broke`);
-    const columns = side === "check" ? rich.checkColumns : rich.handshakeColumns;
     const forecasts: Record<string, Float64Array> = {
       shipped: engineForecasts(rows, coefficientsOf(config[side]), range),
       fitted: engineForecasts(rows, fit.coefficients, range),
-      beta: logisticForecasts(calibrated, 2, failures, range),
-      logistic: logisticForecasts(rich[side], columns, failures, range),
-      trees: boostedForecasts(rich[side], columns, failures, range),
+      ...baselines?.(side),
     };
     return Object.entries(forecasts).map(([model, probabilities]) => {
       const intervals = bootstrapIntervals(probabilities, judged, subjects);
@@ -128,32 +153,19 @@ function streamRows(
   });
 }
 
-function calibrationIn(
-  slices: Readonly<Record<string, readonly number[]>>,
-  probabilities: Float64Array,
-  failures: Uint8Array,
-): NonNullable<StreamRow["slices"]> {
-  const mean = (rows: readonly number[], values: ArrayLike<number>) =>
-    rows.reduce((sum, row) => sum + values[row]!, 0) / rows.length;
-  return Object.fromEntries(
-    Object.entries(slices)
-      .filter(([, rows]) => rows.length >= SLICE_MIN)
-      .map(([name, rows]) => [
-        name,
-        { predicted: mean(rows, probabilities), observed: mean(rows, failures), rows: rows.length },
-      ]),
-  );
-}
-
-/** Every stream (`*.csv`) of a folder, at both lags. */
-export function evaluateStreams(directory: string, part: Part): StreamRow[] {
-  const config = defaultConfig();
+/**
+ * Every stream (`*.csv`) of a folder, at both lags; under other constants (`changes`) without a lag, and the
+ * engine alone.
+ */
+export function evaluateStreams(directory: string, part: Part, changes?: string): StreamRow[] {
+  const isChanged = changes !== undefined;
+  const config = isChanged ? configWith(changes) : defaultConfig();
   const files = readdirSync(directory).filter((name) => name.endsWith(".csv"));
   return files.toSorted().flatMap((file) => {
     const outcomes = readRatings(join(directory, file), "eval");
-    return LAGS.flatMap((lagDays) => {
+    return (isChanged ? [0] : LAGS).flatMap((lagDays) => {
       process.stderr.write(`${file}, ${outcomes.length} outcomes, lag ${lagDays} days\n`);
-      return streamRows(basename(file, ".csv"), outcomes, lagDays, part, config);
+      return streamRows(basename(file, ".csv"), outcomes, lagDays, part, config, !isChanged);
     });
   });
 }

@@ -169,10 +169,11 @@ function main(): void {
       robust: { type: "boolean", default: false },
       streams: { type: "string" },
       part: { type: "string", default: "test" },
+      set: { type: "string" },
     },
   });
   if (values.streams !== undefined && values.part in PARTS) {
-    const rows = evaluateStreams(values.streams, values.part as Part);
+    const rows = evaluateStreams(values.streams, values.part as Part, values.set);
     printStreams(rows);
     process.stdout.write(`${JSON.stringify({ part: values.part, rows })}\n`);
     return;
@@ -180,7 +181,7 @@ function main(): void {
   if (values.file === undefined || values.format !== "snap-ratings") {
     process.stderr.write(
       "usage: eval:trust -- --file F [--format snap-ratings]\n" +
-        "       eval:trust -- --streams DIR [--part test|validation]\n",
+        "       eval:trust -- --streams DIR [--part test|validation] [--set NAME=NUMBER,...]\n",
     );
     process.exit(2);
   }

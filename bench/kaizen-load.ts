@@ -28,7 +28,7 @@ async function startOver(dataDir: string) {
       const { url } = JSON.parse(readFileSync(join(dataDir, "server.json"), "utf8")) as {
         url: string;
       };
-      if ((await fetch(`${url}/readyz`, { headers })).ok) return { child, url };
+      if ((await fetch(`${url}/readyz`)).ok) return { child, url };
     } catch {
       // Not there yet.
     }

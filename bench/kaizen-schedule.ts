@@ -8,6 +8,8 @@ import { show } from "../src/kaizen/gates/gate.ts";
 import { denialsOf, forecast, rowAt } from "../src/kaizen/model/holdout.ts";
 import type { FitRows } from "../src/kaizen/model/holdout.ts";
 import { twoWayVariance } from "../src/kaizen/model/statistics.ts";
+import { newestChange, withoutStep } from "../src/kaizen/lineage.ts";
+import type { Step } from "../src/kaizen/lineage.ts";
 import { COOL_DOWN_RUNS, watchRows } from "../src/kaizen/monitor.ts";
 import { openAttackJudge, playOnTable } from "../src/kaizen/replay/attack-engine.ts";
 import type { History } from "../src/kaizen/replay/history.ts";
@@ -57,9 +59,8 @@ export interface TestRecord {
   denied_live: number;
 }
 
-interface Live {
+interface Promoted extends Step {
   atMs: number;
-  old: ScoringConfig;
   records: PromotionRecord[];
   kind: "run" | "calibration";
 }
@@ -120,7 +121,7 @@ export class KaizenSchedule {
     calibration: { check: 0, handshake: 0 },
   };
   #coolDown = 0;
-  #live: Live[] = [];
+  readonly #steps: Promoted[] = [];
 
   constructor(history: History, shipped: ScoringConfig, standings?: StreamStandings) {
     this.#history = history;
@@ -134,7 +135,7 @@ export class KaizenSchedule {
 
   /** Whether a full run has been promoted and stands. */
   get #isGrown(): boolean {
-    return this.#live.some(({ kind }) => kind === "run");
+    return this.#steps.some(({ kind, isTakenBack }) => kind === "run" && !isTakenBack);
   }
 
   /** What the service does at `atMs`: the watch, then a calibration or a run. */
@@ -189,8 +190,9 @@ export class KaizenSchedule {
         return { at: dayOf(atMs), kind, side, ...found };
       });
     this.promotions.push(...records);
-    this.#live.push({ atMs, old: this.config, records, kind });
-    this.config = findings.config!;
+    const [before, after] = [this.config, findings.config!];
+    this.#steps.push({ atMs, before, after, records, kind, isTakenBack: false });
+    this.config = after;
   }
 
   #testOf(side: SideRecord, atMs: number, kind: "run" | "calibration", isPromoted: boolean) {
@@ -217,23 +219,24 @@ export class KaizenSchedule {
     };
   }
 
-  /** Takes the newest promotion back where the watch says so. */
+  /** Takes back each scorecard's newest change where the watch says so, the newest first. */
   #watch(atMs: number): void {
-    const last = this.#live.at(-1);
-    if (last === undefined) return;
-    for (const side of SIDES) {
-      if (this.config[side] === last.old[side]) continue;
+    const due = SIDES.flatMap((side) => {
+      const step = newestChange(this.#steps, this.config, side);
+      if (step === undefined) return [];
       const rows = this.evidence[side];
-      const to = rowAt(rows, atMs - this.#gapMs);
-      const isCalibration = last.kind === "calibration";
-      const span = [last.atMs, to] as const;
-      const seen = watchRows(rows, span, side, this.config, last.old, isCalibration);
-      if (!seen.isRollbackDue) continue;
-      for (const record of last.records) record.rolled_back = `${dayOf(atMs)}: ${seen.sentence}`;
-      this.config = last.old;
+      const span = [step.atMs, rowAt(rows, atMs - this.#gapMs)] as const;
+      const isCalibration = step.kind === "calibration";
+      const seen = watchRows(rows, span, side, this.config, step.before, isCalibration);
+      return seen.isRollbackDue ? [{ step, side, sentence: seen.sentence }] : [];
+    });
+    for (const { step, side, sentence } of due.toSorted((a, b) => b.step.atMs - a.step.atMs)) {
+      if (step.isTakenBack) continue;
+      const why = `${dayOf(atMs)}: ${side}: ${sentence}`;
+      for (const record of step.records) record.rolled_back = why;
+      this.config = withoutStep(this.#steps, this.config, step);
+      step.isTakenBack = true;
       this.#coolDown = COOL_DOWN_RUNS;
-      this.#live.pop();
-      return;
     }
   }
 }

@@ -1,4 +1,4 @@
-// Slices of a stream for eval:trust, by the record strictly earlier than each outcome: runs of
+// Slices of a stream for eval:trust and eval:kaizen, by the record strictly earlier than each outcome: runs of
 // failures, failures of a busy agent within a week, long good records, newcomers. Overall figures
 // hide that a model is wrong in them.
 import type { RatedOutcome } from "./ratings.ts";
@@ -69,4 +69,32 @@ export function sliceRows(
     }
   });
   return slices;
+}
+
+/** Rows that a slice must have to be shown. */
+const SLICE_MIN = 30;
+
+/** What a slice was foretold and what came, as failing shares. */
+export interface SliceFigures {
+  predicted: number;
+  observed: number;
+  rows: number;
+}
+
+/** Calibration in each slice of some size. */
+export function calibrationIn(
+  slices: Readonly<Record<string, readonly number[]>>,
+  probabilities: Float64Array,
+  failures: Uint8Array,
+): Record<string, SliceFigures> {
+  const mean = (rows: readonly number[], values: ArrayLike<number>) =>
+    rows.reduce((sum, row) => sum + values[row]!, 0) / rows.length;
+  return Object.fromEntries(
+    Object.entries(slices)
+      .filter(([, rows]) => rows.length >= SLICE_MIN)
+      .map(([name, rows]) => [
+        name,
+        { predicted: mean(rows, probabilities), observed: mean(rows, failures), rows: rows.length },
+      ]),
+  );
 }

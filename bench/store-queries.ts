@@ -1,8 +1,9 @@
 // bench:store: every documented query over a long history, by HTTP as analysts ask, and a full stream
-// of its rows. The history is written as the ledger would; the service then applies it. A table on
-// stderr, one JSON object on stdout.
+// of its rows, with the memory that it takes of the service, of its query process and of the client.
+// The history is written as the ledger would; the service then applies it. A table on stderr, one JSON
+// object on stdout.
 //   node bench/store-queries.ts [--outcomes 1200000] [--decisions 50000] [--smoke]
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -164,9 +165,41 @@ async function timeStream(service: ServerProcess) {
   return { rows, megabytes: bytes / 1e6, seconds: secondsSince(startedAt) };
 }
 
-function residentMegabytes({ pid }: ServerProcess): number {
+/** Largest resident size since `forgetPeak`, or since the start. */
+function residentMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1000;
+}
+
+/** The largest resident size counts from now on (proc(5), clear_refs). */
+function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** Processes that the service has started: the query process. */
+function childrenOf(pid: number): number[] {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.flatMap((thread) => {
+    const list = readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8");
+    return list.split(" ").filter(Boolean).map(Number);
+  });
+}
+
+/** A full stream, and the largest resident sizes of all who took part in it. */
+async function measureStream(service: ServerProcess) {
+  const parts = [service.pid, process.pid, ...childrenOf(service.pid)];
+  for (const pid of parts) forgetPeak(pid);
+  const [before, own] = parts.map(residentMegabytes);
+  const stream = await timeStream(service);
+  const processes = childrenOf(service.pid).map(residentMegabytes);
+  return {
+    ...stream,
+    service_megabytes: residentMegabytes(service.pid),
+    service_megabytes_before: before!,
+    query_process_megabytes: Math.max(0, ...processes),
+    client_megabytes: residentMegabytes(process.pid),
+    client_megabytes_before: own!,
+  };
 }
 
 const dataDir = path.join(mkdtempSync(path.join(tmpdir(), "trustrank-store-")), "data");
@@ -180,7 +213,8 @@ try {
   await decide(service);
   await catchUp(service, OUTCOMES + DECISIONS);
   const queries = await timeQueries(service);
-  const stream = await timeStream(service);
+  const residentMax = residentMegabytes(service.pid);
+  const stream = await measureStream(service);
   const report = {
     outcomes: OUTCOMES + DECISIONS,
     agents: AGENTS,
@@ -188,7 +222,7 @@ try {
     queries,
     slowest_seconds: Math.max(...Object.values(queries)),
     stream,
-    resident_megabytes_max: residentMegabytes(service),
+    resident_megabytes_max: Math.max(residentMax, stream.service_megabytes),
     machine: machine(),
   };
   process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -37,6 +37,7 @@ export function openBureau(options: BureauOptions): Bureau {
     owners: options.owners ?? NO_OWNERS,
     decisions: options.decisions ?? withoutLog,
     flaggedToday: new DailyOnce(),
+    auditedToday: new DailyOnce(),
     entry: emptyEntry(),
     nowMs: 0,
     times: new VerdictTimes(),

@@ -50,6 +50,8 @@ export interface BureauServices extends Required<BureauOptions> {
   readonly times: VerdictTimes;
   readonly outcomeIds: OutcomeIds;
   readonly flaggedToday: DailyOnce;
+  /** Agents whose first challenge of the day has taken part in the audit's lot. */
+  readonly auditedToday: DailyOnce;
   /** The one entry that is filled for the decision log. */
   readonly entry: DecisionEntry;
   /** Epoch ms of the verdict in progress. */

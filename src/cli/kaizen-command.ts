@@ -223,7 +223,8 @@ function printRun(run: LinkedRun): void {
     if (border !== undefined) print(`denials: ${border}`);
     if (count.held_back !== undefined) {
       print(
-        `${count.held_back} of ${count.holdout} tested outcomes settled of agents held back at L2`,
+        `${count.held_back} of ${count.holdout} tested outcomes settled of agents held back at L2; ` +
+          `${count.decided ?? 0} name the decision they came of`,
       );
     }
     const rows = side.gates.map((gate) => [

@@ -90,6 +90,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
     url: service.url,
     adapter: service.adapter,
     http_threads: config.httpThreads,
+    ...(service.metricsUrl === undefined ? {} : { metrics_url: service.metricsUrl }),
     grpc_port: service.grpcPort ?? null,
     version: service.version,
     data_dir: config.dataDir,

@@ -30,6 +30,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
+    .addOption(optionOf(SETTINGS.metricsListen))
     .addOption(optionOf(SETTINGS.grpcPort))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")

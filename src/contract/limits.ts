@@ -36,6 +36,8 @@ export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
 /** Namespaces that a policy vouches for. */
 export const VOUCHED_MAX = 100;
+/** Rarest audit: one of so many challenges. */
+export const AUDIT_ONE_IN_MAX = 1_000_000;
 /** Title of a source and note of a review, in bytes. */
 export const TITLE_LENGTH_MAX = 512;
 export const REVIEW_NOTE_BYTES_MAX = 2048;

@@ -39,6 +39,13 @@ export interface LevelPolicy {
   require_verified_sources: boolean;
   /** Answered and logged, not to be applied: `enforced` is false. */
   shadow: boolean;
+  /**
+   * One in so many challenges that the record alone draws is let through by lot, so that what is held
+   * back can be learnt about too; left out for none.
+   */
+  audit_one_in?: number;
+  /** Stakes up to which that may be; left out for 0: only where none are named. */
+  audit_max_stakes?: number;
 }
 
 /** Levels up to which the operator's word may count. */

@@ -105,6 +105,7 @@ export const POLICY_LABELS = [
   "THIN_FILE_TOLERATED",
   "THIN_FILE_FLAGGED",
   "VOUCHED",
+  "AUDIT_SAMPLE",
   "DENIAL_FLAGGED_FOR_REVIEW",
   "THIN_FILE",
   "RISK_ABOVE_BOUND",
@@ -118,7 +119,7 @@ export const POLICY_LABELS = [
 export type PolicyLabel = (typeof POLICY_LABELS)[number];
 
 /** All that `reason_codes` of a verify answer may hold, and all that its `log_reason` may be. */
-export const ANSWER_CODES = [...REASON_CODES, ...FINDING_CODES, "VOUCHED"] as const;
+export const ANSWER_CODES = [...REASON_CODES, ...FINDING_CODES, "VOUCHED", "AUDIT_SAMPLE"] as const;
 export type AnswerCode = (typeof ANSWER_CODES)[number];
 export const LOG_REASONS = [...POLICY_LABELS, ...FINDING_CODES] as const;
 export type LogReason = (typeof LOG_REASONS)[number];
@@ -150,6 +151,7 @@ export const SCOPES = [
   "keys:write",
   "kaizen:run",
   "analytics:read",
+  "metrics:read",
   "admin",
 ] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -6,7 +6,7 @@ import { BODY_BYTES_MAX } from "../contract/limits.ts";
 import { DurationEstimate } from "./duration-estimate.ts";
 import { Exchange } from "./exchange.ts";
 import type { Keyring } from "./access/keyring.ts";
-import { Metrics } from "./metrics.ts";
+import { Metrics } from "./metrics/recorder.ts";
 import { ApiPages } from "./openapi/pages.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
@@ -43,7 +43,8 @@ export class Application implements HttpApplication {
     this.exactPosts = routes
       .filter(({ method, path, isSynchronous }) => isPlainPost(method, path) && isSynchronous)
       .map((route) => route.path);
-    this.#metrics = new Metrics([...routes.map((route) => route.name), UNMATCHED]);
+    const names = [...routes.map((route) => route.name), UNMATCHED];
+    this.#metrics = new Metrics(names, dependencies.tallies);
     this.#limiter = new RateLimiter(
       dependencies.rateLimits ?? {},
       dependencies.clock,
@@ -155,6 +156,7 @@ export class Application implements HttpApplication {
   }
 
   #answer(exchange: Exchange): Reply | Promise<Reply> {
+    exchange.wholeMs = this.#monotonic();
     const route = this.#table.routes[exchange.routeIndex] as Route;
     let reply: Reply | Promise<Reply>;
     try {
@@ -169,7 +171,7 @@ export class Application implements HttpApplication {
   async #answerLater(exchange: Exchange, route: Route, answer: Promise<Reply>): Promise<Reply> {
     this.#pendingCount += 1;
     // A synchronous route with an asynchronous answer (`agent://test/slow`) has started no clock.
-    const startedMs = exchange.startedMs === 0 ? this.#monotonic() : exchange.startedMs;
+    const startedMs = exchange.startedMs === 0 ? exchange.wholeMs : exchange.startedMs;
     const deadlineMs = Math.min(exchange.deadlineMs, route.deadlineMs ?? ASYNC_DEADLINE_MS);
     const waitMs = Math.max(0, deadlineMs - (this.#monotonic() - startedMs));
     let timer: NodeJS.Timeout | undefined;
@@ -197,9 +199,11 @@ export class Application implements HttpApplication {
   #problem(exchange: Exchange, thrown: unknown): Reply {
     const { path } = exchange.head;
     if (thrown instanceof ServiceFault) {
+      this.#countFault(exchange, thrown.code);
       this.services.refusals?.note(exchange, thrown.code);
       return faultReply(thrown, path, exchange);
     }
+    this.#countFault(exchange, "internal");
     this.#logger.error("request failed", {
       request_id: exchange.requestId,
       route: this.#table.routes[exchange.routeIndex]?.name ?? UNMATCHED,
@@ -209,8 +213,18 @@ export class Application implements HttpApplication {
     return faultReply(fault, path, exchange);
   }
 
+  #countFault({ routeIndex }: Exchange, code: FaultCode): void {
+    this.#metrics.tallies.countFault(code);
+    const isReport = this.#table.routes[routeIndex]?.rateClass === "outcomes";
+    if (isReport) this.#metrics.tallies.refuseOutcome(code);
+  }
+
   #finish(exchange: Exchange, reply: Reply): Reply {
-    this.#metrics.countRequest(exchange.routeIndex, reply.status);
+    const { routeIndex, wholeMs } = exchange;
+    this.#metrics.countRequest(routeIndex, reply.status);
+    if (wholeMs >= 0) {
+      this.#metrics.timeRequest(routeIndex, reply.status, this.#monotonic() - wholeMs);
+    }
     const { extraHeaders } = exchange;
     const wantsTiming = exchange.head.wantsTiming && exchange.startedMs !== 0;
     if (extraHeaders === undefined && !wantsTiming) return reply;
@@ -229,6 +243,7 @@ export class Application implements HttpApplication {
     return {
       ...dependencies,
       metrics: this.#metrics,
+      tallies: this.#metrics.tallies,
       usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
       limiter: this.#limiter,
       requestIds: this.#requestIds,

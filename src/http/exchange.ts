@@ -48,6 +48,8 @@ export class Exchange implements Admission {
   refusal: Reply | undefined = undefined;
   /** Extra header lines of the reply: rate status, timing. */
   extraHeaders: readonly string[] | undefined = undefined;
+  /** Monotonic ms when its body was whole and its answer began; -1 before that. */
+  wholeMs = -1;
   /** Monotonic ms at admission; 0 when no clock was started. */
   startedMs = 0;
   /** Longest the answer may take, measured from `startedMs`. */

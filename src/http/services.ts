@@ -12,7 +12,9 @@ import type { Credibility } from "../kaizen/credibility/credibility.ts";
 import type { RefusalCounts } from "./access/refusals.ts";
 import type { Keyring } from "./access/keyring.ts";
 import type { ReportLinks } from "./access/report-links.ts";
-import type { Metrics, HealthFigures } from "./metrics.ts";
+import type { Figures } from "./metrics/figures.ts";
+import type { Metrics } from "./metrics/recorder.ts";
+import type { Tallies } from "./metrics/tallies.ts";
 import type { RateBuckets, RateLimiter, RateLimits } from "./access/rate-limits.ts";
 import type { RequestIds } from "./codec/request-id.ts";
 import type { ApiPages } from "./openapi/pages.ts";
@@ -55,16 +57,17 @@ export interface HttpDependencies {
   logger: HttpLogger;
   health: HealthProbe;
   version: string;
-  /** Health figures for `/metrics`, known to the composition root. */
-  healthFigures?: () => HealthFigures;
+  /** Figures of the rest of the service for `/metrics`. */
+  figures?: () => Figures;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
   /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
   /** Buckets shared by several threads; without them this thread has its own. */
   rateBuckets?: RateBuckets;
-  /** Meter of another application, to count into. */
+  /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
+  tallies?: Tallies;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */
@@ -92,6 +95,7 @@ export interface HttpDependencies {
 /** Services for handlers. */
 export interface Services extends HttpDependencies {
   readonly metrics: Metrics;
+  readonly tallies: Tallies;
   readonly usage: UsageMeter;
   readonly limiter: RateLimiter;
   readonly requestIds: RequestIds;

@@ -2,6 +2,8 @@
 // on node:http, with one log entry about it. Where several threads serve, it also answers requests
 // relayed by the others, and reports this thread's counts.
 import { Application } from "./application.ts";
+import type { Exposition } from "../platform/prometheus.ts";
+import { scrape } from "./metrics/scrape.ts";
 import { Connections } from "./server/connections.ts";
 import { listenNode } from "./server/node.ts";
 import { ROUTES } from "./routes/table.ts";
@@ -29,6 +31,8 @@ export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions,
 export interface RunningServer extends HttpServer {
   /** Counts of this thread so far. */
   counts(): ThreadCounts;
+  /** All metrics of the service, as a scraper with this `Accept` header takes them. */
+  scrape(accept: string | undefined): Promise<Exposition>;
   /**
    * Answers a request that another thread received. That thread has charged its rate limit and
    * counts it; authentication and authorisation are checked again. Never rejects.
@@ -47,8 +51,8 @@ const EMPTY = Buffer.alloc(0);
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningServer> {
   const routes = options.routes ?? ROUTES;
   const application = new Application(options, routes);
-  const { usage } = application.services;
-  const relayed = new Application({ ...options, rateLimits: {}, usage }, routes);
+  const { usage, tallies } = application.services;
+  const relayed = new Application({ ...options, rateLimits: {}, usage, tallies }, routes);
   const drain = () => {
     application.isDraining = true;
     relayed.isDraining = true;
@@ -75,6 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       return server.close(graceMs);
     },
     counts: () => countsOf(application.services),
+    scrape: (accept) => scrape(application.services, accept),
     relay: (head, body) => relay(relayed, head, body),
     ask(head, peer) {
       const admission = application.admit(head, peer);

@@ -1,13 +1,14 @@
 // Counts of one serving thread, for the thread that reports the whole.
-import type { MetricCounts, Metrics } from "./metrics.ts";
 import type { UsageAccount, UsageMeter } from "./access/usage.ts";
+import type { AddedFigures } from "./metrics/figures.ts";
+import type { MetricCounts, Metrics } from "./metrics/recorder.ts";
 
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {
   metrics: MetricCounts;
   usage: UsageAccount[];
-  /** Added to the health figures of the same name. */
-  gauges?: Readonly<Record<string, number>>;
+  /** Added to the service's figures of the same name. */
+  figures?: AddedFigures;
 }
 
 /** Counters of a thread. */

@@ -12,8 +12,10 @@ export function askBureau(
 ): VerifyResponse | Promise<VerifyResponse> {
   const call = { requestId, principal: exchange.principal };
   const response = exchange.services.bureau.verify(request, call);
-  if (response instanceof Promise) return response.then((settled) => counted(exchange, settled));
-  return counted(exchange, response);
+  if (response instanceof Promise) {
+    return response.then((settled) => counted(exchange, request, settled));
+  }
+  return counted(exchange, request, response);
 }
 
 /** Members by the names of the contract; undefined ones are left out before they are parsed. */
@@ -27,8 +29,12 @@ export function isLetThrough(response: VerifyResponse): boolean {
   return response.policy_action.verdict === "ALLOW" || !response.enforced;
 }
 
-function counted(exchange: Exchange, response: VerifyResponse): VerifyResponse {
-  exchange.services.metrics.verdicts[response.policy_action.verdict] += 1;
+function counted(
+  exchange: Exchange,
+  { tool_level: level }: VerifyRequest,
+  response: VerifyResponse,
+): VerifyResponse {
+  exchange.services.tallies.countVerdict(level, response.policy_action);
   exchange.services.usage.countRead(exchange.principal, "verify");
   return response;
 }

@@ -8,6 +8,7 @@ import {
   FLAG_SUCCESS,
   IMPORTED,
   LENGTHS_AT,
+  outcomeSignature,
   OUTCOME_HEAD_BYTES,
   SETTLED_AT,
   STAKES_AT,
@@ -73,5 +74,5 @@ export function decodeFold(bytes: Buffer, at: number, target: FoldedOutcome): bo
 
 /** Whether the outcome frame at `at` came in by an import. */
 export function isImported(bytes: Buffer, at: number): boolean {
-  return bytes[at + FRAME_BYTES + 3] === IMPORTED;
+  return outcomeSignature(bytes, at) === IMPORTED;
 }

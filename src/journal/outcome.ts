@@ -57,6 +57,7 @@ const STRINGS = [
 ] as const;
 const IDEMPOTENCY_KEY = 2;
 const TENANT = 3;
+const REQUEST_ID = 5;
 
 /** Upper bound of the frame of `record`, in bytes. */
 export function outcomeFrameBytesMax(record: OutcomeRecord): number {
@@ -134,6 +135,16 @@ export function outcomeSender(bytes: Buffer, at: number): number {
 }
 
 /** Recording time of the outcome frame at `at`, epoch ms. */
+/** Index into GRADES of the outcome frame at `at`, as claimed. */
+export function outcomeGrade(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_BYTES + 2]!;
+}
+
+/** Index into SIGNATURES of the outcome frame at `at`. */
+export function outcomeSignature(bytes: Buffer, at: number): number {
+  return bytes[at + FRAME_BYTES + 3]!;
+}
+
 export function outcomeRecordedAtMs(bytes: Buffer, at: number): number {
   return bytes.readDoubleLE(at + FRAME_BYTES + RECORDED_AT);
 }
@@ -221,6 +232,11 @@ function stringAt(bytes: Buffer, head: number, index: number): number {
 function stringEnds(bytes: Buffer, head: number): number[] {
   let end = head + OUTCOME_HEAD_BYTES;
   return STRINGS.map((_, index) => (end += bytes.readUInt16LE(head + LENGTHS_AT + index * 2)));
+}
+
+/** Whether the outcome names the decision it came of. */
+export function namesDecision(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt16LE(at + FRAME_BYTES + LENGTHS_AT + 2 * REQUEST_ID) > 0;
 }
 
 /**

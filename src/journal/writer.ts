@@ -59,6 +59,8 @@ export interface JournalWriter {
   /** Place of the last appended batch. */
   readonly batchPlace: FramePlace;
   readonly syncCount: number;
+  /** Milliseconds of the last sync of a batch. */
+  readonly lastSyncMs: number;
   close(): void;
 }
 
@@ -71,6 +73,7 @@ export function openJournalWriter(options: JournalWriterOptions): JournalWriter 
 class SegmentWriter implements JournalWriter {
   lsn: number;
   syncCount = 0;
+  lastSyncMs = 0;
   readonly #options: JournalWriterOptions;
   readonly #segmentBytesMax: number;
   #descriptor = -1;
@@ -147,7 +150,9 @@ class SegmentWriter implements JournalWriter {
     this.#guarded("write", () => {
       writeFully(files, this.#descriptor, parts, this.#offset);
     });
+    const startedMs = performance.now();
     this.#sync(() => files.syncData(this.#descriptor));
+    this.lastSyncMs = performance.now() - startedMs;
   }
 
   /** Runs a write; on a full disk returns to the last commit, on any other error gives up. */

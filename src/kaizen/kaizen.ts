@@ -70,7 +70,7 @@ export interface KaizenStatus {
   /** Absent when the shipped config is live. */
   promoted_by?: string;
   promoted_at?: string;
-  /** Absent before the first comparison of the newest promotion. */
+  /** Newest comparison of each scorecard with what its newest change replaced; absent before the first. */
   watch?: WatchRecord;
   running?: { run_id: string; stage: string; share: number };
   cool_down_runs: number;

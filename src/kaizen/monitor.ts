@@ -1,11 +1,13 @@
-// Monitor of a promotion: the old champion keeps scoring in the shadow, and the promotion is rolled
-// back when the new weights are worse beyond chance, however often the comparison is made (kaizen
-// 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
+// Monitor of promotions: the weights that the newest change of a scorecard replaced keep scoring in the
+// shadow, and the promotion is rolled back when the new ones are worse beyond chance, however often
+// the comparison is made (kaizen 6.4, 6.5: normal mixture boundary, Howard et al. 2021).
 import type { ScoringConfig } from "../engine/config.ts";
 import { show } from "./gates/gate.ts";
 import { forecast, denialsOf, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { clopperPearsonLower, stabilityAgainst, twoWayVariance } from "./model/statistics.ts";
+import { SIDES } from "./sides.ts";
+import type { Side } from "./sides.ts";
 
 /** Days during which the sequential boundary monitors a promotion. */
 export const WATCH_DAYS = 28;
@@ -61,9 +63,20 @@ export interface WatchResult {
   sentence: string;
 }
 
-/** Findings for one scorecard that the promotion changed. */
+/** Newest change of one scorecard: its run, its time, the config it replaced, and its kind. */
+export interface WatchedChange {
+  runId: string;
+  sinceMs: number;
+  parent: ScoringConfig;
+  isCalibration: boolean;
+}
+
+/** What is monitored: each scorecard has a newest change of its own, or none. */
+export type WatchedChanges = Partial<Record<Side, WatchedChange>>;
+
+/** Findings for one scorecard. */
 export interface SideWatch extends WatchResult {
-  side: "check" | "handshake";
+  side: Side;
 }
 
 /** Sum of the first `count` of `values` and the clustered variance of that sum. */
@@ -186,21 +199,19 @@ export function watchPromotion(watched: Watched): WatchResult {
   return { isRollbackDue: false, numbers, sentence: `log-loss ${change} an outcome` };
 }
 
-/** Monitors the scorecards that differ between two configs over outcomes since a promotion. */
-export function watchSince(
-  evidence: Readonly<Record<"check" | "handshake", FitRows>>,
-  sinceMs: number,
-  own: ScoringConfig,
-  parent: ScoringConfig,
-  isCalibration = false,
+/** Monitors each scorecard over the outcomes since its own newest change. */
+export function watchChanges(
+  evidence: Readonly<Record<Side, FitRows>>,
+  live: ScoringConfig,
+  changes: WatchedChanges,
 ): SideWatch[] {
-  return (["check", "handshake"] as const)
-    .filter((side) => JSON.stringify(own[side]) !== JSON.stringify(parent[side]))
-    .map((side) => {
-      const rows = evidence[side];
-      const span = [sinceMs, rows.rows.count] as const;
-      return { side, ...watchRows(rows, span, side, own, parent, isCalibration) };
-    });
+  return SIDES.flatMap((side) => {
+    const change = changes[side];
+    if (change === undefined) return [];
+    const rows = evidence[side];
+    const span = [change.sinceMs, rows.rows.count] as const;
+    return [{ side, ...watchRows(rows, span, side, live, change.parent, change.isCalibration) }];
+  });
 }
 
 function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): number {
@@ -211,7 +222,7 @@ function refusedSuccesses(refusals: readonly boolean[], failures: Uint8Array): n
 export function watchRows(
   evidence: FitRows,
   [sinceMs, to]: readonly [number, number],
-  side: "check" | "handshake",
+  side: Side,
   own: ScoringConfig,
   parent: ScoringConfig,
   isCalibration: boolean,

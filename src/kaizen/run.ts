@@ -15,6 +15,8 @@ import { forecast, rowAt } from "./model/holdout.ts";
 import type { FitRows } from "./model/holdout.ts";
 import { figuresOf } from "./model/figures.ts";
 import type { Figures } from "./model/figures.ts";
+import { recentFigures } from "./model/recent.ts";
+import type { RecentFigures } from "./model/recent.ts";
 import { scorecardColumns } from "./model/scorecard.ts";
 import type { StateFindings } from "./gates/random-states.ts";
 import { SIDES } from "./sides.ts";
@@ -68,6 +70,8 @@ export interface SideRecord {
     without_stakes: number;
     /** Holdout rows that settled although the live weights would hold them back at L2. */
     held_back?: number;
+    /** Holdout rows that name the decision they came of: a service chose them. */
+    decided?: number;
   };
   holdout_from_ms: number;
   holdout_to_ms: number;
@@ -81,9 +85,32 @@ export interface SideRecord {
   figures?: Figures;
 }
 
+/** How good the weights of a scorecard are on the newest outcomes, whatever was tested. */
+export interface Recent {
+  side: Side;
+  champion: RecentFigures;
+  challenger?: RecentFigures;
+}
+
+/** Both scorecards on the newest outcomes; `promoted` is the config that a run would make live. */
+export function recentOf(
+  evidence: Readonly<Record<Side, FitRows>>,
+  champion: ScoringConfig,
+  promoted: ScoringConfig | undefined,
+): Recent[] {
+  return SIDES.flatMap((side) => {
+    const before = recentFigures(evidence[side], champion[side], champion);
+    const after = promoted && recentFigures(evidence[side], promoted[side], promoted);
+    if (before === undefined) return [];
+    return [{ side, champion: before, ...(after === undefined ? {} : { challenger: after }) }];
+  });
+}
+
 /** Findings of a run; the promotion is decided on them and they are stored beside it. */
 export interface Findings {
   sides: SideRecord[];
+  /** Champion and, where one passed, challenger on the newest outcomes; absent in older records. */
+  recent?: Recent[];
   /** The champion with every scorecard that passed; undefined when none did. */
   config?: ScoringConfig;
   reason: string;
@@ -94,6 +121,10 @@ export interface Findings {
 function rowsWithoutStakes({ context }: FitRows, to: number): number {
   if (context === undefined) return 0;
   return context.stakesKnown.subarray(0, to).reduce((count, known) => count + 1 - known, 0);
+}
+
+function decidedRows({ context }: FitRows, from: number, to: number): number {
+  return context?.decided?.subarray(from, to).reduce((count, one) => count + one, 0) ?? 0;
 }
 
 /** Numbers of rows on both sides of a split by time. */
@@ -116,6 +147,7 @@ export function rowsRecord(
     holdout: holdoutTo - holdoutFrom,
     without_stakes: rowsWithoutStakes(evidence, holdoutTo),
     held_back: heldBack,
+    decided: decidedRows(evidence, holdoutFrom, holdoutTo),
   };
 }
 

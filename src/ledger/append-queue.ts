@@ -6,6 +6,7 @@ import type { OutcomeReceipt } from "../contract/schemas/outcomes.ts";
 import type { EncodedFrames, FrameReceipts } from "./ledger.ts";
 import { type AppendMessage, NUMBERS_PER_RECEIPT, type ReceiptsMessage } from "./messages.ts";
 import { type AwaitedOutcome, receiptOf } from "./receipts.ts";
+import { DURATION_BOUNDS, Histograms } from "../platform/histogram.ts";
 import { FrameBatch } from "./frame-batch.ts";
 import { VERDICT_DUPLICATE } from "./replay-guard.ts";
 
@@ -15,6 +16,8 @@ export const QUEUE_BYTES_MAX = 32 * 1024 * 1024;
 /** Room on top for records that must not be turned away: audits, revocations, policies, configs. */
 export const FIRST_RECORDS_MAX = 2000;
 export const FIRST_BYTES_MAX = 16 * 1024 * 1024;
+
+const MS_PER_S = 1000;
 
 interface Waiting extends AwaitedOutcome {
   resolve: (receipt: OutcomeReceipt) => void;
@@ -30,6 +33,9 @@ interface Framed {
 
 interface Sent {
   readonly byteCount: number;
+  readonly count: number;
+  /** Monotonic. */
+  readonly sentMs: number;
   readonly framed: Framed | undefined;
 }
 
@@ -44,6 +50,8 @@ export class AppendQueue {
   #answered = 0;
   #batch = new FrameBatch();
   #isFlushDue = false;
+  /** Seconds from sending to the answer, a count for each record. */
+  readonly durations = new Histograms(1, DURATION_BOUNDS);
   /** Messages not yet answered, in order. */
   #sent: Sent[] = [];
   #framedCount = 0;
@@ -109,7 +117,8 @@ export class AppendQueue {
 
   /** Answers the oldest message. */
   answer({ numbers, duplicateIds }: ReceiptsMessage): void {
-    const { byteCount, framed } = this.#sent.shift() as Sent;
+    const { byteCount, count, sentMs, framed } = this.#sent.shift() as Sent;
+    this.durations.add(0, (performance.now() - sentMs) / MS_PER_S, count);
     this.#queuedBytes -= byteCount;
     if (framed !== undefined) {
       this.#framedCount -= framed.count;
@@ -162,7 +171,7 @@ export class AppendQueue {
   #send({ bytes, count }: EncodedFrames, framed: Framed | undefined): void {
     const byteCount = bytes.byteLength;
     this.#queuedBytes += byteCount;
-    this.#sent.push({ byteCount, framed });
+    this.#sent.push({ byteCount, count, sentMs: performance.now(), framed });
     const frames = bytes.buffer as ArrayBuffer;
     const nowMs = this.#clock();
     this.#post({ kind: "append", frames, byteCount, recordCount: count, nowMs });

@@ -28,9 +28,9 @@ export class AssessmentQueue {
   /** Fates of the assessments since the start, under the names of their metrics. */
   gauges(): Record<string, number> {
     return {
-      assessments_recorded: this.#recorded,
-      assessments_repeated: this.#repeated,
-      assessments_dropped: this.#dropped,
+      assessments_recorded_total: this.#recorded,
+      assessments_repeated_total: this.#repeated,
+      assessments_dropped_total: this.#dropped,
     };
   }
 

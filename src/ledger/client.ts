@@ -10,6 +10,8 @@ import type { DiskSpace } from "./disk-reserve.ts";
 import type { DiskStatus } from "./disk-watch.ts";
 import { FRAME_KINDS } from "../journal/format.ts";
 import { DamageWatch } from "./damage-watch.ts";
+import { LedgerFigures } from "./figures.ts";
+import type { HistogramCounts } from "../platform/histogram.ts";
 import type { FramePlace } from "../journal/places.ts";
 import { encodeEvidence, identified } from "../journal/proof.ts";
 import type { FrameBatch } from "./frame-batch.ts";
@@ -39,9 +41,10 @@ export { QUEUE_RECORDS_MAX } from "./append-queue.ts";
 export async function startLedger(options: LedgerOptions): Promise<OpenLedger> {
   const claim = await claimDataDirectory(options.dataDir);
   try {
-    const worker = startThread(options, claim);
+    const figures = new LedgerFigures();
+    const worker = startThread(options, claim, figures);
     const ready = await awaitReady(worker);
-    return new LedgerClient(threadOf(worker), ready, claim, options);
+    return new LedgerClient(threadOf(worker), ready, claim, { ...options, figures });
   } catch (error) {
     await claim.release();
     throw error;
@@ -66,6 +69,7 @@ export class LedgerClient implements OpenLedger {
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
   readonly journal: DamageWatch;
+  readonly figures: LedgerFigures;
   readonly #thread: LedgerThread;
   readonly #claim: DataDirectoryClaim | undefined;
   readonly #onFatal: LedgerOptions["onFatal"];
@@ -84,8 +88,9 @@ export class LedgerClient implements OpenLedger {
     thread: LedgerThread,
     ready: ReadyMessage,
     claim: DataDirectoryClaim | undefined,
-    options: Omit<LedgerOptions, "dataDir">,
+    options: Omit<LedgerOptions, "dataDir"> & { figures?: LedgerFigures },
   ) {
+    this.figures = options.figures ?? new LedgerFigures();
     this.#thread = thread;
     this.#claim = claim;
     this.#onFatal = options.onFatal;
@@ -117,6 +122,10 @@ export class LedgerClient implements OpenLedger {
 
   get pendingCount(): number {
     return this.#queue.count;
+  }
+
+  appendDurations(): HistogramCounts {
+    return this.#queue.durations.counts(0);
   }
 
   get notes(): { count: number; bytes: number } {

@@ -16,6 +16,7 @@ import { type KnownPosition, recoverJournal } from "../journal/recovery.ts";
 import { lastRecordMs, newestSegmentMs } from "./recorded-times.ts";
 import { type FrameRun, type JournalWriter, openJournalWriter } from "../journal/writer.ts";
 import { type FoldTarget, LedgerState } from "./state.ts";
+import type { LedgerFigures } from "./figures.ts";
 import { type FreshTable, Refold } from "./refold.ts";
 import type { SnapshotPoint, SnapshotStart } from "./snapshot/files.ts";
 import {
@@ -56,6 +57,8 @@ export interface LedgerCoreOptions extends FoldTarget {
   /** Room of the table behind `fold`; left out: it takes everything, and no key is limited. */
   room?: TableRoom;
   newcomersPerHour?: NewcomersPerHour | undefined;
+  /** Counts what becomes durable. */
+  figures?: LedgerFigures | undefined;
 }
 
 export interface LedgerCore {
@@ -270,12 +273,15 @@ class Core implements LedgerCore {
       for (const record of fresh) record.result.verdict = VERDICT_UNAVAILABLE;
       return;
     }
+    const { figures } = this.#options;
+    figures?.committed(fresh.length, this.#journal.lastSyncMs);
     const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
     this.admission?.begin();
     for (const [index, record] of fresh.entries()) {
       this.#state.record(record, firstLsn + index, { segment, offset: at });
       this.admission?.book(record, nowMs);
+      figures?.recorded(record.run.bytes, record.at);
       at += record.end - record.at;
     }
   }

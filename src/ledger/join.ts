@@ -29,7 +29,7 @@ export function joinLedger(
   { port, lsn, rememberedSinceMs }: LedgerInvitation,
   engineMemory: WebAssembly.Memory,
   clock: () => number,
-): Ledger & FrameLog {
+): Ledger & FrameLog & Pick<OpenLedger, "appendDurations"> {
   const replayed = { outcomes: 0, truncatedBytes: 0, durationMs: 0, keyEvents: [] };
   const ready = { kind: "ready" as const, lsn, rememberedSinceMs, ...replayed };
   // The thread that started the ledger sees its end too, and ends the process.

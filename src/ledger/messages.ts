@@ -29,6 +29,8 @@ export interface LedgerThreadData {
   newcomersPerHour?: NewcomersPerHour | undefined;
   /** Interval in ms between two scrubs of all sealed segments; none when left out. */
   scrubEveryMs?: number | undefined;
+  /** Memory of LedgerFigures. */
+  figures: SharedArrayBuffer;
 }
 
 /**

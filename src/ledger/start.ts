@@ -4,6 +4,8 @@ import type { DataDirectoryClaim } from "../journal/data-directory.ts";
 import type { AdmissionStatus } from "./admission/admission.ts";
 import type { NewcomersPerHour } from "./admission/newcomer-limits.ts";
 import type { DiskSpace } from "./disk-reserve.ts";
+import type { HistogramCounts } from "../platform/histogram.ts";
+import type { LedgerFigures } from "./figures.ts";
 import { FileUnusable, JournalBroken, JournalDamaged } from "../journal/faults.ts";
 import type { JournalHealth } from "./damage-watch.ts";
 import type { FramePlace } from "../journal/places.ts";
@@ -100,12 +102,20 @@ export interface OpenLedger
   readonly disk: DiskSpace;
   /** Provenance notes accepted and not yet durable. */
   readonly notes: { readonly count: number; readonly bytes: number };
+  /** What the ledger thread has counted. */
+  readonly figures: LedgerFigures;
+  /** Seconds from handing over to acknowledgement, of the records of this thread. */
+  appendDurations(): HistogramCounts;
   /** Known damage in the journal's sealed segments. */
   readonly journal: JournalHealth;
 }
 
 /** The caller has to watch for its end. */
-export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): Worker {
+export function startThread(
+  options: LedgerOptions,
+  claim: DataDirectoryClaim,
+  figures: LedgerFigures,
+): Worker {
   const data: LedgerThreadData = {
     root: claim.paths.root,
     journal: claim.paths.journal,
@@ -119,6 +129,7 @@ export function startThread(options: LedgerOptions, claim: DataDirectoryClaim): 
     newcomersPerHour: options.newcomersPerHour,
     scrubEveryMs: options.scrubEveryMs,
     snapshotPace: options.snapshotPace,
+    figures: figures.memory,
   };
   const { engineMemory, engineSettings, storePort } = options;
   return new Worker(options.entry ?? new URL("../threads/ledger.ts", import.meta.url), {

@@ -44,6 +44,8 @@ export const THIN_TOLERATED = ruling(ALLOW, "THIN_FILE_TOLERATED");
 export const THIN_FLAGGED = ruling(ALLOW, "THIN_FILE_FLAGGED", true);
 /** The operator's word stands in for a thin record. */
 export const VOUCHED = ruling(ALLOW, "VOUCHED");
+/** Held back by its record, and let through by lot (audit.ts). */
+export const AUDITED = ruling(ALLOW, "AUDIT_SAMPLE", true);
 const DENIED_FLAGGED = ruling(ALLOW, "DENIAL_FLAGGED_FOR_REVIEW", true);
 const THIN_RECORD = ruling(CHALLENGE, "THIN_FILE");
 const RISK_ABOVE_BOUND = ruling(CHALLENGE, "RISK_ABOVE_BOUND");

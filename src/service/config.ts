@@ -2,6 +2,7 @@
 // defaults (src/service/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
+import type { ListenAddress } from "../http/metrics/listener.ts";
 import { BY_PRINCIPAL, type CallerSource } from "../http/grpc/caller.ts";
 import type { Adapter } from "../http/server/port.ts";
 import type { RateLimits } from "../http/access/rate-limits.ts";
@@ -69,6 +70,8 @@ export interface ServeConfig {
   /** Threads that serve HTTP on the one port; 1 is the main thread alone. */
   readonly httpThreads: number;
   readonly httpAdapter: Adapter;
+  /** A listener for `/metrics` alone, without a key; none when undefined. */
+  readonly metricsListen: ListenAddress | undefined;
   /** Open connections over all threads; undefined: as many as descriptors allow. */
   readonly connectionsMax: number | undefined;
   /** Envoy's external authorization over gRPC; undefined: off. */
@@ -106,6 +109,7 @@ export interface ServeFlags {
   sample: boolean;
   scoring?: string;
   httpThreads?: string;
+  metricsListen?: string;
   grpcPort?: string;
 }
 
@@ -132,6 +136,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     queryMemoryMegabytes: readSetting("queryMemoryMb", undefined, environment),
     httpThreads: readSetting("httpThreads", flags.httpThreads, environment),
     httpAdapter: readSetting("httpAdapter", undefined, environment),
+    metricsListen: readSetting("metricsListen", flags.metricsListen, environment),
     connectionsMax: readSetting("connectionsMax", undefined, environment),
     grpc: grpcOf(flags, environment),
     sourcesPerTenant: readSetting("sourcesPerTenant", undefined, environment),

@@ -15,7 +15,7 @@ export interface OpenDecisionLog {
   /** All of them, for the store. */
   readonly rings: readonly SharedArrayBuffer[];
   /** Numbers of legs recorded, and of legs that let through and had to be dropped. */
-  gauges(): { decisions_recorded: number; decisions_dropped: number };
+  gauges(): { decisions_recorded_total: number; decisions_dropped_total: number };
   /** Resolves once all waiting records are in the rings; the store must still be open. */
   flush(): Promise<void>;
 }
@@ -41,8 +41,8 @@ export function openDecisionLog(
     gauges: () => {
       const counts = rings.map((ring) => decisionCounts(ring));
       return {
-        decisions_recorded: counts.reduce((sum, each) => sum + each.recorded, 0),
-        decisions_dropped: counts.reduce((sum, each) => sum + each.dropped, 0),
+        decisions_recorded_total: counts.reduce((sum, each) => sum + each.recorded, 0),
+        decisions_dropped_total: counts.reduce((sum, each) => sum + each.dropped, 0),
       };
     },
     flush: () => log.flush(),

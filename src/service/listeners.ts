@@ -3,6 +3,7 @@
 // among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
 import { platform } from "node:os";
 import { defaultThreads } from "../platform/pool.ts";
+import { watchProcess } from "../platform/prometheus.ts";
 import type { ServeConfig } from "./config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
@@ -10,8 +11,10 @@ import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
+import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
+import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
@@ -37,6 +40,10 @@ export interface ListenersParts {
 export interface Listeners {
   readonly port: number;
   readonly adapter: RunningServer["adapter"];
+  /** All metrics of the service, as a scraper with this `Accept` header takes them. */
+  scrape: RunningServer["scrape"];
+  /** Of the listener for metrics alone, where there is one. */
+  readonly metricsUrl?: string | undefined;
   /** Of gRPC; undefined where it is off. */
   readonly grpcPort: number | undefined;
   /** Passes on a key that was made or revoked. */
@@ -65,24 +72,39 @@ export async function openListeners(
   parts: ListenersParts,
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
+  void watchProcess();
   const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
     mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
     clock: parts.dependencies.clock,
     log,
   });
-  const dependencies = { ...parts.dependencies, refusals: refusals.counts };
+  const dependencies = {
+    ...parts.dependencies,
+    refusals: refusals.counts,
+    figures: () => ({
+      ...parts.dependencies.figures?.(),
+      access_refused_total: refusals.figure(),
+    }),
+  };
   try {
     const front = await (config.httpThreads > 1
       ? openSharedListeners(config, log, { ...parts, dependencies }, refusals)
       : openSingleFront(config, { ...parts, dependencies }));
     const grpc = await openGrpc(config, log, front);
+    const metrics = await openMetrics(config, log, front).catch(async (error: unknown) => {
+      await Promise.all([front.close(0), grpc?.close(0)]);
+      throw error;
+    });
     return {
       ...front,
       grpcPort: grpc?.port,
+      metricsUrl: metrics && config.metricsListen && urlOf(config.metricsListen.host, metrics.port),
       async close(graceMs) {
         try {
           await Promise.all([front.close(graceMs), grpc?.close(graceMs)]);
+          // Last: while the service drains, its metrics are worth the most.
+          await metrics?.close();
         } finally {
           await refusals.close();
         }
@@ -92,6 +114,21 @@ export async function openListeners(
     await refusals.close();
     throw error;
   }
+}
+
+/** The listener for metrics alone, where one is asked for. */
+async function openMetrics(
+  { metricsListen }: ServeConfig,
+  log: Log,
+  front: HttpFront,
+): Promise<MetricsListener | undefined> {
+  if (metricsListen === undefined) return undefined;
+  const { host } = metricsListen;
+  if (!isLoopback(host)) {
+    const detail = "whoever reaches it reads all metrics without a key: keep others from it";
+    log.warn("metrics_listener_open", { address: host, detail });
+  }
+  return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
 }
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
@@ -126,6 +163,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
   return {
     port: server.port,
     adapter: server.adapter,
+    scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
     sendNamespace: () => undefined,
@@ -176,6 +214,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
   return {
     port: server.port,
     adapter: server.adapter,
+    scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
     sendNamespace: (event) => threads.sendNamespace(event),

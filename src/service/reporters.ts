@@ -34,6 +34,8 @@ export interface ReportersOptions {
 export interface Reporters {
   readonly reporterKeys: ReporterKeys;
   readonly namespaces: Namespaces;
+  /** Verifies; its queue is measured. */
+  readonly pool: { readonly waiting: number };
   close(): Promise<void>;
 }
 
@@ -69,7 +71,7 @@ export function openReporters(options: ReportersOptions): Reporters {
     },
     isSignatureRequired,
   });
-  return { reporterKeys, namespaces, close: () => pool.close() };
+  return { reporterKeys, namespaces, pool, close: () => pool.close() };
 }
 
 /** Milliseconds that a repeat waits for the store to catch up with acknowledged records. */

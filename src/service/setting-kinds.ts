@@ -56,6 +56,18 @@ export function secret(takes: string, pattern: RegExp): SettingKind<string> {
   return { takes, read };
 }
 
+/** `127.0.0.1:9464`, `[::1]:9464`; port 0 takes any free one. */
+export const listenAddress: SettingKind<{ host: string; port: number }> = kindOf(
+  "an address with a port (`127.0.0.1:9464`, `[::1]:9464`)",
+  (given) => {
+    const [, bracketed, plain, port] =
+      /^(?:\[([0-9A-Fa-f:]+)\]|([^\s:[\]]+)):(\d{1,5})$/.exec(given) ?? [];
+    const host = bracketed ?? plain;
+    const isPort = port !== undefined && Number(port) <= 65_535;
+    return host !== undefined && isPort ? { host, port: Number(port) } : undefined;
+  },
+);
+
 /** Decimal digits alone, bounds included. */
 export function wholeNumber(min: number, max: number): SettingKind<number> {
   return kindOf(`a whole number from ${min} to ${max}`, (given) =>

@@ -15,6 +15,7 @@ import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,
   decimalNumber,
+  listenAddress,
   onOff,
   secret,
   type Setting,
@@ -93,6 +94,15 @@ export const SETTINGS = {
     default: "auto" as const,
     sentence:
       "HTTP server: uWebSockets.js (uws), Node's own (node), or the first that runs here (auto)",
+  },
+  metricsListen: {
+    flag: "--metrics-listen <address>",
+    variables: ["TRUSTRANK_METRICS_LISTEN"],
+    kind: listenAddress,
+    default: undefined,
+    defaultText: "none: `/metrics` is on the port of everything else, with a key",
+    sentence:
+      "address and port of a listener that serves `/metrics` without a key, and nothing else",
   },
   connectionsMax: {
     variables: ["TRUSTRANK_CONNECTIONS_MAX"],

@@ -3,8 +3,6 @@
 import { randomBytes } from "node:crypto";
 
 import { Policies } from "../bureau/policies.ts";
-import type { Namespaces } from "../bureau/reporters/namespaces.ts";
-import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
@@ -17,14 +15,15 @@ import { type Keyring, openKeyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
-import { figuresOf, healthOf } from "./health.ts";
+import { figuresOf } from "./health/figures.ts";
+import { healthOf } from "./health/readiness.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { nodeFiles } from "../journal/files.ts";
 import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
 import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
-import { openReporters } from "./reporters.ts";
+import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { openClock } from "./clock.ts";
@@ -41,6 +40,8 @@ const LINK_KEY_BYTES = 32;
 export interface Service {
   readonly url: string;
   readonly adapter: string;
+  /** Of the listener for metrics alone, where there is one. */
+  readonly metricsUrl: string | undefined;
   /** Of Envoy's gRPC; undefined where it is off. */
   readonly grpcPort: number | undefined;
   readonly version: string;
@@ -115,23 +116,22 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const { reporterKeys: reporters, namespaces } = reporting;
-  const parts = { ...ground, ...learning, scorer, reporters, namespaces };
+  const parts = { ...ground, ...learning, scorer, reporting };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
   subscribers.attach(listeners);
-  closers.push(startIndexing(evidence.sources.vault.memory, log));
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
   const url = urlOf(config.host, listeners.port);
-  closers.push(announce(claim, url));
+  closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
   let closing: Promise<void> | undefined;
   return {
     url,
     adapter: listeners.adapter,
+    metricsUrl: listeners.metricsUrl,
     grpcPort: listeners.grpcPort,
     version: versionOf(),
     newAdminKey,
@@ -247,23 +247,21 @@ function asFailure(error: unknown): never {
 
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
-  reporters: ReporterKeys;
-  namespaces: Namespaces;
+  reporting: Reporters;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
   const { evidence, keyring, store, scorer, kaizen, credibility } = parts;
-  const { bureau, sources } = evidence;
   return {
-    bureau,
+    bureau: evidence.bureau,
     keyring,
     store,
     notes: evidence.notes,
-    vault: sources.vault,
+    vault: evidence.sources.vault,
     policies: parts.policies,
     backtests: parts.backtests,
-    reporters: parts.reporters,
-    namespaces: parts.namespaces,
+    reporters: parts.reporting.reporterKeys,
+    namespaces: parts.reporting.namespaces,
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
@@ -273,7 +271,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     rateLimits: config.rateLimits,
     health: healthOf(config, log, keyring, evidence, store, parts.clock),
     version: versionOf(),
-    healthFigures: () => figuresOf(parts),
+    figures: () => figuresOf(parts),
   };
 }
 

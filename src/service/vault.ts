@@ -23,6 +23,8 @@ export interface OpenVault {
   readonly assessor: DeferringAssessor;
   /** Assessment of those texts, for the assessors of all threads. */
   readonly assessLater: LaterAssessment;
+  /** Texts that wait for their thread. */
+  readonly waiting: number;
   close(): Promise<void>;
 }
 
@@ -57,6 +59,9 @@ export function openEvidenceVault(
     vault,
     assessor: new DeferringAssessor(inline, pool.assess),
     assessLater: pool.assess,
+    get waiting() {
+      return pool.waiting;
+    },
     close: () => pool.close(),
   };
 }

@@ -283,6 +283,7 @@ class StoreLoop {
       isBuilding: core.isBuilding,
       behindSinceMs: this.#behindSinceMs,
       failure: this.#failure,
+      tiers: this.#scores.tiers,
       queries: this.#sandbox?.figures ?? STATE_START.queries,
       ...records.gauges(),
     };

@@ -74,6 +74,12 @@ export interface LogFigures {
   decisionsCounted: number;
 }
 
+/** Agents by tier, at one time (epoch ms). */
+export interface TierCounts {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly readMs: number;
+}
+
 /** The state of the store, sent after every change. */
 export interface StoreState extends LogFigures {
   appliedLsn: number;
@@ -89,6 +95,8 @@ export interface StoreState extends LogFigures {
   behindSinceMs: number;
   /** Reason why the store does not follow the journal now, or empty. */
   failure: string;
+  /** Agents by tier at the last reading of all scores; undefined before the first. */
+  tiers?: TierCounts | undefined;
   /** The process for callers' SQL. */
   queries: QueryFigures;
 }

@@ -4,6 +4,7 @@
 import type { StoreCore } from "./core.ts";
 import { checkpoint } from "./core.ts";
 import { noteTaken } from "./decisions/taken.ts";
+import type { TierCounts } from "./messages.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
 import { appendScores, lastSampledDay, sampleScores, type ScoreRow } from "./rows/scores.ts";
@@ -51,6 +52,8 @@ export interface ScoreKeeperOptions {
 
 export class ScoreKeeper {
   readonly #options: ScoreKeeperOptions;
+  /** Agents by tier, as of the last reading. */
+  tiers: TierCounts | undefined;
   #source: ScoreSource | undefined;
   #reading: Promise<void> | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -115,12 +118,14 @@ export class ScoreKeeper {
     const nowMs = clock();
     const readPosition = position();
     this.#readAtMs = nowMs;
+    const counts: Record<string, number> = {};
     try {
       await core.write(async (writer) => {
         await inTransaction(writer, async () => {
           await writer.run("DELETE FROM agent_rows");
           for (let first = 0; first < source.agentCount; first += SLICE) {
             const rows = source.read(first, SLICE, nowMs);
+            for (const { tier } of rows) counts[tier] = (counts[tier] ?? 0) + 1;
             await appendScores(writer, rows, readPosition, nowMs);
             // Decisions and queries wait in this thread's line.
             await new Promise((resolve) => setImmediate(resolve));
@@ -133,6 +138,7 @@ export class ScoreKeeper {
         await this.#keepSample(writer);
       });
       this.#readPosition = readPosition;
+      this.tiers = { counts, readMs: nowMs };
     } catch (error) {
       if (!this.#isClosing) log("scores_not_read", String(error));
     }

@@ -1,5 +1,6 @@
 // Entry of the ledger thread: opens the bureau key, the journal and the engine's one writer,
 // replays, then serves. Composition only; the work is in ledger/loop.ts and ledger/core.ts.
+import { statSync } from "node:fs";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 import { defaultConfig, type ScoringConfig } from "../engine/config.ts";
@@ -16,9 +17,10 @@ import { segmentsOf } from "../journal/format.ts";
 import { type LedgerCore, openLedgerCore } from "../ledger/core.ts";
 import { HighWaterMark, knownPosition, MARK_INTERVAL_MS } from "../ledger/snapshot/high-water.ts";
 import { serveLedger } from "../ledger/loop.ts";
+import { LedgerFigures } from "../ledger/figures.ts";
 import type { FromLedger, LedgerThreadData } from "../ledger/messages.ts";
 import { SnapshotRefused } from "../ledger/snapshot/files.ts";
-import { tableSeed } from "../ledger/snapshot/format.ts";
+import { snapshotName, tableSeed } from "../ledger/snapshot/format.ts";
 import { startFromSnapshot } from "../ledger/snapshot/restore.ts";
 import {
   SNAPSHOT_PACE,
@@ -97,20 +99,20 @@ function left(overflow: number): string {
 /** Opens table and journal, from the newest usable snapshot on. */
 function open(data: ThreadData, send: Send) {
   const key = bureauKeyFor(data);
+  const figures = new LedgerFigures(data.figures);
   const config = data.engineSettings?.config ?? defaultConfig();
   const seed = data.engineSettings?.seed ?? tableSeed((message) => key.sign(message));
   const image = tableImage(data.engineMemory);
   const tableBytesMax = data.tableBytesMax ?? tableBytesOf(TABLE_MIB_MAX);
-  const { layoutVersion } = image;
-  const identity = { layoutVersion, engineDigest: engineDigest(config), seed };
+  const identity = { layoutVersion: image.layoutVersion, engineDigest: engineDigest(config), seed };
   const notes: string[] = [];
-  const source = { files: nodeFiles, directory: data.snapshots, identity, image };
   const ignored = (why: string) => notes.push(why);
+  const source = { files: nodeFiles, directory: data.snapshots, identity, image, ignored };
   const known = knownPosition(nodeFiles, data.root, data.snapshots);
   // An empty table's image is what every image has beside the heap.
   const imageBytesMax = image.bytes() + tableBytesMax;
   const table = new LiveTable(data.engineMemory, config, seed, tableBytesMax);
-  const { core, start } = startFromSnapshot({ ...source, ignored, imageBytesMax }, (snapshot) => {
+  const { core, start } = startFromSnapshot({ ...source, imageBytesMax }, (snapshot) => {
     if (!table.open(snapshot !== undefined)) {
       throw new SnapshotRefused(
         "its table was made under another bound, and something was left out",
@@ -131,12 +133,15 @@ function open(data: ThreadData, send: Send) {
       reserveBytes: data.reserveBytes,
       room: table,
       newcomersPerHour: data.newcomersPerHour,
+      figures,
       start: snapshot,
       known,
     });
     return { core: opened, start: snapshot };
   });
-  const taker = takerOf(data, core, table, { identity, outcomesSaved: start?.outcomes ?? 0 }, send);
+  const written = noteSnapshots(figures, data.snapshots, start?.lsn);
+  const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
+  const taker = takerOf(data, core, table, saved, send);
   const ready = {
     kind: "ready" as const,
     lsn: core.lsn,
@@ -154,11 +159,19 @@ function open(data: ThreadData, send: Send) {
   return { core, taker, ready, notes, overflow: table.overflow, install };
 }
 
+/** Tells the time of the snapshot that this start came from, and of each that is written. */
+function noteSnapshots(figures: LedgerFigures, directory: string, lsn: number | undefined) {
+  if (lsn !== undefined) {
+    figures.snapshotWritten(statSync(`${directory}/${snapshotName(lsn)}`).mtimeMs);
+  }
+  return () => figures.snapshotWritten(clockOfThread().now());
+}
+
 function takerOf(
   data: ThreadData,
   core: LedgerCore,
   table: LiveTable,
-  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved">,
+  from: Pick<SnapshotTakerOptions, "identity" | "outcomesSaved" | "written">,
   send: Send,
 ): SnapshotTaker {
   return new SnapshotTaker({

@@ -48,12 +48,20 @@ test("eval:kaizen walks a stream day by day as the service would", async () => {
   const flags = ["--file", file, "--seeds", "earliest", "--lag-days", "1", "--quiet"];
   const report = (await lastLine("bench/eval-kaizen.ts", ...flags)) as {
     runs: number;
-    handshake: { live_log_loss: number; no_refit_log_loss: number; successes: number };
+    handshake: {
+      live_log_loss: number;
+      no_refit_log_loss: number;
+      successes: number;
+      slices: { slice: string; rows: number; observed: number; off_by: number }[];
+    };
     tests: { kind: string }[];
   };
   expect(report.runs).toBe(2);
   expect(report.handshake.successes).toBe(336);
   expect(report.handshake.live_log_loss).toBeGreaterThan(0);
   expect(report.handshake.no_refit_log_loss).toBeGreaterThan(0);
+  const [all, ...others] = report.handshake.slices;
+  expect(all).toMatchObject({ slice: "all", rows: 84, observed: expect.closeTo(0.2, 1) });
+  expect(others.every(({ off_by }) => off_by >= 1)).toBe(true);
   expect(report.tests.every(({ kind }) => kind === "calibration")).toBe(true);
 });

@@ -181,6 +181,11 @@ test.concurrent("bench:vault-start", async () => {
   expect(report["seconds_to_healthz"]).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:metrics", async () => {
+  const report = await lastLine("bench/metrics.ts", "--smoke");
+  expect(report["request_ns"]).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:ed25519", async () => {
   const report = await lastLine("bench/ed25519.ts", "--smoke");
   expect(report["libsodium_us"]).toBeGreaterThan(0);

@@ -7,6 +7,7 @@ import { openBureau } from "../../src/bureau/open.ts";
 import type { AssessmentLog } from "../../src/bureau/decisions/assessments.ts";
 import type { ProvenanceAssessor } from "../../src/bureau/decisions/provenance.ts";
 import type { BureauEnvironment } from "../../src/bureau/services.ts";
+import type { DecisionLog } from "../../src/contract/decisions.ts";
 import type { Principal } from "../../src/contract/principal.ts";
 import { GRADES, SIGNATURES } from "../../src/contract/vocabulary.ts";
 import { defaultConfig } from "../../src/engine/config.ts";
@@ -48,6 +49,7 @@ export function openSampleBureau(
     policies?: PolicySource;
     clock?: () => number;
     assessments?: AssessmentLog;
+    decisions?: DecisionLog;
   } = {},
 ): TestBureau {
   const memory = createEngineMemory();
@@ -76,7 +78,7 @@ export function openSampleBureau(
     isReservedEnabled: options.isReservedEnabled ?? true,
   };
   const ledger = options.ledger ?? closedLedger;
-  const { provenance, policies, assessments } = options;
+  const { provenance, policies, assessments, decisions } = options;
   const bureau = openBureau({
     engine,
     ledger,
@@ -85,6 +87,7 @@ export function openSampleBureau(
     ...(provenance === undefined ? {} : { provenance }),
     ...(policies === undefined ? {} : { policies }),
     ...(assessments === undefined ? {} : { assessments }),
+    ...(decisions === undefined ? {} : { decisions }),
   });
   return { bureau, engine, delaysMs };
 }

@@ -59,7 +59,7 @@ async function explain(agent: string) {
 /** Sum over all threads. */
 async function gauge(fate: string): Promise<number> {
   const { text } = await both[0].ask("/metrics");
-  return Number(new RegExp(`^trustrank_assessments_${fate} (\\d+)$`, "m").exec(text)?.[1]);
+  return Number(new RegExp(`^trustrank_assessments_${fate}_total (\\d+)$`, "m").exec(text)?.[1]);
 }
 
 async function rows(sql: string, key?: string): Promise<unknown[][]> {

@@ -188,14 +188,24 @@ describe("a service", () => {
 
   it("takes the operator's own admin key and never prints it", async () => {
     const own = "k".repeat(40);
-    const other = ["serve", "--port", "0", "--no-sample", "--data-dir", join(folder, "own")];
+    const open = ["--metrics-listen", "0.0.0.0:0"];
+    const other = [
+      "serve",
+      "--port",
+      "0",
+      "--no-sample",
+      "--data-dir",
+      join(folder, "own"),
+      ...open,
+    ];
     const started = startCommand(other, { TRUSTRANK_ADMIN_KEY: own });
     const url = (await started.firstLine).match(/http:\S+/)![0];
-    const response = await fetch(`${url}/readyz`, { headers: { authorization: `Bearer ${own}` } });
+    const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${own}` } });
     expect(response.status).toBe(200);
     started.process.kill("SIGTERM");
     const ended = await started.ended;
     expect(ended.stdout + ended.stderr).not.toContain(own);
     expect(ended.stdout).not.toContain("tr_live_");
+    expect(ended.stderr).toMatch(/"metrics_listener_open","address":"0\.0\.0\.0"/);
   });
 });

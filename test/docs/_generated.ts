@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ATTACKS } from "../../bench/attack/attacks.ts";
+import { METRICS } from "../../src/http/metrics/figures.ts";
+import type { Metric } from "../../src/http/metrics/metric.ts";
 import { ROUTES } from "../../src/http/routes/table.ts";
 import type { Access } from "../../src/http/route-description.ts";
 
@@ -21,6 +23,7 @@ export interface GeneratedPage {
 export const GENERATED: readonly GeneratedPage[] = [
   { path: "docs/reference/api.md", made: routesTable },
   { path: "docs/operate/attacks.md", made: attacksTable },
+  { path: "docs/reference/metrics.md", made: metricsTable },
 ];
 
 /** Text of a page of the tree. */
@@ -59,4 +62,14 @@ function routesTable(): string {
 function attacksTable(): string {
   const lines = ATTACKS.map(({ name, what }) => `| \`${name}\` | ${what} |`);
   return ["| attack | what is attempted |", "|---|---|", ...lines, ""].join("\n");
+}
+
+/** One row per metric, in the order in which `/metrics` tells them. */
+function metricsTable(): string {
+  const lines = Object.entries<Metric>(METRICS).map(([name, { type, help, watch, labels }]) => {
+    const named = labels.map((label) => `\`${label}\``).join(", ");
+    return `| \`trustrank_${name}\` | ${type} | ${named} | ${help} | ${watch} |`;
+  });
+  const head = ["| metric | type | labels | meaning | watch |", "|---|---|---|---|---|"];
+  return [...head, ...lines, ""].join("\n");
 }

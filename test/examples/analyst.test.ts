@@ -104,3 +104,46 @@ it("runs by the command that the heads name", async () => {
     expect.arrayContaining([expect.objectContaining({ failures: expect.anything() })]),
   );
 });
+
+interface Verified {
+  items: {
+    result: { request_id: string; policy_action: { verdict: string; log_reason: string } };
+  }[];
+}
+
+it("shows how those came out whom an audit let through by lot", async () => {
+  const headers = { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" };
+  const policy = JSON.stringify({ levels: { L2: { audit_one_in: 2 } } });
+  const set = await fetch(`${service.baseUrl}/v1/policy`, { method: "PUT", headers, body: policy });
+  expect(set.status).toBe(200);
+  // Each agent twice: the second challenge of a day draws no lot.
+  const agents = Array.from({ length: 80 }, (_, n) => `agent://unknown/${n % 40}`);
+  const items = agents.map((agent_id) => {
+    return { agent_id, action: "order.place", tool_level: "L2", context: {} };
+  });
+  const { items: answers } = await service.post<Verified>("/v1/trust/verify/batch", { items });
+  const labels = answers.map(({ result }) => result.policy_action.log_reason);
+  expect(labels.slice(40).every((label) => label === "THIN_FILE")).toBe(true);
+  const won = [...labels.keys()].filter((n) => labels[n] === "AUDIT_SAMPLE");
+  expect(won.length).toBeGreaterThan(5);
+  expect(won.length).toBeLessThan(35);
+  const told = won.map((n, i) => ({
+    subject: agents[n],
+    reporter: "agent://acme/buyer",
+    outcome: i === 0 ? 0 : 1,
+    stakes: 1,
+    grade: "counterparty",
+    request_id: answers[n]!.result.request_id,
+  }));
+  await service.post("/v1/outcomes/batch", told);
+  const total = async (of: string) =>
+    (await column("audit-sample.sql", of)).reduce<number>((sum, each) => sum + Number(each), 0);
+  await vi.waitFor(async () => expect(await total("settled")).toBe(won.length), {
+    timeout: 30_000,
+    interval: 200,
+  });
+  expect(await total("let_through")).toBe(won.length);
+  expect(await total("held_back")).toBe(80 - won.length);
+  const failed = (await column("audit-sample.sql", "failed")).filter((each) => each !== null);
+  expect(failed).toEqual([expect.closeTo(1 / won.length, 2)]);
+});

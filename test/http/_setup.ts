@@ -63,14 +63,14 @@ export async function openTestServer(
     logger: { info: log, warn: log, error: log },
     health: { isReady: () => readiness },
     version: "0.0.0-test",
-    healthFigures: () => ({ configVersion: "c-0123456789abcdef", agents: 7, gauges: { lag: 2 } }),
+    figures: () => ({ config_info: [{ labels: ["c-0123456789abcdef"], value: 1 }], agents: 7 }),
     ...options,
   });
   const makeKey: TestServer["makeKey"] = async (scopes, more = {}) => {
     const { key } = await keyring.create({ tenant: "acme", scopes, ...more });
     return key;
   };
-  const scopes: Scope[] = ["score:read", "outcomes:write", "analytics:read"];
+  const scopes: Scope[] = ["score:read", "outcomes:write", "analytics:read", "metrics:read"];
   return {
     server,
     bureau,

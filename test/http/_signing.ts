@@ -82,6 +82,7 @@ export function outcome(changes: Record<string, unknown> = {}): string {
 
 export interface Reply {
   status: number;
+  headers: Headers;
   // What a route answers is what the tests are about: they look into it freely.
   // oxlint-disable-next-line typescript/no-explicit-any
   json: any;
@@ -196,7 +197,8 @@ export async function openService(
   const base = `http://127.0.0.1:${server.port}`;
   const send = async (route: string, init: RequestInit): Promise<Reply> => {
     const response = await fetch(base + route, init);
-    return { status: response.status, json: await response.json() };
+    const { status, headers } = response;
+    return { status, headers, json: await response.json() };
   };
   const service: SigningService = {
     dataDir,

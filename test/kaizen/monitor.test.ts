@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../src/engine/config.ts";
 import type { ScoringConfig } from "../../src/engine/config.ts";
-import { mixtureBoundary, watchPromotion, watchSince } from "../../src/kaizen/monitor.ts";
+import { mixtureBoundary, watchChanges, watchPromotion } from "../../src/kaizen/monitor.ts";
 import type { Watched } from "../../src/kaizen/monitor.ts";
 import { seededRandom } from "../../src/kaizen/model/random.ts";
 import { evidenceFrom } from "./_evidence.ts";
@@ -153,11 +153,35 @@ describe("the shadow champion", () => {
       handshake: { ...parent.handshake, intercept: parent.handshake.intercept + 1.5 },
     };
     const sides = { check: evidence, handshake: evidence };
+    const since = (parentOf: ScoringConfig) => ({
+      runId: "k-20261122-030000000",
+      sinceMs: evidence.timesMs[1000]!,
+      parent: parentOf,
+      isCalibration: false,
+    });
     // 9,000 hours are a year: most of it lies beyond the four weeks of the sequential test.
-    const found = watchSince(sides, evidence.timesMs[1000]!, worse, parent);
+    const found = watchChanges(sides, worse, { handshake: since(parent) });
     expect(found.map(({ side }) => side)).toEqual(["handshake"]);
     expect(found[0]).toMatchObject({ isRollbackDue: true, numbers: { rows: 8000 } });
-    expect(watchSince(sides, evidence.timesMs[1000]!, parent, worse)[0]!.isRollbackDue).toBe(false);
-    expect(watchSince(sides, evidence.timesMs[1000]!, parent, parent)).toEqual([]);
+    const [better] = watchChanges(sides, parent, { handshake: since(worse) });
+    expect(better!.isRollbackDue).toBe(false);
+    expect(watchChanges(sides, parent, {})).toEqual([]);
+  });
+
+  it("compares each scorecard from its own change on", () => {
+    const parent = defaultConfig();
+    const evidence = evidenceFrom(22, 3000, parent.handshake);
+    const change = (row: number) => ({
+      runId: "k-20261122-030000000",
+      sinceMs: evidence.timesMs[row]!,
+      parent,
+      isCalibration: false,
+    });
+    const sides = { check: evidence, handshake: evidence };
+    const found = watchChanges(sides, parent, { check: change(1000), handshake: change(2500) });
+    expect(found.map(({ side, numbers }) => [side, numbers["rows"]])).toEqual([
+      ["check", 2000],
+      ["handshake", 500],
+    ]);
   });
 });

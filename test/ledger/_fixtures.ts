@@ -14,6 +14,7 @@ import type { FrameRun } from "../../src/journal/writer.ts";
 import type { OutcomeRecord } from "../../src/journal/records.ts";
 import { type LedgerCore, openLedgerCore } from "../../src/ledger/core.ts";
 import type { FoldedOutcome } from "../../src/journal/folded-outcome.ts";
+import type { LedgerFigures } from "../../src/ledger/figures.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 
 export const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
@@ -111,6 +112,7 @@ export interface CoreChanges {
   nowMs?: number;
   replayEntriesMax?: number;
   reserveBytes?: number;
+  figures?: LedgerFigures;
   fence?: Fence;
 }
 

@@ -78,8 +78,9 @@ async function note({ ledger }: Opened, all: readonly Assessment[]) {
   const queue = new AssessmentQueue(ledger);
   for (const each of all) queue.note(each);
   await queue.close();
-  const { assessments_recorded, assessments_repeated, assessments_dropped } = queue.gauges();
-  return [assessments_recorded, assessments_repeated, assessments_dropped];
+  const { assessments_recorded_total, assessments_repeated_total, assessments_dropped_total } =
+    queue.gauges();
+  return [assessments_recorded_total, assessments_repeated_total, assessments_dropped_total];
 }
 
 test("what is written is what is read, with the tenant's number as a voice", () => {
@@ -246,7 +247,7 @@ test("the queue has one message under way, one commit waiting, and drops the res
   await expect.poll(() => sent.length, { interval: 1 }).toBe(1);
   for (let n = 1; n <= COMMIT_RECORDS_MAX + 5; n++) queue.note(assessed(n));
   expect(sent.length).toBe(1);
-  const dropped = Number(queue.gauges()["assessments_dropped"]);
+  const dropped = Number(queue.gauges()["assessments_dropped_total"]);
   expect(dropped).toBeGreaterThanOrEqual(5);
   sent[0]!.answer(VERDICT_RECORDED);
   await expect.poll(() => sent.length, { interval: 1 }).toBe(2);
@@ -256,9 +257,9 @@ test("the queue has one message under way, one commit waiting, and drops the res
   await closed;
   queue.note(assessed(9999));
   expect(queue.gauges()).toEqual({
-    assessments_recorded: 1,
-    assessments_repeated: 0,
-    assessments_dropped: COMMIT_RECORDS_MAX + 6,
+    assessments_recorded_total: 1,
+    assessments_repeated_total: 0,
+    assessments_dropped_total: COMMIT_RECORDS_MAX + 6,
   });
 });
 
@@ -271,5 +272,8 @@ test("close sends what waits, and refusals of a full disk are counted", async ()
   expect(sent.map(({ count }) => count)).toEqual([2]);
   sent[0]!.answer(VERDICT_UNAVAILABLE);
   await closed;
-  expect(queue.gauges()).toMatchObject({ assessments_recorded: 0, assessments_dropped: 2 });
+  expect(queue.gauges()).toMatchObject({
+    assessments_recorded_total: 0,
+    assessments_dropped_total: 2,
+  });
 });

@@ -44,6 +44,7 @@ describe("settings of serve", () => {
       decisionsPerSecond: 250,
       httpThreads: 1,
       httpAdapter: "auto",
+      metricsListen: undefined,
       grpc: undefined,
       rateLimits: {},
     });

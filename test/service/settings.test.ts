@@ -21,6 +21,8 @@ const REFUSED: readonly [SettingName, string, string][] = [
   ["port", "PORT", "http"],
   ["httpAdapter", "TRUSTRANK_HTTP_ADAPTER", "apache"],
   ["httpThreads", "TRUSTRANK_HTTP_THREADS", "0"],
+  ["metricsListen", "TRUSTRANK_METRICS_LISTEN", "9464"],
+  ["metricsListen", "TRUSTRANK_METRICS_LISTEN", "127.0.0.1:65536"],
   ["grpcPort", "TRUSTRANK_GRPC_PORT", "on"],
   ["grpcCaller", "TRUSTRANK_GRPC_CALLER", "header:X-Agent"],
   ["scoring", "SCORING", "outside"],

@@ -164,11 +164,12 @@ describe("a service in which nothing is vouched for", () => {
     const ready = async () => (await ask("/readyz")).json;
     expect(await ready()).toEqual({
       ready: true,
+      code: "ready",
       reasons: [],
       warnings: [expect.stringMatching(WARNING)],
     });
     await makeKey({ first_party: true });
-    expect(await ready()).toEqual({ ready: true, reasons: [] });
+    expect(await ready()).toEqual({ ready: true, code: "ready", reasons: [] });
     started.process.kill("SIGTERM");
     expect((await started.ended).stderr).toMatch(/nothing_vouched_for/);
     expect(await advice()).toBe("");

@@ -94,7 +94,9 @@ afterEach(async () => {
 const rowsOf = async (sql: string) => (await askCore(core, sql)).rows;
 
 test("everything of a score is shown, as of its position and time", async () => {
+  expect(keeper.tiers).toBeUndefined();
   await keeper.refresh();
+  expect(keeper.tiers).toEqual({ counts: { B: 5000 }, readMs: NOW_MS });
   expect(await rowsOf("SELECT count(*), min(as_of_position), max(as_of) FROM agents")).toEqual([
     [5000, 300, new Date(NOW_MS).toISOString()],
   ]);
@@ -137,12 +139,14 @@ test("they are read again after a change, and then not at once", async () => {
 
 test("a reading that fails leaves the last one", async () => {
   await keeper.refresh();
+  const { tiers } = keeper;
   table.fault = new Error("no such row");
   state.position = 301;
   clock.nowMs += 5 * 60_000;
   await keeper.refresh();
   expect(log).toEqual(["scores_not_read"]);
   expect(await rowsOf("SELECT count(*), max(as_of_position) FROM agents")).toEqual([[5000, 300]]);
+  expect(keeper.tiers).toBe(tiers);
 });
 
 test("each day has one sample, of at most so many agents, the same ones", async () => {

@@ -62,7 +62,7 @@ it("rot under a running server is told, counted, on record, and over when mended
       WHERE event LIKE 'journal.%' ORDER BY position`;
     return (await ask("/v1/query", { sql })).json.rows as unknown[][];
   };
-  await expect.poll(() => gauge("journal_verified_seconds"), PATIENT).toBeDefined();
+  await expect.poll(() => gauge("journal_verified_timestamp_seconds"), PATIENT).toBeDefined();
   // Or the store would find the rot itself, and could not go on to the record of it.
   const position = await gauge("journal_position");
   await expect.poll(() => gauge("store_position"), PATIENT).toBe(position);

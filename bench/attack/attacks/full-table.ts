@@ -84,8 +84,8 @@ async function flooded(
     figures[`${part}_${name}`] = value;
   }
   const gauges = await gaugesOf(stage, service);
-  const limited = gauges("outcomes_refused_newcomers");
-  const full = gauges("outcomes_refused_table_full");
+  const limited = gauges('outcomes_refused_total{code="newcomers_limited"}') || 0;
+  const full = gauges('outcomes_refused_total{code="table_full"}') || 0;
   figures[`${part}_seconds`] = Math.round((performance.now() - startedAt) / 1000);
   figures[`${part}_refused_newcomers`] = limited;
   figures[`${part}_refused_full`] = full;

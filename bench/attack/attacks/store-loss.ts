@@ -41,8 +41,8 @@ export const storeLoss: Attack = {
       await attack(stage, service, attacker);
       await untilApplied(stage, service);
       await compare(stage, service, before, "after the attack", broken);
-      const reopenings = await gauge(stage, service, "store_reopenings");
-      const rebuilds = await gauge(stage, service, "store_rebuilds");
+      const reopenings = await gauge(stage, service, "store_reopenings_total");
+      const rebuilds = await gauge(stage, service, "store_rebuilds_total");
       const outcomes = await countOutcomes(stage, service);
       const { text: ready } = await stage.ask(service, "/readyz");
       if (reopenings > 0 && !ready.includes("opened again")) broken.push("/readyz says nothing");
@@ -59,7 +59,7 @@ export const storeLoss: Attack = {
       const again = await countOutcomes(stage, service);
       if (again !== outcomes) broken.push(`${again} outcomes of ${outcomes} came back`);
       const stop_ms = Math.round(stopped.tookMs);
-      const counts = { store_reopenings: reopenings, store_rebuilds: rebuilds };
+      const counts = { store_reopenings_total: reopenings, store_rebuilds_total: rebuilds };
       return { broken, figures: { outcomes, ...counts, stop_ms, rebuilt_ms: rebuiltMs } };
     } finally {
       await lasting.close();

@@ -1,8 +1,9 @@
 // Once per agent and day: what is flagged for review is flagged the first time, so that a crawler
-// of a thousand requests is one entry of the queue. Bounded; one per deciding thread.
+// of a thousand requests is one entry of the queue; and an audit draws one lot, so that asking again
+// wins nothing. Bounded; one per deciding thread.
 
 const DAY_MS = 86_400_000;
-/** Agents remembered of one day; those beyond are not flagged, as if they had been already. */
+/** Agents remembered of one day; those beyond count as if they had been there already. */
 const AGENTS_MAX = 100_000;
 
 export class DailyOnce {

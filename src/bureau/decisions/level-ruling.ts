@@ -7,9 +7,11 @@ import { REASON_CODES } from "../../contract/vocabulary.ts";
 import type { AnswerCode, FindingCode, ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ActivePolicy } from "../../policy/active-policy.ts";
-import { decidePolicy, isMinimumMet, VOUCHED } from "../../policy/rules.ts";
+import { isAuditable } from "../../policy/audit.ts";
+import { AUDITED, decidePolicy, isMinimumMet, VOUCHED } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
 import { areStakesVouched, type VouchedNamespace } from "../../policy/vouching.ts";
+import type { CallContext } from "../bureau.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
 const REASONS_MAX = 4;
@@ -39,6 +41,33 @@ export function ruleAt(
   );
 }
 
+/**
+ * Whether a ruling may be overturned by the lot of the level's audit: a challenge at low stakes that
+ * nothing but the record draws, and that is enforced.
+ */
+export function isInLot(
+  { policy }: ActivePolicy,
+  { isShadow, minimumScores }: Principal,
+  toolLevel: ToolLevel,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  ruling: Ruling,
+  stakes: number,
+): boolean {
+  const level = policy.levels[toolLevel];
+  if (!isAuditable(level, ruling, stakes) || level.shadow || isShadow) return false;
+  if (failureCodeOf(finding) !== "") return false;
+  if (level.require_verified_sources && !finding.data.source_verified && !isSilent(finding)) {
+    return false;
+  }
+  return isMinimumMet(toolLevel, level, reading.scoreInternal, minimumScores[toolLevel]);
+}
+
+/** Whose lot it is: an agent has one a day with every tenant. */
+export function lotOf({ principal }: CallContext, agentId: string): string {
+  return `${principal.tenant} ${agentId}`;
+}
+
 /** The code of what is wrong with the content; empty for nothing. */
 export function failureCodeOf(finding: ProvenanceFinding): FindingCode | "" {
   return finding.hardFailureCode || (finding.softFailureCode ?? "");
@@ -65,6 +94,7 @@ export function stakesBound(
   ruling: Ruling,
   vouching: VouchedNamespace | undefined,
 ): number {
+  if (ruling === AUDITED) return level.audit_max_stakes ?? 0;
   if (ruling.verdictIndex > 0 && !isAboutStakes(ruling)) return 0;
   if (!level.enforce || !level.counts_stakes) return Number.POSITIVE_INFINITY;
   return Math.max(reading.stakesClear, vouching?.stakesMax ?? 0);
@@ -73,7 +103,7 @@ export function stakesBound(
 /**
  * At most four, by weight: broken provenance first, then the engine's, then the open questions of
  * provenance. SPEC §2.5 rule 2 carried over: a clear verdict gives no reasons against the agent; one
- * that rests on the operator's word says so.
+ * that rests on the operator's word or on a lot says so.
  */
 export function reasonCodes(
   reading: Reading,
@@ -84,8 +114,10 @@ export function reasonCodes(
   const isHard = finding.hardFailureCode !== "";
   if (isHard && finding.reasonCode !== "") codes.push(finding.reasonCode);
   if (ruling === VOUCHED) codes.push("VOUCHED");
+  if (ruling === AUDITED) codes.push("AUDIT_SAMPLE");
   if (ruling.verdictIndex > 0 || ruling.isFlagged) {
-    const room = REASONS_MAX - (finding.reasonCode === "" ? 0 : 1);
+    const own = ruling === AUDITED ? 1 : 0;
+    const room = REASONS_MAX - own - (finding.reasonCode === "" ? 0 : 1);
     for (let i = 0; i < reading.reasonCount && i < room; i += 1) {
       const code = REASON_CODES[reading.reasonIndexes[i]!]!;
       if (code !== finding.reasonCode) codes.push(code);

@@ -5,6 +5,7 @@
 import type { LevelPolicy } from "../../contract/policy.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import type { ToolLevel } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import {
   minimumScoreOf,
@@ -17,7 +18,15 @@ import { vouchingFor } from "../../policy/vouching.ts";
 import type { CallContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { failureCodeOf, isAboutStakes, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import {
+  failureCodeOf,
+  isAboutStakes,
+  isInLot,
+  lotOf,
+  reasonCodes,
+  ruleAt,
+  stakesBound,
+} from "./level-ruling.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 
 type Levels = NonNullable<VerifyResponse["levels"]>;
@@ -30,7 +39,8 @@ const STAKES_STEP = 10_000;
 /**
  * Every level's verdict. `asked` is the ruling on the request itself, `scoreReported` the internal
  * score that it shows. A level is left out where its answer must be on record: flagged for review,
- * quarantined or blocked. Such a decision is one that the service makes and logs itself.
+ * quarantined or blocked; or where an audit's lot may let it through. Such a decision is one that the
+ * service makes and logs itself.
  */
 export function levelsOf(
   services: BureauServices,
@@ -45,6 +55,9 @@ export function levelsOf(
   const { agent_id: agentId, stakes = 0 } = request;
   const { isShadow, minimumScores } = call.principal;
   const levels: Levels = {};
+  const mayDraw = services.auditedToday.wouldBeFirst(lotOf(call, agentId), services.nowMs);
+  const inLot = (name: ToolLevel, ruling: Ruling) =>
+    mayDraw && isInLot(active, call.principal, name, reading, finding, ruling, stakes);
   for (const name of TOOL_LEVELS) {
     const level = active.policy.levels[name];
     const vouching = vouchingFor(active.vouched, reading, agentId, name, services.nowMs);
@@ -57,6 +70,7 @@ export function levelsOf(
             ruleAt(active, call.principal, name, reading, finding, vouching, stakes),
           );
     if (ruling === undefined) continue;
+    if (name !== request.tool_level && inLot(name, ruling)) continue;
     const bound = stakesBound(level, reading, ruling, vouching);
     const [from, to] = span(level, reading, ruling, finding, bound, stakes);
     levels[name] = {

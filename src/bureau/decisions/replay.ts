@@ -9,7 +9,14 @@ import type { FindingCode, ReasonCode } from "../../contract/vocabulary.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { BureauServices } from "../services.ts";
 import { combineDecisions } from "./handshake.ts";
-import { decidePolicy, isMinimumMet, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
+import { isAuditable } from "../../policy/audit.ts";
+import {
+  AUDITED,
+  decidePolicy,
+  isMinimumMet,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+} from "../../policy/rules.ts";
 import { areStakesVouched, vouchedNamespaces, vouchingFor } from "../../policy/vouching.ts";
 import { writeReasons } from "./reasons.ts";
 
@@ -104,7 +111,9 @@ function rule(services: BureauServices, leg: ReplayableLeg, reading: Reading): J
   );
   // Flagged once a day: the log says whether this was the first.
   const isRepeat = decided === THIN_FLAGGED && leg.log_reason === THIN_TOLERATED.logReason;
-  const ruling = isRepeat ? THIN_TOLERATED : decided;
+  // A lot that was drawn stays drawn, as long as the record would still be held back.
+  const isLot = leg.log_reason === AUDITED.logReason && isAuditable(level, decided, leg.stakes);
+  const ruling = isLot ? AUDITED : isRepeat ? THIN_TOLERATED : decided;
   return { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason };
 }
 

@@ -13,9 +13,16 @@ import { logVerify } from "./log-entry.ts";
 import { openTimes } from "../services.ts";
 import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
-import { failureCodeOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
+import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
 import { levelsOf } from "./levels.ts";
-import { minimumScoreOf, riskIndex, THIN_FLAGGED, THIN_TOLERATED } from "../../policy/rules.ts";
+import { isDrawn } from "../../policy/audit.ts";
+import {
+  AUDITED,
+  minimumScoreOf,
+  riskIndex,
+  THIN_FLAGGED,
+  THIN_TOLERATED,
+} from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
 import { vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
@@ -103,11 +110,12 @@ function respond(
   const level = active.policy.levels[toolLevel];
   const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
   const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
-  const ruling = onceADay(
-    services,
-    agentId,
-    ruleAt(active, call.principal, toolLevel, reading, finding, vouching, request.stakes ?? 0),
-  );
+  const stakes = request.stakes ?? 0;
+  const ruled = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  const isDrawable =
+    !isReserved && isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
+  const isAudited = isDrawable && hasWon(services, call, agentId, level);
+  const ruling = isAudited ? AUDITED : onceADay(services, agentId, ruled);
   const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
@@ -129,20 +137,36 @@ function respond(
     config_version: configVersion,
     policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
-    expires_at: services.times.expiresAt,
+    // A lot is for one call: no cache may hold it.
+    expires_at: isAudited ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  if (request.levels === true) {
+  if (request.levels === true && !isAudited) {
     response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
   }
   const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
-  if (response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo)) {
+  const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
+  if (isOpen && !isAudited) {
     settleStakes(services, request, call, finding, response, stakesTo);
   }
   return response;
+}
+
+/**
+ * Draws the lot of an audit. An agent's first challenge of the day takes part and no other: who asks
+ * again wins nothing.
+ */
+function hasWon(
+  services: BureauServices,
+  call: CallContext,
+  agentId: string,
+  { audit_one_in: oneIn }: LevelPolicy,
+): boolean {
+  const isFirst = services.auditedToday.isFirst(lotOf(call, agentId), services.nowMs);
+  return isFirst && isDrawn(call.requestId, oneIn!);
 }
 
 /** A thin record is flagged the first time of the day; after that it is only tolerated. */

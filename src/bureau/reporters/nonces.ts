@@ -25,8 +25,8 @@ export class Nonces {
   }
 
   /** Nonces that may still be used, and those that lapsed for want of room. */
-  gauges(): { nonces_outstanding: number; nonces_lapsed: number } {
-    return { nonces_outstanding: this.#count, nonces_lapsed: this.#lapsed };
+  gauges(): { nonces_outstanding: number; nonces_lapsed_total: number } {
+    return { nonces_outstanding: this.#count, nonces_lapsed_total: this.#lapsed };
   }
 
   issue(agent: string, tenant: string, nowMs: number): { nonce: string; expiresAtMs: number } {

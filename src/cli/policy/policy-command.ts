@@ -139,6 +139,8 @@ const COLUMNS = [
   "require_verified_sources",
   "shadow",
 ] as const;
+/** Shown where a level has them. */
+const AUDITS = ["audit_one_in", "audit_max_stakes"] as const;
 
 function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   if (json === true) {
@@ -148,9 +150,11 @@ function printPolicy(shown: PolicyDocument, { json }: PolicyFlags): void {
   const { tenant, version, set_by: setBy, set_at: setAt, policy } = shown;
   const origin = setAt === null ? "as shipped" : `set by ${setBy} at ${setAt}`;
   note(`policy ${version} of ${tenant}, ${origin}`);
-  const rows = COLUMNS.map((rule) => [
+  const { levels } = policy;
+  const audits = AUDITS.filter((rule) => TOOL_LEVELS.some((name) => rule in levels[name]));
+  const rows = [...COLUMNS, ...audits].map((rule) => [
     rule,
-    ...TOOL_LEVELS.map((level) => String(policy.levels[level][rule] ?? "")),
+    ...TOOL_LEVELS.map((level) => String(levels[level][rule] ?? "")),
   ]);
   for (const line of formatTable(["rule", ...TOOL_LEVELS], rows)) print(line);
   if (policy.vouched === undefined) return;

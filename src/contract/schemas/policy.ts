@@ -1,7 +1,7 @@
 // Messages of the policy: a document as it is sent, in which everything may be left out, and the
 // whole policy as it is answered.
 import { isAgentNamespace } from "../identifiers.ts";
-import { VOUCHED_MAX } from "../limits.ts";
+import { AUDIT_ONE_IN_MAX, VOUCHED_MAX } from "../limits.ts";
 import { THIN_RULES, VOUCHED_LEVELS } from "../policy.ts";
 import type { LevelPolicy } from "../policy.ts";
 import { isEpochMs, parseDateTime } from "../timestamps.ts";
@@ -34,6 +34,19 @@ const minimumScore = t.checked<LevelPolicy["minimum_score"]>(
     typeof value === "number" ? "range must be 300 to 850" : "type must be a number or null",
 );
 
+const AUDITS = `must be a whole number from 2 to ${AUDIT_ONE_IN_MAX}`;
+const auditOneIn = t.checked<number>(
+  { "~shown": { type: "integer", minimum: 2, maximum: AUDIT_ONE_IN_MAX } },
+  (value) => Number.isInteger(value) && 2 <= Number(value) && Number(value) <= AUDIT_ONE_IN_MAX,
+  (value) => `${typeof value === "number" ? "range" : "type"} ${AUDITS}`,
+);
+
+/** Left out for none, so that a policy from before them keeps its version. */
+const audits = {
+  audit_one_in: t.optional(auditOneIn),
+  audit_max_stakes: t.optional(t.stakes),
+};
+
 const rules = {
   allow_up_to: probability,
   allow_handshake_up_to: probability,
@@ -59,6 +72,7 @@ const levelRequest = t.object(
     counts_stakes: t.optional(rules.counts_stakes),
     require_verified_sources: t.optional(rules.require_verified_sources),
     shadow: t.optional(rules.shadow),
+    ...audits,
   },
   { ...t.STRICT, "~unknown": "is not a rule of a level" },
 );
@@ -127,7 +141,7 @@ export const Vouching = t.object({
 });
 
 const wholePolicy = t.object({
-  levels: t.object(t.all(t.object(rules), ...TOOL_LEVELS)),
+  levels: t.object(t.all(t.object({ ...rules, ...audits }), ...TOOL_LEVELS)),
   allow_inverted: t.flag,
   /** Left out for none. */
   vouched: t.optional(t.list(Vouching)),

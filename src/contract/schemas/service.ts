@@ -93,10 +93,15 @@ export const Health = t.message("Health", {
   version: t.text,
   service_id: t.optional(t.text),
 });
+/** What a probe is told without a key. */
+export const PROBE_CODES = ["live", "ready", "not_ready", "draining"] as const;
+export type ProbeCode = (typeof PROBE_CODES)[number];
+export const Liveness = t.message("Liveness", { code: t.oneOf(PROBE_CODES) });
 export const Readiness = t.message("Readiness", {
   ready: t.flag,
-  reasons: t.texts,
-  warnings: t.optional(t.texts),
+  code: t.oneOf(PROBE_CODES),
+  reasons: t.optional(t.said(t.texts, "Why it is not ready; with the scope `metrics:read`.")),
+  warnings: t.optional(t.said(t.texts, "What needs an operator; with the same scope.")),
 });
 export const OpenApi = t.schemaOf<object>({ type: "object", "~component": "OpenApi" });
 

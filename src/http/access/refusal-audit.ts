@@ -3,6 +3,7 @@
 // its count every ten minutes, and all sources together have a daily budget of records. Refusals
 // beyond the separate sources are counted as one.
 import { RefusalCounts, type RefusalBatch, type RefusalCount, sourceKey } from "./refusals.ts";
+import type { Labelled } from "../metrics/figures.ts";
 import type { Log } from "../../platform/log.ts";
 
 /** Least time between two records of one source. */
@@ -41,6 +42,7 @@ export class RefusalAudit {
   /** Refusal counts of the main thread. */
   readonly counts: RefusalCounts;
   readonly #options: RefusalAuditOptions;
+  readonly #byReason = new Map<string, number>();
   readonly #sources = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   readonly #writing = new Set<Promise<void>>();
@@ -58,12 +60,21 @@ export class RefusalAudit {
 
   /** Takes the refusals of a thread. */
   take({ counts, overflow }: RefusalBatch): void {
-    for (const count of counts) this.#hold(count);
+    for (const count of counts) {
+      this.#hold(count);
+      this.#tally(count.reason, count.count);
+    }
     if (overflow > 0) {
+      this.#tally("other", overflow);
       const nowMs = this.#options.clock();
       this.#countOverflow({ count: overflow, firstMs: nowMs, lastMs: nowMs });
     }
     this.record();
+  }
+
+  /** Refusals since the start by reason. */
+  figure(): Labelled[] {
+    return [...this.#byReason].map(([reason, value]) => ({ labels: [reason], value }));
   }
 
   /** Writes the records that are due and within the budget. */
@@ -100,6 +111,10 @@ export class RefusalAudit {
     this.#overflowRecordedMs = Number.NEGATIVE_INFINITY;
     this.record();
     await Promise.all(this.#writing);
+  }
+
+  #tally(reason: string, count: number): void {
+    this.#byReason.set(reason, (this.#byReason.get(reason) ?? 0) + count);
   }
 
   #hold(count: RefusalCount): void {

@@ -8,9 +8,9 @@ import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/score
 import { parseJson } from "../../contract/parse/json.ts";
 import { parseVerifyBatch } from "../../contract/parse/requests.ts";
 import type { VerifyBatchResponse } from "../../contract/schemas/scores.ts";
-import type { Verdict } from "../../contract/vocabulary.ts";
 import { encodeMsgpack, parseMsgpack } from "./msgpack.ts";
 import type { Format } from "./negotiation.ts";
+import { verdictCell } from "../metrics/verdict-cells.ts";
 import { problemOf } from "./reply.ts";
 
 /** A batch as it crosses to another thread: structured-clonable, nothing but data. */
@@ -27,7 +27,8 @@ export interface VerifyBatchTask {
 export interface VerifyBatchResult {
   body: string | Uint8Array;
   itemCount: number;
-  verdicts: Partial<Record<Verdict, number>>;
+  /** Cells of verdicts (metrics/verdict-cells.ts) and their counts. */
+  verdicts: [number, number][];
 }
 
 type BatchItem = VerifyBatchResponse["items"][number];
@@ -46,10 +47,10 @@ export function scoreVerifyBatch(
   const results = requests.map((request) => scoreItem(task, request, bureau, nextRequestId()));
   if (results.some((result) => result instanceof Promise)) {
     return Promise.all(results.map((result) => Promise.resolve(result))).then((items) =>
-      finish(task, items),
+      finish(task, requests, items),
     );
   }
-  return finish(task, results as BatchItem[]);
+  return finish(task, requests, results as BatchItem[]);
 }
 
 /** A Buffer that crossed to another thread arrives as a plain Uint8Array. */
@@ -57,16 +58,21 @@ function asBuffer({ body }: VerifyBatchTask): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.length);
 }
 
-function finish(task: VerifyBatchTask, items: BatchItem[]): VerifyBatchResult {
-  const verdicts: Partial<Record<Verdict, number>> = {};
-  for (const item of items) {
-    if (item.result === undefined) continue;
-    const { verdict } = item.result.policy_action;
-    verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
+function finish(
+  task: VerifyBatchTask,
+  requests: readonly (VerifyRequest | FieldError[])[],
+  items: BatchItem[],
+): VerifyBatchResult {
+  const cells = new Map<number, number>();
+  for (const [index, { result }] of items.entries()) {
+    const request = requests[index]!;
+    if (result === undefined || Array.isArray(request)) continue;
+    const cell = verdictCell(request.tool_level, result.policy_action);
+    cells.set(cell, (cells.get(cell) ?? 0) + 1);
   }
   const reply = { items };
   const body = task.replyFormat === "json" ? JSON.stringify(reply) : encodeMsgpack(reply);
-  return { body, itemCount: items.length, verdicts };
+  return { body, itemCount: items.length, verdicts: [...cells] };
 }
 
 /** One item under a request id of its own: an outcome must name the verdict it settles. */

@@ -103,6 +103,7 @@ async function reportOutcome(exchange: Exchange): Promise<Reply> {
     signed,
   });
   exchange.services.usage.countOutcomes(exchange.principal, 1);
+  countItems(exchange, [receipt]);
   return exchange.document(receipt.duplicate ? 200 : 201, receipt);
 }
 
@@ -127,6 +128,7 @@ async function reportOutcomes(exchange: Exchange): Promise<Reply> {
   const items = await batchItems(exchange);
   const accepted = items.filter((item) => !(item instanceof ServiceFault) && !item.duplicate);
   exchange.services.usage.countOutcomes(exchange.principal, accepted.length);
+  countItems(exchange, items);
   if (exchange.replyFormat === "json") {
     return bodyReply(200, MEDIA_TYPES.json, batchText(exchange, items), exchange.echoedId);
   }
@@ -254,6 +256,7 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
     requests.length === 0
       ? []
       : await exchange.services.bureau.importOutcomes(requests, source, exchange.call());
+  countItems(exchange, results);
   for (const [index, result] of results.entries()) {
     if (result instanceof ServiceFault) reject(report, lines[index] as number, result);
     else if (result.duplicate) report.duplicates += 1;
@@ -262,6 +265,14 @@ async function importOutcomes(exchange: Exchange): Promise<Reply> {
   report.rejected.sort((a, b) => a.line - b.line);
   exchange.services.usage.countOutcomes(exchange.principal, report.accepted);
   return exchange.document(200, report);
+}
+
+/** Those recorded are counted by the ledger, whichever way they came. */
+function countItems({ services }: Exchange, items: readonly BatchItem[]): void {
+  for (const item of items) {
+    if (item instanceof ServiceFault) services.tallies.refuseOutcome(item.code);
+    else if (item.duplicate) services.tallies.outcomesRepeated += 1;
+  }
 }
 
 function reject(report: ImportReport, line: number, thrown: unknown): void {

@@ -6,6 +6,7 @@ import { BATCH_BODY_BYTES_MAX, BODY_BYTES_MAX, VERDICT_TTL_MS } from "../../cont
 import type {
   CheckResponse,
   HandshakeResponse,
+  VerifyRequest,
   VerifyResponse,
 } from "../../contract/schemas/scores.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../../contract/parse/requests.ts";
 import type { Exchange } from "../exchange.ts";
 import { encodeMsgpack } from "../codec/msgpack.ts";
-import { VERDICTS } from "../../contract/vocabulary.ts";
 import { bodyFormat, type Format, MEDIA_TYPES } from "../codec/negotiation.ts";
 import { bodyReply } from "../codec/reply.ts";
 import type { Route } from "../route.ts";
@@ -92,21 +92,21 @@ function verify(exchange: Exchange): Reply | Promise<Reply> {
   const response = exchange.services.bureau.verify(request, exchange.call());
   if (response instanceof Promise) {
     exchange.isDelayed = true;
-    return response.then((settled) => verifyReply(exchange, settled));
+    return response.then((settled) => verifyReply(exchange, request, settled));
   }
-  return verifyReply(exchange, response);
+  return verifyReply(exchange, request, response);
 }
 
-function verifyReply(exchange: Exchange, response: VerifyResponse): Reply {
-  countVerdict(exchange, response);
+function verifyReply(
+  exchange: Exchange,
+  { tool_level: level }: VerifyRequest,
+  response: VerifyResponse,
+): Reply {
+  exchange.services.tallies.countVerdict(level, response.policy_action);
+  exchange.services.usage.countRead(exchange.principal, "verify");
   const age = ageOf(exchange, response);
   if (exchange.replyFormat === "json") return new VerifyReply(exchange, age, response);
   return new VerdictReply(200, exchange, age, encodeMsgpack(response));
-}
-
-function countVerdict(exchange: Exchange, response: VerifyResponse): void {
-  exchange.services.metrics.verdicts[response.policy_action.verdict] += 1;
-  exchange.services.usage.countRead(exchange.principal, "verify");
 }
 
 /**
@@ -134,11 +134,10 @@ function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
 
 /** Meters count afterwards: the number of items in a body is known once it has been parsed. */
 function batchReply(exchange: Exchange, { body, itemCount, verdicts }: VerifyBatchResult): Reply {
-  const { limiter, metrics, usage } = exchange.services;
+  const { limiter, tallies, usage } = exchange.services;
   limiter.charge(exchange.principal, "score", itemCount - 1);
-  for (const verdict of VERDICTS) {
-    const count = verdicts[verdict] ?? 0;
-    metrics.verdicts[verdict] += count;
+  for (const [cell, count] of verdicts) {
+    tallies.addVerdicts(cell, count);
     usage.countRead(exchange.principal, "verify", count);
   }
   return bodyReply(200, MEDIA_TYPES[exchange.replyFormat], body, exchange.echoedId);
@@ -155,7 +154,7 @@ function check(exchange: Exchange): Reply | Promise<Reply> {
 }
 
 function checkReply(exchange: Exchange, response: CheckResponse): Reply {
-  exchange.services.metrics.checks[response.decision] += 1;
+  exchange.services.tallies.checks[response.decision] += 1;
   exchange.services.usage.countRead(exchange.principal, "check");
   return verdictReply(exchange, 200, response, writeCheck);
 }
@@ -175,7 +174,7 @@ function handshake(exchange: Exchange): Reply | Promise<Reply> {
  * nothing may be held back by it: 200.
  */
 function handshakeReply(exchange: Exchange, response: HandshakeResponse): Reply {
-  exchange.services.metrics.handshakes[response.decision] += 1;
+  exchange.services.tallies.handshakes[response.decision] += 1;
   exchange.services.usage.countRead(exchange.principal, "handshake");
   const status = response.decision === "refuse" && response.enforced ? 403 : 200;
   return verdictReply(exchange, status, response, writeHandshake);
@@ -189,7 +188,7 @@ function explain(exchange: Exchange): Reply {
 }
 
 /** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
-function verdictReply<Response extends { expires_at: string }>(
+function verdictReply<Response extends Lifetime>(
   exchange: Exchange,
   status: 200 | 403,
   response: Response,
@@ -199,8 +198,12 @@ function verdictReply<Response extends { expires_at: string }>(
   return new VerdictReply(status, exchange, ageOf(exchange, response), body);
 }
 
+type Lifetime = Record<"evaluated_at" | "expires_at", string>;
+
 /** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
-function ageOf(exchange: Exchange, { expires_at }: { expires_at: string }): number {
+function ageOf(exchange: Exchange, { evaluated_at, expires_at }: Lifetime): number {
+  // For one call alone: an audit's.
+  if (expires_at === evaluated_at) return 0;
   if (!exchange.isDelayed) return AGE_SEC_MAX;
   return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
 }

@@ -1,17 +1,31 @@
-// Routes about the service itself: liveness, readiness, metrics. Only liveness is open
-// (SPEC §5.3 leaves it open; readiness and metrics reveal too much to a stranger).
+// Routes about the service itself: liveness, readiness, metrics. Probes need no key, because whoever restarts or drains a process has none; a stranger is told a code and nothing
+// else. The detail and the metrics are for the scope `metrics:read`.
+import type { ProbeCode } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
-import { renderMetrics, type HealthFigures } from "../metrics.ts";
+import { scrape } from "../metrics/scrape.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { countsOf, type ThreadCounts } from "../thread-counts.ts";
+
+/** Answered by the thread that was asked: another one may be the one that does not live. */
+export const LIVENESS: Route = {
+  name: "livez",
+  method: "GET",
+  path: "/livez",
+  summary: "Liveness: this thread answers",
+  access: "none",
+  responses: { 200: { description: "Alive", schema: "Liveness" } },
+  isSynchronous: true,
+  isFixedFormat: true,
+  handle: (exchange) => exchange.document(200, { code: "live" }),
+};
 
 export const SERVICE_ROUTES: readonly Route[] = [
+  LIVENESS,
   {
     name: "healthz",
     method: "GET",
     path: "/healthz",
-    summary: "Liveness: the process answers",
+    summary: "The process answers; its service id, for signers",
     access: "none",
     responses: { 200: { description: "Alive", schema: "Health" } },
     isSynchronous: true,
@@ -22,11 +36,11 @@ export const SERVICE_ROUTES: readonly Route[] = [
     name: "readyz",
     method: "GET",
     path: "/readyz",
-    summary: "Readiness: config loaded, journal writable, not saturated, not draining",
-    access: "key",
+    summary: "Readiness: journal writable, not saturated, not draining; why not for `metrics:read`",
+    access: "none",
     responses: {
       200: { description: "Ready", schema: "Readiness" },
-      503: { description: "Not ready, and why", schema: "Readiness" },
+      503: { description: "Not ready", schema: "Readiness" },
     },
     isSynchronous: true,
     isFixedFormat: true,
@@ -36,8 +50,8 @@ export const SERVICE_ROUTES: readonly Route[] = [
     name: "metrics",
     method: "GET",
     path: "/metrics",
-    summary: "Counters and gauges in Prometheus text format",
-    access: "key",
+    summary: "Every metric, as Prometheus text or by `Accept` as OpenMetrics",
+    access: "metrics:read",
     responses: { 200: { description: "Metrics", mediaType: "text/plain; version=0.0.4" } },
     isSynchronous: true,
     isFixedFormat: true,
@@ -56,39 +70,31 @@ function readiness(exchange: Exchange): Reply {
   const { health, isDraining } = exchange.services;
   const { ready, reasons, warnings = [] } = health.isReady();
   const isReady = ready && !isDraining;
-  const allReasons = isDraining ? [...reasons, "draining"] : reasons;
-  const document = { ready: isReady, reasons: allReasons };
-  return exchange.document(
-    isReady ? 200 : 503,
-    warnings.length === 0 ? document : { ...document, warnings },
-  );
+  const code: ProbeCode = isDraining ? "draining" : isReady ? "ready" : "not_ready";
+  const status = isReady ? 200 : 503;
+  const told = { ready: isReady, code };
+  if (!mayReadDetail(exchange)) return exchange.document(status, told);
+  const detail = { ...told, reasons: isDraining ? [...reasons, "draining"] : reasons };
+  return exchange.document(status, warnings.length === 0 ? detail : { ...detail, warnings });
 }
 
-function metrics(exchange: Exchange): Reply | Promise<Reply> {
-  const { services } = exchange;
-  const { allCounts } = services;
-  if (allCounts === undefined) return metricsReply(exchange, [countsOf(services)]);
-  return allCounts().then((threads) => metricsReply(exchange, threads));
-}
-
-function metricsReply(exchange: Exchange, threads: readonly ThreadCounts[]): Reply {
-  const { services } = exchange;
-  const counts = threads.map((thread) => thread.metrics);
-  const health = withGauges(services.healthFigures?.(), threads);
-  const text = renderMetrics(services.metrics.routeNames, counts, health);
-  return exchange.text(200, "text/plain; version=0.0.4", text);
-}
-
-function withGauges(
-  health: HealthFigures | undefined,
-  threads: readonly ThreadCounts[],
-): HealthFigures | undefined {
-  if (health === undefined) return undefined;
-  const gauges: Record<string, number> = { ...health.gauges };
-  for (const thread of threads) {
-    for (const [name, value] of Object.entries(thread.gauges ?? {})) {
-      gauges[name] = (gauges[name] ?? 0) + value;
-    }
+/**
+ * Whether the caller shows a key that may see metrics. A key that is none answers nothing more than
+ * no key, but is counted with the others that were refused: probes are no place to try keys.
+ */
+function mayReadDetail(exchange: Exchange): boolean {
+  const { keyring, refusals } = exchange.services;
+  const { authorization } = exchange.head;
+  if (authorization === undefined) return false;
+  const principal = keyring.authenticate(authorization);
+  if (principal === undefined) {
+    refusals?.note(exchange, "unauthenticated");
+    return false;
   }
-  return { ...health, gauges };
+  return principal.scopes.has("metrics:read") || principal.scopes.has("admin");
+}
+
+async function metrics(exchange: Exchange): Promise<Reply> {
+  const { contentType, text } = await scrape(exchange.services, exchange.head.accept);
+  return exchange.text(200, contentType, text);
 }

@@ -11,6 +11,8 @@ export interface RowContext {
   stakes: Float64Array;
   /** 1 where the stakes were known before the outcome. */
   stakesKnown: Uint8Array;
+  /** 1 where the outcome names the decision it came of. */
+  decided?: Uint8Array;
   /** Number of the subject's namespace, an index of `namespaceNames`. */
   namespaces: Uint32Array;
   namespaceNames: readonly string[];

@@ -30,7 +30,7 @@ export interface Replayed {
 class EvidenceTable {
   readonly check: FitRows;
   readonly handshake: FitRows;
-  readonly #context: RowContext;
+  readonly #context: Required<RowContext>;
   readonly #namespaces: string[] = [];
   /** Number of each agent's namespace, in order of first occurrence. */
   readonly #namespaceOf = new Map<string, number>();
@@ -49,6 +49,7 @@ class EvidenceTable {
       context: {
         stakes: new Float64Array(capacity),
         stakesKnown: new Uint8Array(capacity),
+        decided: new Uint8Array(capacity),
         namespaces: new Uint32Array(capacity),
         namespaceNames: this.#namespaces,
         agents,
@@ -86,6 +87,7 @@ class EvidenceTable {
     check.timesMs[row] = timeMs;
     this.#context.stakes[row] = stakes;
     this.#context.stakesKnown[row] = isKnown ? 1 : 0;
+    this.#context.decided[row] = history.decided?.[i] ?? 0;
     this.#context.namespaces[row] = this.#namespaceNumber(namespaceOf(subject));
     const grade = config.grade_weights[history.grades[i]!]!;
     this.#credibility[row] = rho;

@@ -13,7 +13,7 @@ import {
   frameTimeUs,
 } from "../../journal/format.ts";
 import { decodeFold, emptyFold, isImported } from "../../journal/folded-outcome.ts";
-import { outcomeRecordedAtMs } from "../../journal/outcome.ts";
+import { namesDecision, outcomeRecordedAtMs } from "../../journal/outcome.ts";
 import { openJournalReader } from "../../journal/reader.ts";
 import { isRegistryKind, RevokedAgents } from "../../journal/revoked-agents.ts";
 import type { KeyRevocationMark } from "../../journal/revoked-agents.ts";
@@ -32,6 +32,8 @@ export interface History {
   stakes: number[];
   /** 1 where the stakes were known before the outcome. */
   stakesKnown: number[];
+  /** 1 where the outcome names the decision it came of; absent: none does. */
+  decided?: number[];
   grades: number[];
   signatures: number[];
   /** Who answers for each: see `FoldedOutcome`. */
@@ -79,7 +81,7 @@ export function firstRecordedMs(directory: string, uptoLsn: number): number | un
   return found;
 }
 
-function emptyHistory(): History {
+function emptyHistory(): Required<History> {
   return {
     agents: [],
     subjects: [],
@@ -87,6 +89,7 @@ function emptyHistory(): History {
     failures: [],
     stakes: [],
     stakesKnown: [],
+    decided: [],
     grades: [],
     signatures: [],
     voices: [],
@@ -149,8 +152,8 @@ export function readHistory(
         history.reporters.push(numberOf(folded.reporter));
         history.failures.push(1 - folded.outcome);
         history.stakes.push(folded.stakes);
-        const isRating = hasSourcePrefix(bytes, offset, RATINGS);
-        history.stakesKnown.push(isRating ? 0 : 1);
+        history.stakesKnown.push(hasSourcePrefix(bytes, offset, RATINGS) ? 0 : 1);
+        history.decided.push(namesDecision(bytes, offset) ? 1 : 0);
         history.grades.push(folded.gradeIndex);
         history.signatures.push(folded.signatureIndex);
         history.voices.push(folded.voice);

@@ -139,16 +139,20 @@ function stakesNote({ rows }: SideRecord): string {
 }
 
 /**
- * What was denied never settles, so that no fit sees it. How many of these outcomes followed a
- * decision of this service the journal does not say; how many would not have come in if all had, it
- * does.
+ * What was denied never settles, so that no fit sees it: how many of these outcomes name a decision of
+ * ours, and how many would not have come in if all had followed the live weights.
  */
 function heldBackNote({ rows }: SideRecord): string {
   if (rows.held_back === undefined || rows.holdout === 0) return "";
+  const own =
+    rows.decided === undefined
+      ? ""
+      : ` ${rows.decided} of the newer ones name the decision they came of.`;
   return (
+    own +
     ` ${rows.held_back} of the newer ones are of agents whom the live weights would hold back from ` +
     `sensitive tools (L2): what a service denies never settles, and where these become few, a fit ` +
-    `sees only what was let through.`
+    `sees only what was let through. An audit sample (audit_one_in of the policy) keeps some coming.`
   );
 }
 

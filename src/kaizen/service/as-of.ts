@@ -1,4 +1,4 @@
-// Runs as of an earlier time: a look at what kaizen would have found then. Such a run knows neither
+// The record of a run that begins, and runs as of an earlier time: a look at what kaizen would have found then. Such a run knows neither
 // what came in later nor later weights, spends no evidence and changes nothing.
 import { invalidRequest } from "../../contract/faults.ts";
 import type { RunRecord, RunRequest } from "../kaizen.ts";
@@ -12,7 +12,7 @@ export function testedBefore<Tested>(asOfMs: number | undefined, tested: Tested)
 }
 
 /** The time in the record of a run; nothing for a run as of now. */
-export function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
+function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
   return asOfMs === undefined ? {} : { as_of: new Date(asOfMs).toISOString() };
 }
 
@@ -20,4 +20,26 @@ export function asOf({ asOfMs }: RunRequest): Pick<RunRecord, "as_of"> {
 export function assertPast({ asOfMs }: RunRequest, nowMs: number): void {
   if (asOfMs === undefined || asOfMs <= nowMs) return;
   throw invalidRequest([{ pointer: "/as_of", code: "range", detail: "is in the future" }]);
+}
+
+/** The record of a run that begins now. */
+export function begun(
+  id: string,
+  request: RunRequest,
+  nowMs: number,
+  championVersion: string,
+  position: number,
+): RunRecord {
+  return {
+    run_id: id,
+    kind: request.kind ?? "full",
+    state: "running",
+    started_at: new Date(nowMs).toISOString(),
+    started_by: request.startedBy,
+    champion_version: championVersion,
+    ...asOf(request),
+    reason: "under way",
+    rows: 0,
+    position,
+  };
 }

@@ -10,6 +10,8 @@ import { assertConfig } from "../../engine/config-layout.ts";
 import { versionOf } from "./files.ts";
 import type { KaizenFiles, KaizenState, Promotion } from "./files.ts";
 import type { RunRecord } from "../kaizen.ts";
+import { isAlike, withoutStep } from "../lineage.ts";
+import type { Step } from "../lineage.ts";
 import { COOL_DOWN_RUNS } from "../monitor.ts";
 
 /** The ledger's part in a promotion. */
@@ -17,6 +19,17 @@ export interface ConfigWriter {
   appendConfig(payload: Uint8Array): Promise<number>;
   installConfig(config: unknown): Promise<void>;
   position(): number;
+}
+
+/** A promotion with the weights that it replaced and those that it made live. */
+export interface ChampionStep extends Step {
+  promotion: Promotion;
+}
+
+/** A promotion that was taken back, and the version that is live without it. */
+export interface Rollback {
+  promotion: Promotion;
+  left: string;
 }
 
 export class Champion {
@@ -48,9 +61,19 @@ export class Champion {
     return this.#state.champion;
   }
 
-  /** The promotion that made the live config; undefined when that is the shipped one. */
+  /** The newest promotion that stands; undefined when no learnt weights are live. */
   live(): Promotion | undefined {
     return this.#state.promotions.findLast((each) => each.rolled_back === undefined);
+  }
+
+  /** Promotions whose configs can be read, oldest first. */
+  steps(): ChampionStep[] {
+    return this.#state.promotions.flatMap((promotion) => {
+      const before = this.#readable(promotion.parent);
+      const after = this.#readable(promotion.version);
+      if (before === undefined || after === undefined) return [];
+      return [{ promotion, before, after, isTakenBack: promotion.rolled_back !== undefined }];
+    });
   }
 
   /** Version of the config that was live at a time, as far as promotions are on record. */
@@ -60,7 +83,15 @@ export class Champion {
       ({ at_ms: sinceMs, rolled_back: back }) =>
         sinceMs <= atMs && (back === undefined || back.at_ms > atMs),
     );
-    return live?.version ?? promotions[0]?.parent ?? champion;
+    // An older one that was taken back since has left other weights than the newest made live.
+    const left = promotions.flatMap(({ rolled_back: back }) =>
+      back !== undefined && back.at_ms <= atMs && back.at_ms > (live?.at_ms ?? 0) ? [back] : [],
+    );
+    const newest = left.reduce<(typeof left)[number] | undefined>(
+      (found, back) => (found === undefined || back.at_ms > found.at_ms ? back : found),
+      undefined,
+    );
+    return newest?.left ?? live?.version ?? promotions[0]?.parent ?? champion;
   }
 
   /**
@@ -133,18 +164,58 @@ export class Champion {
     });
   }
 
-  /** Restores the config before the newest promotion; undefined when there is none. */
-  rollBack(reason: string, atMs: number): Promise<Promotion | undefined> {
+  /**
+   * Takes a promotion back, by default the newest that stands: the scorecards that rest on it get
+   * the weights beneath, the others stay. Undefined when it does not stand.
+   * @throws Error when the config beneath is missing or was changed; that of the disk.
+   */
+  rollBack(reason: string, atMs: number, runId?: string): Promise<Rollback | undefined> {
     return this.#inTurn(async () => {
-      const last = this.live();
-      if (last === undefined) return undefined;
-      const promotions = this.#state.promotions.map((each) =>
-        each === last ? { ...each, rolled_back: { at_ms: atMs, reason } } : each,
-      );
+      const { promotions } = this.#state;
+      const standing = promotions.filter((each) => each.rolled_back === undefined);
+      const taken =
+        runId === undefined ? standing.at(-1) : standing.find((p) => p.run_id === runId);
+      if (taken === undefined) return undefined;
+      const config = this.#without(taken);
+      const left = this.#files.keepConfig(config);
+      if (!this.#wasLive(left)) await this.#ledger.appendConfig(Buffer.from(canonicalJson(config)));
+      const rolledBack = { at_ms: atMs, reason, left };
       const cooling = { cool_down_runs: COOL_DOWN_RUNS };
-      await this.#commit({ ...this.#state, champion: last.parent, promotions, ...cooling });
-      return last;
+      await this.#commit({
+        ...this.#state,
+        champion: left,
+        promotions: promotions.map((p) => (p === taken ? { ...p, rolled_back: rolledBack } : p)),
+        ...cooling,
+      });
+      return { promotion: taken, left };
     });
+  }
+
+  /** The live config without a promotion; by the name under which it was live before, if it was. */
+  #without(taken: Promotion): ScoringConfig {
+    const [before, after] = [this.config(taken.parent), this.config(taken.version)];
+    const step = { promotion: taken, before, after, isTakenBack: false };
+    const steps = this.steps().map((each) => (each.promotion === taken ? step : each));
+    const left = withoutStep(steps, this.config(), step);
+    const known = [step, ...steps.toReversed()].flatMap((each) => [each.before, each.after]);
+    const same = known.find((config) => isAlike(config, left));
+    return same ?? { ...left, name: `without ${taken.run_id}` };
+  }
+
+  #wasLive(version: string): boolean {
+    const { promotions, shipped } = this.#state;
+    return (
+      version === shipped || promotions.some((p) => p.parent === version || p.version === version)
+    );
+  }
+
+  /** A config; undefined when its file is missing or was changed: nothing is compared with it. */
+  #readable(version: string): ScoringConfig | undefined {
+    try {
+      return this.find(version);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Runs one change after the other, each on the state left by the one before it. */

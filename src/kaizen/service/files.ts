@@ -16,12 +16,13 @@ import { nodeFiles, replaceFile } from "../../journal/files.ts";
 export interface Promotion {
   run_id: string;
   version: string;
-  /** Version it replaced; target of a rollback. */
+  /** Version it replaced. */
   parent: string;
   at_ms: number;
   /** Absent in files of older releases: full. */
   kind?: RunKind;
-  rolled_back?: { at_ms: number; reason: string };
+  /** `left`: version live without it; absent in files of older releases: the parent. */
+  rolled_back?: { at_ms: number; reason: string; left?: string };
 }
 
 export interface KaizenState {

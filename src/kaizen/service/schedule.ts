@@ -1,5 +1,5 @@
 // Schedule of kaizen: weekly runs, one more after a downtime that swallowed a run, a daily
-// comparison of the newest promotion, and daily start-up calibrations before the first full one.
+// comparison of what was promoted, and daily start-up calibrations before the first full one.
 import { setTimeout as pause } from "node:timers/promises";
 import { firstRecordedMs } from "../replay/history.ts";
 import { RunRows } from "./run-rows.ts";

@@ -1,8 +1,8 @@
 // Kaizen as a running service: one run at a time on a pool thread of its own, promotion and
-// rollback through the champion (champion.ts), a monitor of the newest promotion, and every run on
-// record in a file and in the store.
+// rollback through the champion (champion.ts), a watch over each scorecard (watch.ts), and every run
+// on record in a file and in the store.
 import type { ScoringConfig } from "../../engine/config.ts";
-import { asOf, assertPast, testedBefore } from "./as-of.ts";
+import { assertPast, begun, testedBefore } from "./as-of.ts";
 import { Champion } from "./champion.ts";
 import {
   isCalibrationDue,
@@ -14,18 +14,12 @@ import {
   withFate,
 } from "./files.ts";
 import type { KaizenState } from "./files.ts";
+import { LiveFigures } from "./figures.ts";
 import type { KaizenOptions } from "./options.ts";
 import { runOnPool } from "./pool.ts";
-import { KAIZEN_STAGES } from "./task.ts";
-import type { KaizenTask } from "./task.ts";
-import type {
-  Kaizen,
-  KaizenStatus,
-  RunRecord,
-  RunRequest,
-  RunSummary,
-  WatchRecord,
-} from "../kaizen.ts";
+import { KAIZEN_STAGES, type KaizenTask } from "./task.ts";
+import { changesOf, keepWatches, newestWatch } from "./watch.ts";
+import type { Kaizen, KaizenStatus, RunRecord, RunRequest, RunSummary } from "../kaizen.ts";
 import type { SideWatch } from "../monitor.ts";
 import { reportPage } from "../report/page.ts";
 import type { Findings } from "../run.ts";
@@ -40,11 +34,15 @@ export class KaizenService implements Kaizen {
   readonly #stop = new AbortController();
   /** Time of the next scheduled run, epoch ms; set by the schedule. */
   nextRunMs: number | undefined;
+  readonly measured: LiveFigures;
 
   constructor(options: KaizenOptions) {
     this.#options = options;
     this.#files = new KaizenFiles(options.dataDir);
     this.#champion = new Champion(this.#files, options.ledger, options.shipped);
+    this.measured = new LiveFigures(this.#files, this.#champion, () =>
+      newestWatch(this.#files, changesOf(this.#champion)),
+    );
   }
 
   /** Makes the promoted config live, before anything is served, and settles an interrupted run. */
@@ -56,6 +54,7 @@ export class KaizenService implements Kaizen {
       // A full disk must not prevent serving; a promotion tries again and insists on it.
       this.#options.log.warn("kaizen_config_not_kept", { detail: (error as Error).message });
     }
+    this.measured.open((id) => this.find(id));
     const [newest] = this.#files.listRuns(1);
     if (newest?.state !== "running") return;
     const run = this.find(newest.run_id);
@@ -77,8 +76,8 @@ export class KaizenService implements Kaizen {
   }
 
   /**
-   * Compares the newest promotion with the weights it replaced, on all outcomes since, and rolls it
-   * back when due. Does nothing during a run: a run compares by itself.
+   * Compares each scorecard with the weights that its newest change replaced, on all outcomes since,
+   * and rolls that promotion back when due. Does nothing during a run: a run compares by itself.
    */
   async watch(): Promise<void> {
     const nowMs = this.#options.clock();
@@ -88,7 +87,8 @@ export class KaizenService implements Kaizen {
       const task = this.#taskOf("watch", request, nowMs, this.#options.ledger.position());
       if (this.#running !== undefined || task.watch === undefined) return;
       const watchTask = { ...task, isWatchOnly: true };
-      const { watch } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      const { watch, findings } = await runTask(watchTask, this.#progress, this.#stop.signal);
+      this.measured.takeRecent(findings.recent, this.#champion.version);
       await this.#applyWatch(watch, task, nowMs);
     } catch (error) {
       this.#options.log.error("kaizen_watch_failed", { detail: (error as Error).message });
@@ -121,7 +121,7 @@ export class KaizenService implements Kaizen {
     const last = this.#champion.live();
     const stage = KAIZEN_STAGES[Atomics.load(this.#progress, 0)] ?? "waiting";
     const share = Atomics.load(this.#progress, 1) / 1000;
-    const watch = last === undefined ? undefined : this.#files.loadWatch(last.run_id);
+    const watch = newestWatch(this.#files, changesOf(this.#champion));
     return {
       config_version: this.#champion.version,
       ...(last === undefined
@@ -155,12 +155,18 @@ export class KaizenService implements Kaizen {
   }
 
   async rollback(reason: string): Promise<{ config_version: string; run_id: string } | undefined> {
-    const last = await this.#champion.rollBack(reason, this.#options.clock());
-    if (last === undefined) return undefined;
-    this.#options.log.warn("kaizen_rolled_back", { run: last.run_id, reason });
-    const run = this.find(last.run_id);
+    return this.#takeBack(reason);
+  }
+
+  /** Takes the promotion of a run back, by default the newest. */
+  async #takeBack(reason: string, runId?: string) {
+    const taken = await this.#champion.rollBack(reason, this.#options.clock(), runId);
+    if (taken === undefined) return undefined;
+    const { run_id } = taken.promotion;
+    this.#options.log.warn("kaizen_rolled_back", { run: run_id, reason });
+    const run = this.find(run_id);
     if (run !== undefined) this.#options.onRun?.(run);
-    return { config_version: last.parent, run_id: last.run_id };
+    return { config_version: taken.left, run_id };
   }
 
   #withFate<R extends RunSummary>(run: R): R {
@@ -170,18 +176,8 @@ export class KaizenService implements Kaizen {
   }
 
   async #run(id: string, request: RunRequest, nowMs: number): Promise<RunRecord> {
-    const run: RunRecord = {
-      run_id: id,
-      kind: request.kind ?? "full",
-      state: "running",
-      started_at: new Date(nowMs).toISOString(),
-      started_by: request.startedBy,
-      champion_version: this.#versionFor(request),
-      ...asOf(request),
-      reason: "under way",
-      rows: 0,
-      position: this.#options.ledger.position(),
-    };
+    const position = this.#options.ledger.position();
+    const run = begun(id, request, nowMs, this.#versionFor(request), position);
     try {
       this.#files.saveRun(run);
       this.#options.onRun?.(run);
@@ -202,6 +198,7 @@ export class KaizenService implements Kaizen {
     run.finished_at = new Date(finishedMs).toISOString();
     run.duration_ms = finishedMs - nowMs;
     this.#trySave(run);
+    this.measured.take(run);
     this.#options.log.info("kaizen_run", { run: id, state: run.state, reason: run.reason });
     return this.#withFate(run);
   }
@@ -215,28 +212,18 @@ export class KaizenService implements Kaizen {
     this.#options.onRun?.(this.#withFate(run));
   }
 
-  /** Stores the comparison; rolls the promotion back when due and returns the reason. */
+  /** Stores the comparisons; rolls back what is due and returns the reasons. */
   async #applyWatch(
-    sides: SideWatch[] | undefined,
+    found: SideWatch[] | undefined,
     { champion, watch }: KaizenTask,
     nowMs: number,
   ): Promise<string | undefined> {
-    const last = this.#champion.live();
-    if (sides === undefined || watch === undefined) return undefined;
-    if (last === undefined || last.version !== versionOf(champion)) return undefined;
-    const record: WatchRecord = {
-      at: new Date(nowMs).toISOString(),
-      sides: sides.map(({ isRollbackDue, ...found }) => ({
-        ...found,
-        rollback_due: isRollbackDue,
-      })),
-    };
-    this.#files.saveWatch(last.run_id, record);
-    const due = sides.find((side) => side.isRollbackDue);
-    if (due === undefined) return undefined;
-    const reason = `${due.side}: ${due.sentence}`;
-    await this.rollback(reason);
-    return reason;
+    if (found === undefined || watch === undefined) return undefined;
+    if (this.#champion.version !== versionOf(champion)) return undefined;
+    const due = keepWatches(this.#files, watch, found, nowMs);
+    this.measured.takeWatch();
+    for (const { runId, reason } of due) await this.#takeBack(reason, runId);
+    return due.length === 0 ? undefined : due.map(({ reason }) => reason).join("; ");
   }
 
   /** The weights that a run challenges: those live now, or at the time it runs as of. */
@@ -245,16 +232,14 @@ export class KaizenService implements Kaizen {
   }
 
   #taskOf(id: string, request: RunRequest, nowMs: number, uptoLsn: number): KaizenTask {
+    const watch = changesOf(this.#champion);
     const last = this.#champion.live();
     // Data of a release that did not store its shipped config: nothing to compare with, but no
     // reason to stop learning.
-    const parent = last && this.#champion.find(last.parent);
-    if (last !== undefined && parent === undefined) {
+    if (last !== undefined && this.#champion.steps().every((step) => step.promotion !== last)) {
       this.#options.log.warn("kaizen_unwatched", { run: last.run_id, missing: last.parent });
     }
     const { journal, seeds } = this.#options;
-    const isCalibrated = last?.kind === "calibration";
-    const watch = last && parent && { sinceMs: last.at_ms, parent, isCalibration: isCalibrated };
     const isCalibration = request.kind === "calibration";
     const { asOfMs } = request;
     return {
@@ -263,7 +248,7 @@ export class KaizenService implements Kaizen {
       ...(seeds && { seeds }),
       champion: this.#champion.config(this.#versionFor(request)),
       ...(asOfMs === undefined ? {} : { asOfMs }),
-      ...(watch && asOfMs === undefined ? { watch } : {}),
+      ...(Object.keys(watch).length > 0 && asOfMs === undefined ? { watch } : {}),
       ...(isCalibration ? { isCalibration } : {}),
       options: {
         id,

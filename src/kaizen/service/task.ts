@@ -2,7 +2,7 @@
 import type { ScoringConfig } from "../../engine/config.ts";
 import type { SeedRules } from "../credibility/seeds.ts";
 import type { StandingFigures } from "../credibility/standings.ts";
-import type { SideWatch } from "../monitor.ts";
+import type { SideWatch, WatchedChanges } from "../monitor.ts";
 import type { Findings, RunOptions } from "../run.ts";
 
 /** Stages of the worker, by number. */
@@ -22,8 +22,8 @@ export interface KaizenTask {
   options: Omit<RunOptions, "gapMs" | "isPilot">;
   /** Seeds of credibility, where it is wanted. */
   seeds?: SeedRules;
-  /** The promotion to monitor: its time, the config it replaced, and whether it is a calibration. */
-  watch?: { sinceMs: number; parent: ScoringConfig; isCalibration: boolean };
+  /** What to monitor: the newest change of each scorecard that rests on one. */
+  watch?: WatchedChanges;
   /** True: no challenge, only the comparison. */
   isWatchOnly?: boolean;
   /** True: intercept and slope alone; `options.testedToMs` is that of calibrations. */
@@ -33,7 +33,7 @@ export interface KaizenTask {
 export interface KaizenResult {
   findings: Findings;
   rows: number;
-  /** One entry for each scorecard that the promotion changed. */
+  /** One entry for each scorecard that is monitored. */
   watch?: SideWatch[];
 }
 

@@ -61,6 +61,8 @@ export interface SnapshotTakerOptions {
   nowMs: number;
   /** Starts the writing thread and gives our end of the channel to it. */
   startWriter: (died: (detail: string) => void) => MessagePort;
+  /** Called once a snapshot is on disk. */
+  written?: () => void;
   log: (event: string, detail: string) => void;
 }
 
@@ -133,6 +135,7 @@ export class SnapshotTaker {
       else if (message.buffer.byteLength < this.#bytesNeeded()) this.#requestBuffer(this.#port);
       else this.#copy(this.#port, message.buffer);
     } else if (message.kind === "written") {
+      this.#options.written?.();
       this.#options.log("snapshot_written", `position ${message.lsn}`);
       this.close();
     } else {

@@ -19,6 +19,7 @@ import { DESCRIPTION_ROUTES } from "../../http/routes/description.ts";
 import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
+import { LIVENESS } from "../../http/routes/service.ts";
 import type { Reply, RequestHead } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { DoorbellListener } from "./doorbell.ts";
@@ -42,6 +43,7 @@ import { DeferringAssessor } from "../../vault/assessment/deferring-assessor.ts"
 
 /** Answered where they arrive: all they need is the shared memory. */
 const HERE: ReadonlySet<Route> = new Set([
+  LIVENESS,
   ...SCORE_ROUTES,
   ...GATEWAY_ROUTES,
   ...AUTHZEN_ROUTES,
@@ -139,8 +141,12 @@ class HttpThread {
   #count(id: number): void {
     if (this.#server === undefined) return;
     const { pendingCount } = this.#ledger;
-    const gauges = { outcomes_pending: pendingCount, ...this.#assessments.gauges() };
-    this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), gauges } });
+    const figures = {
+      outcomes_pending: pendingCount,
+      journal_append_duration_seconds: this.#ledger.appendDurations(),
+      ...this.#assessments.gauges(),
+    };
+    this.#send({ kind: "counts", id, counts: { ...this.#server.counts(), figures } });
   }
 
   async #listen(): Promise<void> {

@@ -3,17 +3,17 @@
 import { workerData } from "node:worker_threads";
 import { readStandingHistory } from "../../kaizen/replay/credibility-history.ts";
 import { KAIZEN_STAGES } from "../../kaizen/service/task.ts";
-import { replayJournal } from "../../kaizen/replay/evidence.ts";
-import type { Replayed } from "../../kaizen/replay/evidence.ts";
+import { type Replayed, replayJournal } from "../../kaizen/replay/evidence.ts";
 import { probeEngine } from "../../kaizen/replay/probe-engine.ts";
 import { openAttackJudge, playOnTable } from "../../kaizen/replay/attack-engine.ts";
 import { AttackStandings } from "../../kaizen/gates/attack-credibility.ts";
 import { GATE_POLICY } from "../../kaizen/gates/gate.ts";
 import { calibrationRun } from "../../kaizen/calibration.ts";
-import { watchSince } from "../../kaizen/monitor.ts";
-import { kaizenRun } from "../../kaizen/run.ts";
+import { watchChanges } from "../../kaizen/monitor.ts";
+import { kaizenRun, recentOf } from "../../kaizen/run.ts";
 import { SIDES } from "../../kaizen/sides.ts";
-import type { AttackReplay } from "../../kaizen/run.ts";
+import type { ScoringConfig } from "../../engine/config.ts";
+import type { AttackReplay, Findings } from "../../kaizen/run.ts";
 import { lowerThreadPriority } from "../../platform/thread-priority.ts";
 import type { KaizenResult, KaizenTask, KaizenWorkerData } from "../../kaizen/service/task.ts";
 
@@ -33,10 +33,9 @@ function attackStandings({ journal, uptoLsn, champion, seeds, asOfMs }: KaizenTa
   return new AttackStandings(history, seeds, champion);
 }
 
-/** Both scorecards of a promotion against those it replaced. */
-function watchBoth({ evidence }: Replayed, { watch, champion }: KaizenTask) {
-  if (watch === undefined) return undefined;
-  return watchSince(evidence, watch.sinceMs, champion, watch.parent, watch.isCalibration);
+/** The findings, with what the live weights and those to come are worth on the newest outcomes. */
+function withRecent(findings: Findings, { evidence }: Replayed, champion: ScoringConfig): Findings {
+  return { ...findings, recent: recentOf(evidence, champion, findings.config) };
 }
 
 /** The task function that the pool calls. */
@@ -46,17 +45,18 @@ export default function run(task: KaizenTask): KaizenResult {
   enter("replay");
   const onShare = (share: number) => enter("replay", share);
   const replayed = replayJournal(journal, uptoLsn, champion, onShare, task.asOfMs);
-  const watch = watchBoth(replayed, task);
+  const watch = task.watch && watchChanges(replayed.evidence, champion, task.watch);
   const rows = replayed.evidence.check.rows.count;
   const watched = watch === undefined ? {} : { watch };
   if (task.isWatchOnly === true) {
-    const findings = { sides: [], reason: "watched", policy: GATE_POLICY };
+    const recent = recentOf(replayed.evidence, champion, undefined);
+    const findings = { sides: [], recent, reason: "watched", policy: GATE_POLICY };
     return { findings, rows, ...watched };
   }
   const runOptions = { ...options, gapMs: replayed.lagMs, isPilot: rows < PILOT_ROWS };
   if (task.isCalibration === true) {
     const findings = calibrationRun(replayed.evidence, champion, runOptions);
-    return { findings, rows, ...watched };
+    return { findings: withRecent(findings, replayed, champion), rows, ...watched };
   }
   const attacks: AttackReplay = {
     play: () => {
@@ -74,5 +74,5 @@ export default function run(task: KaizenTask): KaizenResult {
     probeEngine,
   );
   enter("waiting");
-  return { findings, rows, ...watched };
+  return { findings: withRecent(findings, replayed, champion), rows, ...watched };
 }

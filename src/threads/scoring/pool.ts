@@ -28,6 +28,8 @@ export interface ScoringPool extends BatchScorer {
   rebind(memory: WebAssembly.Memory): void;
   /** Every batch sent from now on is judged by this policy of its tenant. */
   sendPolicy(event: PolicyEvent): void;
+  /** Batches that wait for a thread. */
+  readonly waiting: number;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,9 @@ export function openScoringPool(
       const json = new SharedArrayBuffer(text.byteLength);
       new Uint8Array(json).set(text);
       policies = { json, generation: (policies?.generation ?? 0) + 1 };
+    },
+    get waiting() {
+      return pool.queueLength;
     },
     close: () => pool.close(),
   };

@@ -53,6 +53,11 @@ export class SignaturePool {
     this.#pool = openPool({ filename: WORKER, workerData: undefined, threads, threadsAtOnce });
   }
 
+  /** Signatures and batches that wait for a thread. */
+  get waiting(): number {
+    return this.#waiting.length + this.#pool.queueLength;
+  }
+
   /** Adds the next event of the registry; every batch taken in from now on is judged by it. */
   learn(keyEvent: Uint8Array): void {
     this.#keyEvents.push(keyEvent);

@@ -19,6 +19,8 @@ export interface AssessingPool {
   assess: LaterAssessment;
   measure: MeasureTexts;
   index: IndexLater;
+  /** Tasks that wait for the thread. */
+  readonly waiting: number;
   /** Starts the thread before there is work. */
   warm(): void;
   close(): Promise<void>;
@@ -42,6 +44,9 @@ export function openAssessingPool(vaultMemory: VaultMemory): AssessingPool {
       return measured;
     },
     index: (texts) => run<ReadyText[]>({ kind: "index", texts }),
+    get waiting() {
+      return pool?.queueLength ?? 0;
+    },
     warm,
     close: () => pool?.close() ?? Promise.resolve(),
   };

@@ -24,7 +24,7 @@ export interface SourceGauges {
   vault_sources_max: number;
   vault_sources_revoked: number;
   vault_tenant_sources_highest: number;
-  vault_sources_refused: number;
+  vault_sources_refused_total: number;
 }
 
 export class EntryUse {
@@ -55,7 +55,7 @@ export class EntryUse {
       vault_sources_max: this.#max,
       vault_sources_revoked: this.#revokedTotal,
       vault_tenant_sources_highest: highest,
-      vault_sources_refused: this.#refused,
+      vault_sources_refused_total: this.#refused,
     };
   }
 

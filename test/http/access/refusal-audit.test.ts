@@ -52,6 +52,19 @@ const take = (...counts: RefusalCount[]) => trail.take({ counts, overflow: 0 });
 const counted = () => events.reduce((sum, event) => sum + (event["count"] as number), 0);
 
 describe("the trail of refused access", () => {
+  it("counts every refusal by reason, on record or not", () => {
+    mayWrite = false;
+    const tried = { ...denied("192.0.2.2", 4), reason: "wrong_secret" } as const;
+    trail.take({ counts: [denied("192.0.2.1", 3), tried, denied("192.0.2.3")], overflow: 9 });
+    expect(events).toEqual([]);
+    expect(trail.figure()).toEqual([
+      { labels: ["no_key"], value: 4 },
+      { labels: ["wrong_secret"], value: 4 },
+      { labels: ["other"], value: 9 },
+    ]);
+    mayWrite = true;
+  });
+
   it("has a source on record at once, and then with its count every ten minutes", () => {
     take(denied("192.0.2.1", 3));
     expect(events).toMatchObject([{ event: "access.denied", address: "192.0.2.1", count: 3 }]);

@@ -28,8 +28,9 @@ const membersOf = (changes: Record<string, unknown>) =>
 
 /** The answer to the one row of a batch, as one that comes alone gets it. */
 async function ofRow(reply: Promise<Reply>): Promise<Reply> {
-  const [item] = (await reply).json.items;
-  return { status: item.status, json: item.result ?? item.problem };
+  const { headers, json } = await reply;
+  const [item] = json.items;
+  return { status: item.status, headers, json: item.result ?? item.problem };
 }
 
 const WAYS: readonly [string, Send][] = [

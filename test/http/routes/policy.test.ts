@@ -88,6 +88,34 @@ describe.each(ADAPTERS)("policy over %s", (adapter) => {
     await service.stop();
   });
 
+  it("lets no cache keep what was let through by lot, a gateway's neither", async () => {
+    const service = await openService({ adapter });
+    const tenant = "acme";
+    const made = await service.call("POST", "/v1/keys", { tenant, scopes: ["score:read"] });
+    const { key } = made.json;
+    const rules = { levels: { L2: { audit_one_in: 2 } } };
+    expect((await service.call("PUT", "/v1/policy?tenant=acme", rules)).status).toBe(200);
+    const seen = new Set<string>();
+    for (let n = 0; n < 40; n += 1) {
+      const request = { agent_id: `agent://new/${n}`, action: "a.b", tool_level: "L2" };
+      const { headers, json } = await service.call("POST", "/v1/trust/verify", request, key);
+      const lifeMs = Date.parse(json.expires_at) - Date.parse(json.evaluated_at);
+      seen.add([json.policy_action.log_reason, headers.get("cache-control"), lifeMs].join());
+      const route = `/v1/gateway/authorize?profile=caddy&tool_level=L2&agent_id=agent://gate/${n}`;
+      const gate = await fetch(service.base + route, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const names = ["x-trust-effective", "x-trust-reason", "cache-control"];
+      seen.add(names.map((name) => gate.headers.get(name)).join());
+    }
+    expect([...seen].toSorted()).toEqual([
+      "AUDIT_SAMPLE,private, max-age=0,0",
+      "THIN_FILE,private, max-age=300,300000",
+      "allow,AUDIT_SAMPLE,private, max-age=0",
+      "deny,THIN_FILE,no-store",
+    ]);
+  });
+
   it("vouches for a namespace until a time, at once and in what follows", async () => {
     const service = await openService({ adapter });
     const { json: made } = await service.call("POST", "/v1/keys", {

@@ -88,19 +88,44 @@ describeServers("service routes", (service) => {
   });
 
   describe("the service itself", () => {
-    it("is alive to anyone, ready and measured to key holders", async () => {
+    it("tells a stranger whether it lives and is ready, and nothing else", async () => {
+      const live = await call(service, "/livez", { key: null });
+      expect([live.status, live.json]).toEqual([200, { code: "live" }]);
+      const ready = await call(service, "/readyz", { key: null });
+      expect([ready.status, ready.json]).toEqual([200, { ready: true, code: "ready" }]);
+      service.readiness.ready = false;
+      service.readiness.reasons.push("journal is not writable");
+      const reader = await service.makeKey(["score:read"]);
+      for (const key of [null, reader, "tr_live_nonsense"]) {
+        const unready = await call(service, "/readyz", { key });
+        expect([unready.status, unready.json]).toEqual([503, { ready: false, code: "not_ready" }]);
+      }
+      service.readiness.ready = true;
+      service.readiness.reasons.pop();
+      expect((await call(service, "/metrics", { key: null })).status).toBe(401);
+      expect((await call(service, "/metrics", { key: reader })).status).toBe(403);
+    });
+
+    it("says why it is not ready to who may read metrics", async () => {
       const health = await call(service, "/healthz", {
         key: null,
         headers: { accept: "text/html" },
       });
       expect([health.status, health.json]).toEqual([200, { status: "ok", version: "0.0.0-test" }]);
       const ready = await call(service, "/readyz");
-      expect([ready.status, ready.json]).toEqual([200, { ready: true, reasons: [] }]);
+      expect([ready.status, ready.json]).toEqual([
+        200,
+        { ready: true, code: "ready", reasons: [] },
+      ]);
       service.readiness.ready = false;
       service.readiness.reasons.push("journal is not writable");
       const unready = await call(service, "/readyz");
       expect(unready.status).toBe(503);
-      expect(unready.json).toEqual({ ready: false, reasons: ["journal is not writable"] });
+      expect(unready.json).toEqual({
+        ready: false,
+        code: "not_ready",
+        reasons: ["journal is not writable"],
+      });
       service.readiness.ready = true;
       service.readiness.reasons.pop();
     });
@@ -108,7 +133,7 @@ describeServers("service routes", (service) => {
     it("counts what it does", async () => {
       const read = async () => {
         const answer = await call(service, "/metrics");
-        expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4");
+        expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4\b/);
         const lines = answer.text.split("\n").filter((line) => /^[a-z]/.test(line));
         return new Map(
           lines.map((line) => {
@@ -127,8 +152,11 @@ describeServers("service routes", (service) => {
       expect(grown('trustrank_http_requests_total{route="check",status="400"}')).toBe(1);
       expect(grown('trustrank_http_requests_total{route="unmatched",status="404"}')).toBe(1);
       expect(grown('trustrank_check_decisions_total{decision="connect"}')).toBe(1);
+      expect(grown('trustrank_http_faults_total{code="not_found"}')).toBe(1);
+      const timed = 'http_request_duration_seconds_count{route="check",status_class="2xx"}';
+      expect(grown(`trustrank_${timed}`)).toBe(1);
+      expect(after.get("process_start_time_seconds")).toBeGreaterThan(0);
       expect(after.get("trustrank_agents")).toBe(7);
-      expect(after.get("trustrank_lag")).toBe(2);
       expect(after.get('trustrank_config_info{version="c-0123456789abcdef"}')).toBe(1);
     });
 

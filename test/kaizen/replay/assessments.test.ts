@@ -40,7 +40,7 @@ async function failAll({ ledger }: Stage, assessedAtMs: number): Promise<void> {
     }
   }
   await queue.close();
-  expect(queue.gauges()).toMatchObject({ assessments_recorded: 600 });
+  expect(queue.gauges()).toMatchObject({ assessments_recorded_total: 600 });
 }
 
 function replayed({ dataDir, ledger }: Stage) {

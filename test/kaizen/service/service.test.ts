@@ -40,6 +40,14 @@ describe("a run in the service", () => {
     );
     expect(states!.numbers).toMatchObject({ states: 10_000, failure_helps: 0 });
     expect(slices!.sentence).toMatch(/looked at: all/);
+    const recent = run.findings!.recent!.map(({ side, champion }) => [side, champion.rows]);
+    expect(recent).toEqual([
+      ["check", 1000],
+      ["handshake", 1000],
+    ]);
+    const { logLoss } = stage.kaizen.measured.figures().sides[0]!;
+    expect(logLoss).toBe(run.findings!.recent![0]!.champion.log_loss);
+    expect(logLoss).toBeGreaterThan(0);
     expect(stage.engine.activeConfigVersion).toBe(SHIPPED);
     const page = stage.kaizen.report(run.run_id)!;
     expect(page).toContain("<svg");

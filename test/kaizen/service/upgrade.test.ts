@@ -80,7 +80,7 @@ it("a promotion outlives its release, and its rollback leads back beyond that", 
   expect(live(third)).toBe(versionOf(LEARNT));
   // The watch compares with the weights that were replaced, whoever ships them now.
   await third.kaizen.watch();
-  expect(tasks.at(-1)!.watch!.parent).toEqual(FIRST);
+  expect(tasks.at(-1)!.watch!.check!.parent).toEqual(FIRST);
   expect(await third.kaizen.rollback("a test")).toMatchObject({
     config_version: versionOf(FIRST),
   });

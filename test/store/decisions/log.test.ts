@@ -6,6 +6,7 @@ import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts"
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
 import { PolicyBook } from "../../../src/policy/policy-book.ts";
 import { activePolicy } from "../../../src/policy/active-policy.ts";
+import { isDrawn } from "../../../src/policy/audit.ts";
 import { parsePolicy } from "../../../src/contract/parse/policy.ts";
 import { startStore } from "../../../src/store/client.ts";
 import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
@@ -212,6 +213,35 @@ test("the operator's word is judged again as it stood at the time of the decisio
       replayed_policy: activePolicy(policy).version,
     });
   }
+});
+
+test("a lot that was drawn is judged again as drawn, and one that was not as held back", async () => {
+  const ring = createDecisionRing();
+  const store = await openWith([ring]);
+  const book = new PolicyBook();
+  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }), () => NOW_MS, book);
+  const policy = parsePolicy({ levels: { L2: { audit_one_in: 2 } } });
+  const { version } = activePolicy(policy);
+  const by = { tenant: "acme", set_by: "key-1", at_ms: NOW_MS };
+  book.apply({ event: "policy.set", policy, version, ...by });
+  const principal = {
+    ...principalOf("acme"),
+    minimumScores: { L0: 300, L1: 300, L2: 507, L3: 550 },
+  };
+  const names = ["a", "b", "c", "d", "e", "f"];
+  for (const id of names) {
+    await bureau.verify(verifyOf(`agent://new/${id}`, "L2"), callOf(id, principal));
+  }
+  const labels = new Set<string>();
+  for (const requestId of names) {
+    const legs = await store.decisions({ tenant: "acme", requestId, limit: 1 });
+    const isWon = isDrawn(requestId, 2);
+    const label = isWon ? "AUDIT_SAMPLE" : "THIN_FILE";
+    expect(legs).toMatchObject([{ log_reason: label, verdict: isWon ? "ALLOW" : "CHALLENGE" }]);
+    expect(bureau.replay(legs, legs[0]!.config_version)).toMatchObject({ identical: true });
+    labels.add(label);
+  }
+  expect(labels.size).toBe(2);
 });
 
 test("an entry from before outcomes were counted is not judged again as a thin one", async () => {

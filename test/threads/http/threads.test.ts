@@ -26,13 +26,27 @@ test("a thread tells what it alone has counted", async () => {
   expect(others).toEqual([]);
   expect(counts?.usage).toMatchObject([{ tenant: "operator", reads: { check: 3, verify: 0 } }]);
   expect(counts?.metrics.requests.map(([, count]) => count).toSorted()).toEqual([1, 3]);
-  expect(Object.values(counts!.metrics.checks).reduce((sum, count) => sum + count)).toBe(3);
-  expect(counts?.gauges).toEqual({
+  expect(Object.values(counts!.metrics.tallies.checks).reduce((sum, count) => sum + count)).toBe(3);
+  expect(counts?.figures).toMatchObject({
     outcomes_pending: 0,
-    assessments_recorded: 0,
-    assessments_repeated: 0,
-    assessments_dropped: 0,
+    assessments_recorded_total: 0,
+    assessments_repeated_total: 0,
+    assessments_dropped_total: 0,
   });
+});
+
+test("what another thread has answered is counted once", async () => {
+  const { urls, key } = world;
+  const authorization = { authorization: `Bearer ${key}` };
+  const rejected = async () => {
+    const text = await (await fetch(`${urls[0]}/metrics`, { headers: authorization })).text();
+    return Number(
+      /^trustrank_http_faults_total\{code="query_rejected"\} (\d+)$/m.exec(text)?.[1] ?? 0,
+    );
+  };
+  const before = await rejected();
+  await post(urls[1], "/v1/query", { sql: "DROP TABLE agents" }, key);
+  expect((await rejected()) - before).toBe(1);
 });
 
 test("a table made anew is read from the next request on", async () => {

@@ -27,7 +27,7 @@ describe("sources of a tenant", () => {
     expect(vault.gauges()).toMatchObject({
       vault_sources: 21,
       vault_tenant_sources_highest: 10,
-      vault_sources_refused: 1,
+      vault_sources_refused_total: 1,
     });
   });
 

@@ -1,22 +1,18 @@
-// Health of the service for /readyz, /metrics and its log: the ledger, the store, and whether anyone
+// Health of the service for /readyz and its log: the ledger, the store, and whether anyone
 // answers for the outcomes that come in.
-import type { TableUse } from "../engine/table-use.ts";
-import { type AdmissionStatus, fillWarning, WARNING_FROM } from "../ledger/admission/admission.ts";
-import type { AssessmentQueue } from "../ledger/assessment-queue.ts";
-import { DAMAGE_ADVICE, describeDamage } from "../ledger/damage-watch.ts";
-import { QUEUE_RECORDS_MAX } from "../ledger/client.ts";
-import type { OpenLedger } from "../ledger/client.ts";
-import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
-import type { NamespaceOwners } from "../contract/namespaces.ts";
-import { vouchingWarning } from "../http/access/vouching.ts";
-import type { Keyring } from "../http/access/keyring.ts";
-import type { OpenStore } from "../store/client.ts";
-import type { StoreState } from "../store/messages.ts";
-import type { Log } from "../platform/log.ts";
-import type { ClockKeeper } from "../platform/steady-clock.ts";
-import type { Core } from "./core.ts";
-import type { OpenDecisionLog } from "./decision-log.ts";
-import { isTrustNamed, type ServeConfig } from "./config.ts";
+import type { TableUse } from "../../engine/table-use.ts";
+import { fillWarning, WARNING_FROM } from "../../ledger/admission/admission.ts";
+import { DAMAGE_ADVICE, describeDamage } from "../../ledger/damage-watch.ts";
+import { QUEUE_RECORDS_MAX } from "../../ledger/client.ts";
+import type { OpenLedger } from "../../ledger/client.ts";
+import type { NamespaceOwners } from "../../contract/namespaces.ts";
+import { vouchingWarning } from "../../http/access/vouching.ts";
+import type { Keyring } from "../../http/access/keyring.ts";
+import type { OpenStore } from "../../store/client.ts";
+import type { StoreState } from "../../store/messages.ts";
+import type { Log } from "../../platform/log.ts";
+import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import { isTrustNamed, type ServeConfig } from "../config.ts";
 
 interface Health {
   ready: boolean;
@@ -51,24 +47,6 @@ export function storeWarnings(store: StoreState, nowMs: number): string[] {
   return warnings;
 }
 
-/** Gauges of the store, the decision log's files and callers' queries among them. */
-export function storeGauges(store: StoreState, nowMs: number): Record<string, number> {
-  const { behindSinceMs } = store;
-  return {
-    store_position: store.appliedLsn,
-    store_behind_seconds: behindSinceMs === 0 ? 0 : Math.max(0, nowMs - behindSinceMs) / 1000,
-    store_reopenings: store.reopenCount,
-    store_rebuilds: store.rebuildCount,
-    store_restoring_files: store.restoringCount,
-    decision_records_damaged: store.damagedRecords,
-    decision_segments: store.segmentCount,
-    decision_segment_bytes: store.segmentBytes,
-    decision_log_waiting_bytes: store.spoolBytes,
-    decisions_counted: store.decisionsCounted,
-    ...queryGauges(store),
-  };
-}
-
 /**
  * Whether outcomes can be taken now, and if not, why. Damage in old segments is a warning: scores
  * and outcomes need none of them, only the next replay does. So is a store that does not follow:
@@ -92,80 +70,6 @@ export function tableWarnings({ share, overflow }: TableUse): string[] {
   const warnings = share < WARNING_FROM ? [] : [fillWarning(share)];
   if (overflow > 0) warnings.push(`${overflow} records found no room in the agent table`);
   return warnings;
-}
-
-/** Gauges of the agent table's room, and of what was refused for the want of it. */
-export function tableGauges(use: TableUse, admission: AdmissionStatus): Record<string, number> {
-  return {
-    table_bytes: use.bytes,
-    table_bytes_max: use.bytesMax,
-    table_share: use.share,
-    table_pairs: use.pairs,
-    table_overflow: use.overflow,
-    outcomes_refused_table_full: admission.refusedFull,
-    outcomes_refused_newcomers: admission.refusedLimited,
-    keys_newcomers_limited: admission.keysLimited,
-  };
-}
-
-/** Gauges of journal, its queues and disk; free space once the ledger has checked it. */
-export function ledgerGauges(
-  ledger: OpenLedger,
-  assessments: Pick<AssessmentQueue, "gauges">,
-): Record<string, number> {
-  const { freeBytes, ballastBytes, isLow } = ledger.disk;
-  const { damages, verifiedMs } = ledger.journal;
-  return {
-    journal_position: ledger.position(),
-    outcomes_pending: ledger.pendingCount,
-    notes_pending: ledger.notes.count,
-    notes_pending_bytes: ledger.notes.bytes,
-    ...assessments.gauges(),
-    disk_low: isLow ? 1 : 0,
-    disk_ballast_bytes: ballastBytes,
-    journal_damages: damages.length,
-    ...(verifiedMs === undefined ? {} : { journal_verified_seconds: verifiedMs / 1000 }),
-    ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
-  };
-}
-
-/** Parts of the service that have figures. */
-interface Measured {
-  readonly evidence: Core;
-  readonly store: OpenStore;
-  readonly decisions: OpenDecisionLog;
-  readonly reporters: ReporterKeys;
-  readonly clock: ClockKeeper;
-}
-
-/** Figures for `/metrics`. */
-export function figuresOf({ evidence, store, decisions, reporters, clock }: Measured) {
-  const { engine, ledger, sources, assessments } = evidence;
-  return {
-    configVersion: engine.activeConfigVersion,
-    agents: engine.agentCount,
-    gauges: {
-      ...ledgerGauges(ledger, assessments),
-      ...tableGauges(engine.tableUse(), ledger.admission),
-      evidence_unindexed: sources.vault.backlogCount,
-      ...sources.vault.gauges(),
-      ...reporters.gauges(),
-      ...storeGauges(store.status(), clock.now()),
-      ...decisions.gauges(),
-      clock_lead_seconds: Math.round(clock.leadMs / 1000),
-      clock_confirmed: clock.isConfirmed ? 1 : 0,
-    },
-  };
-}
-
-/** Gauges of the process that runs callers' SQL. */
-function queryGauges({ queries }: StoreState): Record<string, number> {
-  return {
-    queries_waiting: queries.waiting,
-    query_process_running: queries.running,
-    query_process_restarts: queries.restarts,
-    query_process_memory_bytes: queries.memoryBytes,
-  };
 }
 
 /** One line while namespaces are owned by whoever came first, before ownership was granted; or none. */

@@ -1,25 +1,21 @@
-// Readiness and metrics of the ledger.
+// Readiness of the service, and its warnings.
 import { expect, test } from "vitest";
-import { NamespaceOwners } from "../../src/contract/namespaces.ts";
+import { NamespaceOwners } from "../../../src/contract/namespaces.ts";
 import {
   clockWarnings,
   inheritedWarning,
-  ledgerGauges,
   readiness,
-  storeGauges,
   storeWarnings,
-} from "../../src/service/health.ts";
-import { STATE_START } from "../../src/store/options.ts";
-import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../src/ledger/client.ts";
+} from "../../../src/service/health/readiness.ts";
+import { STATE_START } from "../../../src/store/options.ts";
+import { type OpenLedger, QUEUE_RECORDS_MAX } from "../../../src/ledger/client.ts";
 
 function ledgerLike(changes: Partial<OpenLedger> = {}): OpenLedger {
   const ledger = {
     disk: { freeBytes: 5e9, ballastBytes: 1024, isLow: false },
     pendingCount: 7,
     isHealthy: () => true,
-    position: () => 42,
     journal: { damages: [], verifiedMs: undefined },
-    notes: { count: 3, bytes: 99 },
     ...changes,
   };
   return ledger as OpenLedger;
@@ -35,25 +31,6 @@ test("a reason for everything that keeps outcomes out", () => {
   expect(reasons({ pendingCount: QUEUE_RECORDS_MAX })).toEqual(["too many outcomes waiting"]);
 });
 
-test("gauges of journal and disk; free space once it is known", () => {
-  const assessments = { gauges: () => ({ assessments_dropped: 3 }) };
-  expect(ledgerGauges(ledgerLike(), assessments)).toEqual({
-    assessments_dropped: 3,
-    journal_position: 42,
-    outcomes_pending: 7,
-    notes_pending: 3,
-    notes_pending_bytes: 99,
-    disk_low: 0,
-    disk_ballast_bytes: 1024,
-    disk_free_bytes: 5e9,
-    journal_damages: 0,
-  });
-  const disk = { freeBytes: Infinity, ballastBytes: 0, isLow: true };
-  const gauges = ledgerGauges(ledgerLike({ disk }), assessments);
-  expect(gauges).toMatchObject({ disk_low: 1 });
-  expect(gauges).not.toHaveProperty("disk_free_bytes");
-});
-
 test("damage in the journal is a warning with its place and what to do, and a number", () => {
   const damage = { segment: "seg-1.log", offset: 9, afterLsn: 4, reason: "a batch is bad" };
   const ledger = ledgerLike({ journal: { damages: [damage], verifiedMs: 1_700_000_000_500 } });
@@ -62,10 +39,6 @@ test("damage in the journal is a warning with its place and what to do, and a nu
   expect(warnings).toEqual([
     expect.stringMatching(/^journal damaged: a batch is bad in seg-1\.log at byte 9.*backup/),
   ]);
-  expect(ledgerGauges(ledger, { gauges: () => ({}) })).toMatchObject({
-    journal_damages: 1,
-    journal_verified_seconds: 1_700_000_000.5,
-  });
 });
 
 const NOW_MS = 1_700_000_000_000;
@@ -96,14 +69,6 @@ test("a store that is up says nothing; each trouble of it is a warning, and a nu
   expect(
     storeWarnings({ ...troubled, failure: "", restoringCount: 0 }, NOW_MS + 7_200_000),
   ).toEqual(["store is behind for 7245 s: at position 10 of 50"]);
-  expect(storeGauges(troubled, NOW_MS)).toMatchObject({
-    store_position: 10,
-    store_behind_seconds: 45,
-    store_reopenings: 2,
-    store_rebuilds: 1,
-    store_restoring_files: 3,
-    decision_records_damaged: 4,
-  });
   const { ready, warnings } = readiness(ledgerLike(), ["store is behind"]);
   expect({ ready, warnings }).toEqual({ ready: true, warnings: ["store is behind"] });
 });

@@ -1,0 +1,76 @@
+// Counts of the requests of one serving thread. Recording is an addition in a fixed array, without
+// allocation: it happens on every request. Everything else is done on scrape, over all threads.
+import { DURATION_BOUNDS, type HistogramCounts, Histograms } from "../../platform/histogram.ts";
+import { Connections } from "../server/connections.ts";
+import { Tallies, type TallyCounts } from "./tallies.ts";
+
+export const STATUS_FIRST = 100;
+/** Statuses of one route, and their classes. */
+export const STATUS_COUNT = 500;
+export const STATUS_CLASSES = 5;
+const CLASS_SIZE = 100;
+const MS_PER_S = 1000;
+
+/** Counts of one thread, as data that may cross to the thread that renders them. */
+export interface MetricCounts {
+  /** Index into the table of routes and statuses, count; only those that are not 0. */
+  requests: [number, number][];
+  /** Index into the table of routes and classes of status; only those in which is something. */
+  durations: [number, HistogramCounts][];
+  tallies: TallyCounts;
+  aborted: number;
+  refusedFraming: number;
+  /** Asynchronous answers under way. */
+  pending: number;
+  /** Seconds in which the event loop was not idle. */
+  busySec: number;
+  /** Open connections and their bound; those refused or closed while idle for want of room. */
+  connections: Pick<Connections, "open" | "max" | "refused" | "closedIdle">;
+}
+
+export class Metrics {
+  aborted = 0;
+  refusedFraming = 0;
+  /** Of the server that this thread runs. */
+  connections = new Connections(0);
+  readonly routeNames: readonly string[];
+  readonly tallies: Tallies;
+  readonly #requests: Float64Array;
+  readonly #durations: Histograms;
+
+  /** `routeNames` in order of their index; unmatched requests are counted under the last. */
+  constructor(routeNames: readonly string[], tallies = new Tallies()) {
+    this.routeNames = routeNames;
+    this.tallies = tallies;
+    this.#requests = new Float64Array(routeNames.length * STATUS_COUNT);
+    this.#durations = new Histograms(routeNames.length * STATUS_CLASSES, DURATION_BOUNDS);
+  }
+
+  countRequest(routeIndex: number, status: number): void {
+    const at = routeIndex * STATUS_COUNT + status - STATUS_FIRST;
+    this.#requests[at] = this.#requests[at]! + 1;
+  }
+
+  /** `elapsedMs` from the whole request to its answer. */
+  timeRequest(routeIndex: number, status: number, elapsedMs: number): void {
+    const statusClass = Math.trunc((status - STATUS_FIRST) / CLASS_SIZE);
+    this.#durations.add(routeIndex * STATUS_CLASSES + statusClass, elapsedMs / MS_PER_S);
+  }
+
+  counts(pending: number): MetricCounts {
+    const requests: [number, number][] = [];
+    for (const [at, count] of this.#requests.entries()) if (count > 0) requests.push([at, count]);
+    const { aborted, refusedFraming } = this;
+    const { open, max, refused, closedIdle } = this.connections;
+    return {
+      requests,
+      durations: this.#durations.used(),
+      tallies: this.tallies.counts(),
+      aborted,
+      refusedFraming,
+      pending,
+      busySec: performance.eventLoopUtilization().active / MS_PER_S,
+      connections: { open, max, refused, closedIdle },
+    };
+  }
+}

@@ -1,0 +1,61 @@
+// Metrics of the parts beside: weights and their re-fits, pools, callers' SQL, the clock. Names
+// without their prefix.
+import { counter, gauge } from "./metric.ts";
+
+export const SERVICE_METRICS = {
+  config_info: gauge(
+    "always 1; the label names the live config",
+    "a change is a promotion or a rollback",
+    "version",
+  ),
+  kaizen_last_run_timestamp_seconds: gauge(
+    "time at which the newest finished re-fit ended; absent before the first",
+    "older than a week and a day: the schedule does not run",
+  ),
+  kaizen_last_run_info: gauge(
+    "always 1; the label says how the newest finished re-fit ended",
+    "`failed`",
+    "state",
+  ),
+  kaizen_champion_timestamp_seconds: gauge(
+    "time since which the live weights are live; absent while those shipped are",
+    "very old: nothing better was found, or nothing is learned",
+  ),
+  kaizen_log_loss: gauge(
+    "log-loss of the live weights on the newest 1,000 settled outcomes, as of the newest re-fit or daily comparison; absent before the first",
+    "rises from week to week",
+    "side",
+  ),
+  kaizen_calibration_error: gauge(
+    "their calibration error on the same outcomes",
+    "above 0.03: probabilities do not mean what they say",
+    "side",
+  ),
+  kaizen_watch_loss_increase: gauge(
+    "log-loss an outcome that the newest promotion has added since, compared with the weights it replaced; absent before the first comparison",
+    "above 0 for days",
+    "side",
+  ),
+  pool_tasks_waiting: gauge(
+    "tasks that wait for a thread, by pool",
+    "towards 256 new ones are refused (10,000 signatures)",
+    "pool",
+  ),
+  queries_waiting: gauge("callers' queries that run or wait", "towards 64 new ones are refused"),
+  query_process_running: gauge("1 while the process for callers' SQL is there"),
+  query_process_restarts_total: counter(
+    "how often it was killed or ended by itself",
+    "rises: somebody sends queries that have to be stopped by force",
+  ),
+  query_process_memory_bytes: gauge(
+    "its resident memory; 0 while it is not there",
+    "always below `TRUSTRANK_QUERY_MEMORY_MB`",
+  ),
+  clock_lead_seconds: gauge(
+    "lead of the system's clock over the service's; 0 while it is followed",
+    "not 0: set the clock right",
+  ),
+  clock_confirmed: gauge(
+    "0 for an hour after a jump that was followed and after a stop of more than a day: nothing is deleted by age",
+  ),
+} as const;

@@ -1,0 +1,148 @@
+// Figures of the service for /metrics, from the parts that count: ledger, agent table, store, decision
+// log, vault, kaizen, pools, clock. The names are those of the table of metrics (src/http/metrics).
+import { TIERS } from "../../contract/vocabulary.ts";
+import type { TableUse } from "../../engine/table-use.ts";
+import type { Figures } from "../../http/metrics/figures.ts";
+import type { KaizenFigures } from "../../kaizen/service/figures.ts";
+import type { AdmissionStatus } from "../../ledger/admission/admission.ts";
+import type { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import type { OpenLedger } from "../../ledger/client.ts";
+import type { ClockKeeper } from "../../platform/steady-clock.ts";
+import type { OpenStore } from "../../store/client.ts";
+import type { StoreState } from "../../store/messages.ts";
+import type { Core } from "../core.ts";
+import type { OpenDecisionLog } from "../decision-log.ts";
+import { versionOf } from "../identity.ts";
+import type { Reporters } from "../reporters.ts";
+
+const MS_PER_S = 1000;
+
+/** Parts of the service that have figures. */
+export interface Measured {
+  readonly evidence: Core;
+  readonly store: OpenStore;
+  readonly decisions: OpenDecisionLog;
+  readonly reporting: Pick<Reporters, "reporterKeys" | "pool">;
+  readonly clock: ClockKeeper;
+  readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
+  /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
+  readonly scorer: { readonly waiting: number } | undefined;
+}
+
+export function figuresOf(parts: Measured): Figures {
+  const { evidence, store, decisions, reporting, clock } = parts;
+  const { engine, ledger, sources, assessments } = evidence;
+  const state = store.status();
+  return {
+    build_info: [{ labels: [versionOf(), process.version], value: 1 }],
+    config_info: [{ labels: [engine.activeConfigVersion], value: 1 }],
+    agents: engine.agentCount,
+    ...ledgerFigures(ledger, assessments),
+    ...tableFigures(engine.tableUse(), ledger.admission),
+    evidence_unindexed: sources.vault.backlogCount,
+    ...sources.vault.gauges(),
+    ...reporting.reporterKeys.gauges(),
+    ...storeFigures(state, clock.now()),
+    store_lag_records: Math.max(0, ledger.position() - state.appliedLsn),
+    ...decisions.gauges(),
+    ...kaizenFigures(parts.kaizen.kaizen.measured.figures()),
+    pool_tasks_waiting: [
+      { labels: ["scoring"], value: parts.scorer?.waiting ?? 0 },
+      { labels: ["signatures"], value: reporting.pool.waiting },
+      { labels: ["texts"], value: sources.waiting },
+    ],
+    clock_lead_seconds: Math.round(clock.leadMs / MS_PER_S),
+    clock_confirmed: clock.isConfirmed ? 1 : 0,
+  };
+}
+
+/** Journal, its queues, its disk; free space once the ledger has checked it. */
+export function ledgerFigures(
+  ledger: OpenLedger,
+  assessments: Pick<AssessmentQueue, "gauges">,
+): Figures {
+  const { freeBytes, ballastBytes, isLow } = ledger.disk;
+  const { damages, verifiedMs } = ledger.journal;
+  const { outcomes, syncs, commits, snapshotMs } = ledger.figures.counts();
+  return {
+    outcomes_total: outcomes,
+    outcomes_pending: ledger.pendingCount,
+    journal_position: ledger.position(),
+    journal_append_duration_seconds: ledger.appendDurations(),
+    journal_sync_duration_seconds: syncs,
+    journal_commit_records: commits,
+    journal_damages: damages.length,
+    ...optional("journal_verified_timestamp_seconds", verifiedMs),
+    ...optional("snapshot_timestamp_seconds", snapshotMs),
+    notes_pending: ledger.notes.count,
+    notes_pending_bytes: ledger.notes.bytes,
+    ...assessments.gauges(),
+    disk_low: isLow ? 1 : 0,
+    disk_ballast_bytes: ballastBytes,
+    ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
+  };
+}
+
+/** The agent table's room, and whom the limits on what is new hold back now. */
+export function tableFigures(use: TableUse, { keysLimited }: AdmissionStatus): Figures {
+  return {
+    table_bytes: use.bytes,
+    table_bytes_max: use.bytesMax,
+    table_share: use.share,
+    table_pairs: use.pairs,
+    table_overflow: use.overflow,
+    keys_newcomers_limited: keysLimited,
+  };
+}
+
+/** The store, the decision log's files and callers' queries among them. */
+export function storeFigures(store: StoreState, nowMs: number): Figures {
+  const { behindSinceMs, queries, tiers } = store;
+  return {
+    store_position: store.appliedLsn,
+    store_behind_seconds: behindSinceMs === 0 ? 0 : Math.max(0, nowMs - behindSinceMs) / MS_PER_S,
+    store_reopenings_total: store.reopenCount,
+    store_rebuilds_total: store.rebuildCount,
+    store_restoring_files: store.restoringCount,
+    decision_records_damaged_total: store.damagedRecords,
+    decision_segments: store.segmentCount,
+    decision_segment_bytes: store.segmentBytes,
+    decision_log_waiting_bytes: store.spoolBytes,
+    decisions_counted_total: store.decisionsCounted,
+    queries_waiting: queries.waiting,
+    query_process_running: queries.running,
+    query_process_restarts_total: queries.restarts,
+    query_process_memory_bytes: queries.memoryBytes,
+    ...(tiers === undefined
+      ? {}
+      : {
+          agents_scored: TIERS.map((tier) => ({
+            labels: [tier],
+            value: tiers.counts[tier] ?? 0,
+          })),
+          agents_scored_timestamp_seconds: tiers.readMs / MS_PER_S,
+        }),
+  };
+}
+
+export function kaizenFigures(kaizen: KaizenFigures): Figures {
+  const { lastRun, sides } = kaizen;
+  const ofSides = (pick: (figures: (typeof sides)[number]) => number | undefined) =>
+    sides.flatMap((figures) => {
+      const value = pick(figures);
+      return value === undefined ? [] : [{ labels: [figures.side], value }];
+    });
+  return {
+    ...optional("kaizen_last_run_timestamp_seconds", lastRun?.endedMs),
+    kaizen_last_run_info: lastRun === undefined ? [] : [{ labels: [lastRun.state], value: 1 }],
+    ...optional("kaizen_champion_timestamp_seconds", kaizen.championMs),
+    kaizen_log_loss: ofSides((each) => each.logLoss),
+    kaizen_calibration_error: ofSides((each) => each.calibrationError),
+    kaizen_watch_loss_increase: ofSides((each) => each.watchLossIncrease),
+  };
+}
+
+/** A time in seconds that is left out while it is not known. */
+function optional(name: keyof Figures, timeMs: number | undefined): Figures {
+  return timeMs === undefined ? {} : { [name]: timeMs / MS_PER_S };
+}

@@ -1,0 +1,73 @@
+// Figures of a scrape: threads added up, histograms cumulated, verdicts in their cells.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { TOOL_LEVELS, VERDICTS } from "../../../src/contract/vocabulary.ts";
+import { familiesOf, withAdded } from "../../../src/http/metrics/figures.ts";
+import { Metrics } from "../../../src/http/metrics/recorder.ts";
+import { requestFigures } from "../../../src/http/metrics/requests.ts";
+import {
+  CLASS_OF_LABEL,
+  REASON_CLASSES,
+  VERDICT_CELLS,
+  verdictCell,
+  verdictLabels,
+} from "../../../src/http/metrics/verdict-cells.ts";
+
+const familyOf = (figures: Parameters<typeof familiesOf>[0], name: string) =>
+  familiesOf(figures).find((each) => each.name === `trustrank_${name}`)!;
+
+test("requests of several threads are added by route, status and time", () => {
+  const routes = ["verify", "unmatched"];
+  const threads = [new Metrics(routes), new Metrics(routes)] as const;
+  for (const metrics of threads) {
+    metrics.countRequest(0, 200);
+    metrics.timeRequest(0, 200, 0.2);
+    metrics.countRequest(1, 404);
+  }
+  threads[1].timeRequest(0, 503, 20_000);
+  const counts = threads.map((metrics) => metrics.counts(3));
+  const figures = requestFigures(routes, counts);
+  expect(figures.http_requests_total).toEqual([
+    { labels: ["verify", "200"], value: 2 },
+    { labels: ["unmatched", "404"], value: 2 },
+  ]);
+  expect(figures.http_inflight).toBe(6);
+  const { samples } = familyOf(figures, "http_request_duration_seconds");
+  const of = (statusClass: string, suffix: string, le?: string) =>
+    samples.find(
+      ({ labels, suffix: own }) =>
+        labels["status_class"] === statusClass && own === suffix && labels["le"] === le,
+    )!.value;
+  expect(of("2xx", "_bucket", "0.0001")).toBe(0);
+  expect(of("2xx", "_bucket", "0.00025")).toBe(2);
+  expect(of("2xx", "_bucket", "+Inf")).toBe(2);
+  expect(of("2xx", "_sum")).toBeCloseTo(0.0004);
+  expect(of("5xx", "_bucket", "10")).toBe(0);
+  expect([of("5xx", "_bucket", "+Inf"), of("5xx", "_count")]).toEqual([1, 1]);
+});
+
+test("figures of further threads are added to those of the main one", () => {
+  const durations = { buckets: [1, 2], sum: 3 };
+  const added = { outcomes_pending: 4, journal_append_duration_seconds: durations };
+  const all = withAdded({ outcomes_pending: 1, agents: 7 }, [added, added]);
+  expect(all).toEqual({
+    agents: 7,
+    outcomes_pending: 9,
+    journal_append_duration_seconds: { buckets: [2, 4], sum: 6 },
+  });
+});
+
+test("every label of the policy has a class, and every cell its own labels", () => {
+  const rules = readFileSync(new URL("../../../src/policy/rules.ts", import.meta.url), "utf8");
+  const written = [...rules.matchAll(/ruling\(\w+, "([A-Z_]+)"/g)].map(([, label]) => label!);
+  const stakes = [...rules.matchAll(/"(STAKES_\w+)"/g)].map(([, label]) => label!);
+  expect(Object.keys(CLASS_OF_LABEL).toSorted()).toEqual([...written, ...stakes].toSorted());
+  const seen = new Set<string>();
+  for (let cell = 0; cell < VERDICT_CELLS; cell++) seen.add(verdictLabels(cell).join(" "));
+  expect(seen.size).toBe(TOOL_LEVELS.length * VERDICTS.length * REASON_CLASSES.length);
+  const action = { verdict: "QUARANTINE", log_reason: "SOURCE_REVOKED" } as const;
+  const cell = verdictCell("L2", action);
+  expect(verdictLabels(cell)).toEqual(["L2", "QUARANTINE", "provenance"]);
+  const risky = { verdict: "CHALLENGE", log_reason: "RISK_ABOVE_BOUND" } as const;
+  expect(verdictLabels(verdictCell("L3", risky))).toEqual(["L3", "CHALLENGE", "risk"]);
+});
