@@ -1,6 +1,11 @@
 // Output of the commands, and the one place where they write: results on stdout, everything meant
 // only for people on stderr, so that a pipe sees data and nothing else.
 
+// A reader that has seen enough (`... | head`) is no failure: what is left is written to nobody.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 /** One line of result. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { runCommand } from "./_process.ts";
+import { runCommand, startCommand } from "./_process.ts";
 
 const dataDir = join(tmpdir(), "trustrank-usage-never-made");
 const at = ["--data-dir", dataDir];
@@ -48,4 +48,10 @@ describe("usage", () => {
     expect(ended.stderr).toMatch(/^trustrank: cannot read [^\n]+\n$/);
     expect(existsSync(dataDir)).toBe(false);
   });
+});
+
+it("ends in order when nobody reads on, as before `| head`", async () => {
+  const { process: child, ended } = startCommand(["config", "check"]);
+  child.stdout!.destroy();
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
 });
