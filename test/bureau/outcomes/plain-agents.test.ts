@@ -14,9 +14,9 @@ import {
   openService,
   outcome,
   type SigningService,
-} from "../_signing.ts";
+} from "../../http/_signing.ts";
 import { WAIT_MS_MAX } from "../../_patience.ts";
-import { ADAPTERS } from "../_setup.ts";
+import { ADAPTERS } from "../../http/_setup.ts";
 
 /** Plain texts of which none may be taken for another, nor for an agent with the form. */
 const NAMES = ["support-bot", "plain:support-bot", "plain:plain:support-bot", "Zoë 🤖", " padded "];

@@ -6,15 +6,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { TrustRankClient } from "../../src/client/client.ts";
-import {
-  CLIENT,
-  danglingMaps,
-  faultsIn,
-  pack,
-  type Packed,
-  ROOT,
-  run,
-} from "../client/_package.ts";
+import { CLIENT, danglingMaps, faultsIn, pack, type Packed, ROOT, run } from "./_package.ts";
 
 let packed: Packed;
 let folder: string;

@@ -11,7 +11,7 @@ import {
   openService,
   outcome,
   type SigningService,
-} from "../_signing.ts";
+} from "../../http/_signing.ts";
 
 afterEach(closeServices);
 

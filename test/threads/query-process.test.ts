@@ -2,11 +2,11 @@
 // and everybody else go on.
 import * as fs from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ServiceFault } from "../../../src/contract/faults.ts";
-import type { StoreCore } from "../../../src/store/core.ts";
-import { stretched } from "../../_patience.ts";
-import { catchUp, fillJournal, openStoreCore } from "../_fixtures.ts";
-import { openSandbox, type OpenSandbox } from "./_sandbox.ts";
+import type { ServiceFault } from "../../src/contract/faults.ts";
+import type { StoreCore } from "../../src/store/core.ts";
+import { stretched } from "../_patience.ts";
+import { catchUp, fillJournal, openStoreCore } from "../store/_fixtures.ts";
+import { openSandbox, type OpenSandbox } from "../store/sandbox/_sandbox.ts";
 
 /** Some 190,000 digits. */
 const TEXT = "(SELECT string_agg(hash(range)::VARCHAR, '') AS s FROM range(10000))";

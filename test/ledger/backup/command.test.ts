@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isFileLocked } from "../../../src/platform/file-lock.ts";
-import { fillUp, mountSmall, unmount } from "../../ledger/_small-disk.ts";
-import { endAll, runCommand, type Started, startCommand } from "../_process.ts";
+import { fillUp, mountSmall, unmount } from "../_small-disk.ts";
+import { endAll, runCommand, type Started, startCommand } from "../../cli/_process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trustrank-backup-"));
 const [dataDir, backup, into] = ["data", "backup", "restored"].map((name) =>

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Scope } from "../../src/contract/vocabulary.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
 import { fillJournal } from "../store/_fixtures.ts";
-import { call, problemIn } from "./_client.ts";
-import { openTestServer, type TestServer } from "./_setup.ts";
+import { call, problemIn } from "../http/_client.ts";
+import { openTestServer, type TestServer } from "../http/_setup.ts";
 
 /** Instead of the route's eight seconds: time for every sound query, short to wait for. */
 const QUERY_MS_MAX = 1500;
