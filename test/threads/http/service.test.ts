@@ -142,7 +142,9 @@ describe("two HTTP threads", () => {
     expect(usage.json.keys).toMatchObject([
       { reads: { explain: count }, outcomes_reported: 2 * count },
     ]);
-    expect((await both[1].ask("/metrics")).text).toContain("trustrank_outcomes_pending 0\n");
+    // Audits of what was refused before wait for their sync as outcomes do.
+    const metrics = async () => (await both[1].ask("/metrics")).text;
+    await expect.poll(metrics).toContain("trustrank_outcomes_pending 0\n");
   });
 
   it("what is handed on comes back as if it were answered here", async () => {
