@@ -13,9 +13,9 @@ export function askBureau(
   const call = { requestId, principal: exchange.principal };
   const response = exchange.services.bureau.verify(request, call);
   if (response instanceof Promise) {
-    return response.then((settled) => counted(exchange, request, settled));
+    return response.then((settled) => countVerify(exchange, request, settled));
   }
-  return counted(exchange, request, response);
+  return countVerify(exchange, request, response);
 }
 
 /** Members by the names of the contract; undefined ones are left out before they are parsed. */
@@ -29,7 +29,8 @@ export function isLetThrough(response: VerifyResponse): boolean {
   return response.policy_action.verdict === "ALLOW" || !response.enforced;
 }
 
-function counted(
+/** Counts a verdict and the paid read that it was. Returns it. */
+export function countVerify(
   exchange: Exchange,
   { tool_level: level }: VerifyRequest,
   response: VerifyResponse,

@@ -1,6 +1,6 @@
 // Settings from a file and from files of secrets, laid under the environment: a variable that is set wins.
 // The file is YAML: names of settings in snake case, one value each.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Document, isScalar, LineCounter, parseDocument } from "yaml";
 import type { Setting } from "./setting-kinds.ts";
@@ -154,16 +154,7 @@ function secretFile(
   const folder = environment["CREDENTIALS_DIRECTORY"] ?? "";
   if (folder === "") return undefined;
   const path = join(folder, variables[0]!);
-  return isThere(path) ? { path, origin: "CREDENTIALS_DIRECTORY" } : undefined;
-}
-
-function isThere(path: string): boolean {
-  try {
-    readFileSync(path);
-    return true;
-  } catch {
-    return false;
-  }
+  return existsSync(path) ? { path, origin: "CREDENTIALS_DIRECTORY" } : undefined;
 }
 
 /** One line; the newline that editors and `echo` add is none of it. */

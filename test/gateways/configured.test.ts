@@ -60,6 +60,21 @@ const REQUEST = { method: "POST", path: "/pay?tool_level=L0", headers: FORGED };
 const trustHeaders = (headers: Readonly<Record<string, string>> = {}) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("x-trust-")));
 
+/** What a forward-auth of `profile` sends for `REQUEST` of an agent that is trusted. */
+const forwardAuth = (profile: string) => ({
+  method: "GET",
+  url: `http://127.0.0.1:8080/v1/gateway/authorize?profile=${profile}&tool_level=L3`,
+  headers: {
+    authorization: `Bearer ${service.apiKey}`,
+    "x-trust-agent-id": "agent://test/connect",
+    "x-forwarded-for": "192.0.2.7",
+    "x-forwarded-host": "app.example",
+    "x-forwarded-method": "POST",
+    "x-forwarded-proto": "http",
+    "x-forwarded-uri": "/pay?tool_level=L0",
+  },
+});
+
 describe("traefik.yaml", () => {
   let config: TraefikConfig;
   beforeAll(async () => {
@@ -74,21 +89,7 @@ describe("traefik.yaml", () => {
 
   it("asks by GET, with the key and the proved agent alone", async () => {
     const outcome = await through("everything-else", "agent://test/connect");
-    expect(sent).toEqual([
-      {
-        method: "GET",
-        url: "http://127.0.0.1:8080/v1/gateway/authorize?profile=traefik&tool_level=L3",
-        headers: {
-          authorization: `Bearer ${service.apiKey}`,
-          "x-trust-agent-id": "agent://test/connect",
-          "x-forwarded-for": "192.0.2.7",
-          "x-forwarded-host": "app.example",
-          "x-forwarded-method": "POST",
-          "x-forwarded-proto": "http",
-          "x-forwarded-uri": "/pay?tool_level=L0",
-        },
-      },
-    ]);
+    expect(sent).toEqual([forwardAuth("traefik")]);
     expect(outcome.app).toMatchObject({
       "x-trust-agent-id": "agent://test/connect",
       "x-trust-verdict": "ALLOW",
@@ -124,21 +125,7 @@ describe("apisix.yaml", () => {
 
   it("asks by GET, with the key and the consumer's agent alone", async () => {
     const outcome = await through("everything-else", "connect");
-    expect(sent).toEqual([
-      {
-        method: "GET",
-        url: "http://127.0.0.1:8080/v1/gateway/authorize?profile=apisix&tool_level=L3",
-        headers: {
-          authorization: `Bearer ${service.apiKey}`,
-          "x-trust-agent-id": "agent://test/connect",
-          "x-forwarded-for": "192.0.2.7",
-          "x-forwarded-host": "app.example",
-          "x-forwarded-method": "POST",
-          "x-forwarded-proto": "http",
-          "x-forwarded-uri": "/pay?tool_level=L0",
-        },
-      },
-    ]);
+    expect(sent).toEqual([forwardAuth("apisix")]);
     expect(trustHeaders(outcome.app)).toEqual({
       "x-trust-agent-id": "agent://test/connect",
       "x-trust-verdict": "ALLOW",

@@ -27,6 +27,7 @@ import { writeCheck, writeHandshake } from "../codec/verdict-writer.ts";
 import { scanVerify } from "../codec/verify-scan.ts";
 import { headBytes } from "../codec/verdict-head.ts";
 import { verifyBytes } from "../codec/verify-writer.ts";
+import { countVerify } from "../verdict-effect.ts";
 
 const READ = { access: "score:read", rateClass: "score", isSynchronous: true } as const;
 
@@ -97,13 +98,8 @@ function verify(exchange: Exchange): Reply | Promise<Reply> {
   return verifyReply(exchange, request, response);
 }
 
-function verifyReply(
-  exchange: Exchange,
-  { tool_level: level }: VerifyRequest,
-  response: VerifyResponse,
-): Reply {
-  exchange.services.tallies.countVerdict(level, response.policy_action);
-  exchange.services.usage.countRead(exchange.principal, "verify");
+function verifyReply(exchange: Exchange, request: VerifyRequest, response: VerifyResponse): Reply {
+  countVerify(exchange, request, response);
   const age = ageOf(exchange, response);
   if (exchange.replyFormat === "json") return new VerifyReply(exchange, age, response);
   return new VerdictReply(200, exchange, age, encodeMsgpack(response));
