@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { serveConfigOf } from "../src/service/config.ts";
+import { serveConfigOf } from "../src/service/settings/config.ts";
 import { FRAME_KINDS } from "../src/journal/format.ts";
 import { FrameBatch } from "../src/ledger/frame-batch.ts";
 import { startService } from "../src/service/start.ts";

@@ -71,7 +71,7 @@ const BANNED: readonly { token: RegExp; within: RegExp; except?: RegExp; instead
     token: /\bprocess\.env\b/,
     within: IN_SOURCE,
     except: ENVIRONMENT,
-    instead: "src/service/config.ts",
+    instead: "src/service/settings/config.ts",
   },
   { token: /\bprocess\.exit\b/, within: IN_SOURCE, except: IS_EDGE, instead: "a thrown fault" },
   { token: /^\s*(export )?(const )?enum\s/m, within: ANYWHERE, instead: "an ordered array" },

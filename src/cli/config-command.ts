@@ -1,8 +1,8 @@
 // `trustrank config check`: every setting as `serve` would read it, and where its value comes from.
-import { serveConfigOf } from "../service/config.ts";
-import { snakeCase } from "../service/config-file.ts";
-import type { Setting } from "../service/setting-kinds.ts";
-import { SETTINGS } from "../service/settings.ts";
+import { serveConfigOf } from "../service/settings/config.ts";
+import { snakeCase } from "../service/settings/config-file.ts";
+import type { Setting } from "../service/settings/setting-kinds.ts";
+import { SETTINGS } from "../service/settings/settings.ts";
 import { environment, layEnvironment, originOf } from "./environment.ts";
 import { formatTable, print, printJson } from "./output.ts";
 

@@ -1,7 +1,7 @@
 // `trustrank kaizen credibility`: updates reporters' standings, or shows them. Works on the files
 // when no server holds them.
 import { environment } from "./environment.ts";
-import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
+import { credibilityOf, tableBytesMaxOf } from "../service/settings/config.ts";
 import { CredibilityService } from "../kaizen/service/credibility-service.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { openCore } from "../service/core.ts";

@@ -1,8 +1,8 @@
 // Access of a command to the data: the files of the data directory, when no server holds it, or the
 // server that does. Notes on stderr when it is the server, when it waits, and when the files are a copy.
 import { environment } from "./environment.ts";
-import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/config.ts";
-import { serverAccessOf } from "../service/config.ts";
+import { dataDirOf, ownerWaitMsOf, type ServerAccess } from "../service/settings/config.ts";
+import { serverAccessOf } from "../service/settings/config.ts";
 import { claimDataDirectory, DataDirectoryInUse } from "../journal/data-directory.ts";
 import type { ClaimOptions } from "../journal/data-directory.ts";
 import { findServer, type FoundServer } from "../journal/ownership/server-address.ts";

@@ -1,7 +1,7 @@
 // The settings' environment of this process: the real one, with the file of settings and the files of
 // secrets laid under it once, before a command begins.
-import type { Layered } from "../service/config-file.ts";
-import type { Environment } from "../service/settings.ts";
+import type { Layered } from "../service/settings/config-file.ts";
+import type { Environment } from "../service/settings/settings.ts";
 
 let current: Layered = { environment: process.env, origins: new Map() };
 
@@ -25,6 +25,6 @@ export async function layEnvironment(path: string | undefined): Promise<void> {
     (name) => name === "CREDENTIALS_DIRECTORY" || /^TRUSTRANK_.*_FILE$/.test(name),
   );
   if (file === undefined && !hasSecrets) return;
-  const { layered } = await import("../service/config-file.ts");
+  const { layered } = await import("../service/settings/config-file.ts");
   current = layered(process.env, file);
 }

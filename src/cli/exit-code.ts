@@ -5,7 +5,7 @@ import { FileUnusable, JournalBroken, JournalDamaged, JournalEndLost } from "../
 import { BackupFault } from "../ledger/backup/faults.ts";
 import { RepairRefused } from "../journal/repair.ts";
 import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../service/failure.ts";
-import { InvalidSetting } from "../service/settings.ts";
+import { InvalidSetting } from "../service/settings/settings.ts";
 import { note } from "./output.ts";
 
 /** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */

@@ -2,7 +2,7 @@
 // journal: for those the table is replayed, which takes a snapshot's time.
 import { environment } from "./environment.ts";
 import { openCore } from "../service/core.ts";
-import { timeZoneOf, tableBytesMaxOf } from "../service/config.ts";
+import { timeZoneOf, tableBytesMaxOf } from "../service/settings/config.ts";
 import { makeLog } from "../platform/log.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 import { note } from "./output.ts";

@@ -11,7 +11,7 @@ import type {
   ImportSummary,
 } from "../service/import/pipeline.ts";
 import { bureauSink } from "../service/import/bureau-sink.ts";
-import { tableBytesMaxOf } from "../service/config.ts";
+import { tableBytesMaxOf } from "../service/settings/config.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";

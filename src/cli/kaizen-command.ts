@@ -2,7 +2,7 @@
 // back. Works on the files when no server holds them: a promotion is then live at the next start.
 import { writeFileSync } from "node:fs";
 import { environment } from "./environment.ts";
-import { credibilityOf, tableBytesMaxOf } from "../service/config.ts";
+import { credibilityOf, tableBytesMaxOf } from "../service/settings/config.ts";
 import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";

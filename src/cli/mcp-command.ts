@@ -1,5 +1,5 @@
 // `trustrank mcp`: the MCP face of a running service, on standard input and output or over HTTP.
-import type { ServerAccess } from "../service/config.ts";
+import type { ServerAccess } from "../service/settings/config.ts";
 import { findServer } from "../journal/ownership/server-address.ts";
 import { CommandFailure } from "../service/failure.ts";
 import { serveHttp, serveStdio } from "../mcp/server.ts";

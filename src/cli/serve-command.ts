@@ -1,6 +1,6 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
-import type { ServeConfig } from "../service/config.ts";
+import type { ServeConfig } from "../service/settings/config.ts";
 import { makeLog } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";

@@ -1,6 +1,6 @@
 // Client of a running server for a command, when the server holds the data directory. Every problem
 // in an answer becomes one sentence and exit code 1.
-import type { ServerAccess } from "../service/config.ts";
+import type { ServerAccess } from "../service/settings/config.ts";
 import type { Problem } from "../contract/schemas/service.ts";
 import { CommandFailure } from "../service/failure.ts";
 

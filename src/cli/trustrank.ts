@@ -1,11 +1,11 @@
 // Entry of the `trustrank` command: its commands, and their exit codes. Every command itself is a plain
 // function in its own file.
 import { environment, layEnvironment } from "./environment.ts";
-import { serveConfigOf } from "../service/config.ts";
+import { serveConfigOf } from "../service/settings/config.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
 import { versionOf } from "../service/identity.ts";
-import { SETTINGS } from "../service/settings.ts";
-import { describeVariables } from "../service/settings-text.ts";
+import { SETTINGS } from "../service/settings/settings.ts";
+import { describeVariables } from "../service/settings/settings-text.ts";
 import { addBackup, addRestore } from "./command-line/backup-commands.ts";
 import {
   addDoctor,

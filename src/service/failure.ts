@@ -17,3 +17,8 @@ export class CommandFailure extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** A port that is taken is the operator's to mend: one sentence, no stack. */
+export function asFailure(error: unknown): never {
+  throw new CommandFailure((error as Error).message);
+}

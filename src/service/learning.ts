@@ -11,7 +11,7 @@ import type { OpenKaizen } from "../kaizen/service/schedule.ts";
 import type { Log } from "../platform/log.ts";
 import type { SteadyClock } from "../platform/steady-clock.ts";
 import type { OpenStore } from "../store/client.ts";
-import type { ServeConfig } from "./config.ts";
+import type { ServeConfig } from "./settings/config.ts";
 import type { Core } from "./core.ts";
 
 const SHIPPED = defaultConfig();

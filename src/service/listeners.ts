@@ -4,7 +4,7 @@
 import { platform } from "node:os";
 import { defaultThreads } from "../platform/pool.ts";
 import { watchProcess } from "../platform/prometheus.ts";
-import type { ServeConfig } from "./config.ts";
+import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";

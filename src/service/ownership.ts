@@ -3,7 +3,7 @@
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
 import { publishServer, withdrawServer } from "../journal/ownership/server-address.ts";
 import type { Log } from "../platform/log.ts";
-import type { ServeConfig } from "./config.ts";
+import type { ServeConfig } from "./settings/config.ts";
 
 /** @throws DataDirectoryInUse when its owner has not ended in time, DataDirectoryUnusable. */
 export function claimFor(config: ServeConfig, log: Log): Promise<DataDirectoryClaim> {

@@ -2,35 +2,28 @@
 // it in the opposite order. Holds no decisions of its own.
 import { randomBytes } from "node:crypto";
 
-import { Policies } from "../bureau/policies.ts";
-import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED } from "./failure.ts";
-import type { ServeConfig } from "./config.ts";
+import { asFailure, EXIT_FAILED } from "./failure.ts";
+import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
-import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
-import { defaultThreads } from "../platform/pool.ts";
+import type { OpenDecisionLog } from "./decision-log.ts";
+import { type Ground, openGround } from "./ground.ts";
+import { closeAll, type Closer, type OnFatal } from "./closers.ts";
 import { startIndexing } from "../threads/texts/indexing.ts";
-import { type Core, openCore } from "./core.ts";
+import type { Core } from "./core.ts";
 import { openListeners } from "./listeners.ts";
-import { type Keyring, openKeyring } from "../http/access/keyring.ts";
+import type { Keyring } from "../http/access/keyring.ts";
 import { ReportLinks } from "../http/access/report-links.ts";
-import { findPort } from "../http/server/port-probe.ts";
 import type { HttpDependencies } from "../http/services.ts";
 import { figuresOf } from "./health/figures.ts";
 import { healthOf } from "./health/readiness.ts";
-import { JournalEndLost } from "../journal/faults.ts";
-import { nodeFiles } from "../journal/files.ts";
-import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
-import { moveOldNotes } from "./old-notes.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
-import type { ClockKeeper } from "../platform/steady-clock.ts";
 import { openClock } from "./clock.ts";
-import { announce, claimFor } from "./ownership.ts";
+import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
-import { type OpenStore, startStore } from "../store/client.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -57,14 +50,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** Called once when the service ends before its time, with the exit code to end with. */
-export type OnFatal = (exitCode: number, why: string) => void;
-
-const JOURNAL_FAILED =
-  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
 const THREAD_FAILED = "an HTTP thread has failed: ending, the log says why";
-
-type Closer = () => Promise<void> | void;
 
 /**
  * Opens everything and listens. Everything opened before a failure is closed again.
@@ -146,69 +132,6 @@ async function openService(
   };
 }
 
-/** Opens the data directory and its contents: keys, store, core. */
-async function openGround(
-  config: ServeConfig,
-  log: Log,
-  onFatal: OnFatal,
-  closers: Closer[],
-  subscribers: Subscribers,
-  clock: ClockKeeper,
-) {
-  const claim = await claimFor(config, log);
-  closers.push(() => claim.release());
-  // Checked before a long journal is replayed; the servers check again when they listen.
-  if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
-  const { paths } = claim;
-  const keyring = await openKeyring({
-    dataDir: paths.root,
-    now: clock.now,
-    onChange: (stored) => subscribers.sendKey(stored),
-  });
-  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
-  const decisions = openDecisions(config);
-  const store = await openStore(config, log, decisions, (position, durableLsn) => {
-    raiseHighWater(nodeFiles, paths.root, position);
-    onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
-  });
-  closers.push(() => store.close());
-  closers.push(() => decisions.flush());
-  const evidence = await openCore({
-    clock: clock.now,
-    dataDir: paths.root,
-    isReservedEnabled: config.isReservedEnabled,
-    onFatal: (exitCode, why) => onFatal(exitCode, why ?? JOURNAL_FAILED),
-    storePort: store.ledgerPort,
-    decisions: decisions.log,
-    ...config.journal,
-    sourcesPerTenant: config.sourcesPerTenant,
-    log,
-    onTable: (memory) => {
-      subscribers.rebind(memory);
-      store.showScores(memory);
-    },
-  });
-  clock.begin(evidence.ledger.replay.lastRecordMs);
-  store.showScores(evidence.ledger.engineMemory);
-  closers.push(() => evidence.close());
-  void moveOldNotes(store, evidence, log);
-  const policies = new Policies({
-    log: evidence.ledger,
-    book: evidence.policies,
-    onPolicy: (event) => subscribers.sendPolicy(event),
-    clock: clock.now,
-  });
-  return { claim, paths, keyring, decisions, store, evidence, policies, clock };
-}
-
-type Ground = Awaited<ReturnType<typeof openGround>>;
-
-function openDecisions(config: ServeConfig): OpenDecisionLog {
-  const { httpThreads, scoring, decisionsPerSecond } = config;
-  const poolThreads = scoring === "inline" ? 0 : defaultThreads();
-  return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
-}
-
 function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
@@ -218,31 +141,6 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
     decisionRings: decisions.poolRings,
     assessments: evidence.assessments,
   });
-}
-
-function openStore(
-  config: ServeConfig,
-  log: Log,
-  decisions: OpenDecisionLog,
-  onAhead: (position: number, durableLsn: number) => void,
-): Promise<OpenStore> {
-  return startStore({
-    onAhead,
-    dataDir: config.dataDir,
-    rings: decisions.rings,
-    decisionsKeptDays: config.decisionsKeptDays,
-    outcomesKeptDays: config.outcomesKeptDays,
-    provenanceKeptDays: config.provenanceKeptDays,
-    memoryMegabytes: config.storeMemoryMegabytes,
-    timeZone: config.timeZone,
-    queryMemoryMegabytes: config.queryMemoryMegabytes,
-    log: (event, detail) => log.warn(event, { detail }),
-  });
-}
-
-/** A port that is taken is the operator's to mend: one sentence, no stack. */
-function asFailure(error: unknown): never {
-  throw new CommandFailure((error as Error).message);
 }
 
 interface Parts extends Ground, Learning {
@@ -273,19 +171,6 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     version: versionOf(),
     figures: () => figuresOf(parts),
   };
-}
-
-/** Last opened, first closed; each is closed once, even if others fail. */
-async function closeAll(closers: Closer[]): Promise<void> {
-  let failure: unknown;
-  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
-    try {
-      await close();
-    } catch (error) {
-      failure ??= error;
-    }
-  }
-  if (failure !== undefined) throw failure;
 }
 
 async function makeAdminKey(keyring: Keyring): Promise<string> {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { layered } from "../../src/service/config-file.ts";
+import { layered } from "../../src/service/settings/config-file.ts";
 import { EXIT_DAMAGED, EXIT_USAGE } from "../../src/service/failure.ts";
 import { freePort, heard, openSandbox, ROOT, whyNotHere } from "./_read-only.ts";
 

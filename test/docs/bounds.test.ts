@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { SETTINGS } from "../../src/service/settings.ts";
+import { SETTINGS } from "../../src/service/settings/settings.ts";
 import { readPage } from "./_generated.ts";
 import { plain, rowsUnder } from "./_tables.ts";
 

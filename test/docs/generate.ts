@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { configurationPage } from "../../src/service/settings-text.ts";
+import { configurationPage } from "../../src/service/settings/settings-text.ts";
 import { clientTypes } from "./_client-types.ts";
 import { GENERATED, withMadePart } from "./_generated.ts";
 

@@ -1,7 +1,7 @@
 // Flags of the commands that save a data directory and bring it back.
 import { environment } from "../environment.ts";
-import { dataDirOf } from "../../service/config.ts";
-import { SETTINGS } from "../../service/settings.ts";
+import { dataDirOf } from "../../service/settings/config.ts";
+import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
 import { type Command, optionOf, untilOf } from "./flags.ts";
 

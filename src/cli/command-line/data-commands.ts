@@ -1,9 +1,9 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
 import { environment } from "../environment.ts";
 import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
-import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/config.ts";
-import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/config.ts";
-import { SETTINGS } from "../../service/settings.ts";
+import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/settings/config.ts";
+import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/settings/config.ts";
+import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
 import {

@@ -3,9 +3,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { isAgentId } from "../../contract/identifiers.ts";
 import { parseSince } from "../../contract/parse/parameters.ts";
-import { SETTINGS } from "../../service/settings.ts";
-import type { Setting } from "../../service/setting-kinds.ts";
-import { describeSetting } from "../../service/settings-text.ts";
+import { SETTINGS } from "../../service/settings/settings.ts";
+import type { Setting } from "../../service/settings/setting-kinds.ts";
+import { describeSetting } from "../../service/settings/settings-text.ts";
 
 export { Command, CommanderError, Option };
 

@@ -6,7 +6,7 @@ import { extname, join, relative } from "node:path";
 import { environment } from "../environment.ts";
 import { EVIDENCE_BODY_BYTES_MAX } from "../../contract/limits.ts";
 import type { EvidenceItem, EvidenceList, EvidenceRecord } from "../../contract/schemas/sources.ts";
-import { tableBytesMaxOf } from "../../service/config.ts";
+import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import type { Vault } from "../../vault/vault.ts";
 import { withData } from "../data-access.ts";

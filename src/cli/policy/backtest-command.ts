@@ -22,7 +22,7 @@ import {
   shareOf,
 } from "../../kaizen/report/backtest-words.ts";
 import { makeLog } from "../../platform/log.ts";
-import { tableBytesMaxOf } from "../../service/config.ts";
+import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { OPERATOR } from "../../service/import/bureau-sink.ts";

@@ -10,7 +10,7 @@ import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
 import { makeLog } from "../../platform/log.ts";
-import { tableBytesMaxOf } from "../../service/config.ts";
+import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
 import { OPERATOR } from "../../service/import/bureau-sink.ts";

@@ -12,7 +12,7 @@ import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ClockKeeper } from "../../platform/steady-clock.ts";
-import { isTrustNamed, type ServeConfig } from "../config.ts";
+import { isTrustNamed, type ServeConfig } from "../settings/config.ts";
 
 interface Health {
   ready: boolean;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveConfigOf } from "../../../src/service/config.ts";
+import { serveConfigOf } from "../../../src/service/settings/config.ts";
 import { startService } from "../../../src/service/start.ts";
 import type { Service } from "../../../src/service/start.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { VerifyContext } from "../../../src/contract/schemas/scores.ts";
-import { serveConfigOf } from "../../../src/service/config.ts";
+import { serveConfigOf } from "../../../src/service/settings/config.ts";
 import { openCore } from "../../../src/service/core.ts";
 import { startIndexing } from "../../../src/threads/texts/indexing.ts";
 import { FRAME_KINDS } from "../../../src/journal/format.ts";

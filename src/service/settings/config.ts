@@ -1,15 +1,15 @@
 // The settings of a process, read once: flags win over the environment, the environment over the
-// defaults (src/service/settings.ts). With src/service/start.ts and the commands this is the only
+// defaults (src/service/settings/settings.ts). With src/service/start.ts and the commands this is the only
 // reader of the environment.
 import { isAbsolute, resolve } from "node:path";
-import type { ListenAddress } from "../http/metrics/listener.ts";
-import { BY_PRINCIPAL, type CallerSource } from "../http/grpc/caller.ts";
-import type { Adapter } from "../http/server/port.ts";
-import type { RateLimits } from "../http/access/rate-limits.ts";
-import { tableBytesOf } from "../engine/table-use.ts";
-import type { NewcomersPerHour } from "../ledger/admission/newcomer-limits.ts";
-import type { SeedRules } from "../kaizen/credibility/seeds.ts";
-import type { ScoringMode } from "../threads/scoring/modes.ts";
+import type { ListenAddress } from "../../http/metrics/listener.ts";
+import { BY_PRINCIPAL, type CallerSource } from "../../http/grpc/caller.ts";
+import type { Adapter } from "../../http/server/port.ts";
+import type { RateLimits } from "../../http/access/rate-limits.ts";
+import { tableBytesOf } from "../../engine/table-use.ts";
+import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
+import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
+import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;

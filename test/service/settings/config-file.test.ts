@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { layered, snakeCase } from "../../src/service/config-file.ts";
-import { InvalidSetting, readSetting, SETTINGS } from "../../src/service/settings.ts";
-import { runCommand } from "../cli/_process.ts";
+import { layered, snakeCase } from "../../../src/service/settings/config-file.ts";
+import { InvalidSetting, readSetting, SETTINGS } from "../../../src/service/settings/settings.ts";
+import { runCommand } from "../../cli/_process.ts";
 
 const KEY = "k".repeat(40);
 const folder = mkdtempSync(join(tmpdir(), "trustrank-config-"));

@@ -1,14 +1,14 @@
 // Settings of limits: how much room callers may take, how fast, and how long what they sent is kept.
-import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../engine/table-use.ts";
-import { NEWCOMERS_PER_HOUR } from "../ledger/admission/newcomer-limits.ts";
+import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
+import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {
   DECISIONS_KEPT_DAYS,
   OUTCOMES_KEPT_DAYS,
   PROVENANCE_KEPT_DAYS,
   STORE_MEMORY_MEGABYTES,
-} from "../store/client.ts";
-import { LET_THROUGH_PER_SECOND } from "../store/decisions/ring.ts";
-import { SOURCES_MAX, SOURCES_PER_TENANT } from "../vault/sources/catalogue.ts";
+} from "../../store/client.ts";
+import { LET_THROUGH_PER_SECOND } from "../../store/decisions/ring.ts";
+import { SOURCES_MAX, SOURCES_PER_TENANT } from "../../vault/sources/catalogue.ts";
 import { ratePerSecond, type Setting, wholeNumber } from "./setting-kinds.ts";
 
 const DAYS = wholeNumber(1, 99_999);

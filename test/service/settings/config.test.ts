@@ -1,9 +1,9 @@
 // Settings: what wins, what is refused, and what output looks like.
 import { describe, expect, it } from "vitest";
 
-import { formatTable } from "../../src/cli/output.ts";
-import { dataDirOf, serveConfigOf, serverAccessOf } from "../../src/service/config.ts";
-import { InvalidSetting } from "../../src/service/settings.ts";
+import { formatTable } from "../../../src/cli/output.ts";
+import { dataDirOf, serveConfigOf, serverAccessOf } from "../../../src/service/settings/config.ts";
+import { InvalidSetting } from "../../../src/service/settings/settings.ts";
 
 const flags = { sample: true };
 

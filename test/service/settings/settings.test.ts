@@ -3,17 +3,20 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-import { configurationPage, describeVariables } from "../../src/service/settings-text.ts";
+import {
+  configurationPage,
+  describeVariables,
+} from "../../../src/service/settings/settings-text.ts";
 import {
   InvalidSetting,
   readSetting,
   type SettingName,
   SETTINGS,
-} from "../../src/service/settings.ts";
-import type { Setting } from "../../src/service/setting-kinds.ts";
-import { runCommand } from "../cli/_process.ts";
+} from "../../../src/service/settings/settings.ts";
+import type { Setting } from "../../../src/service/settings/setting-kinds.ts";
+import { runCommand } from "../../cli/_process.ts";
 
-const PAGE = new URL("../../docs/reference/configuration.md", import.meta.url);
+const PAGE = new URL("../../../docs/reference/configuration.md", import.meta.url);
 
 /** A value that the setting does not take, by variable. */
 const REFUSED: readonly [SettingName, string, string][] = [

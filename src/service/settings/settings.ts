@@ -1,16 +1,16 @@
 // Table of every setting: its flag, its environment variables, the values it takes, its default
 // and one sentence. `serve` reads it for its flags, its help and its checks, and the reference page
 // is written from it, so that none of them can say something else.
-import { parseSeedRules } from "../kaizen/credibility/seeds.ts";
-import type { SeedRules } from "../kaizen/credibility/seeds.ts";
-import { DISK_RESERVE_BYTES } from "../ledger/disk-reserve.ts";
-import { isServiceId } from "../ledger/service-id.ts";
-import { SNAPSHOT_OUTCOMES } from "../ledger/snapshot/taker.ts";
-import { type CallerSource, parseCallerSource } from "../http/grpc/caller.ts";
-import { HTTP_ADAPTERS } from "../http/server/port.ts";
-import { QUERY_MEMORY_MEGABYTES } from "../store/client.ts";
-import { isTimeZone } from "../store/local-time.ts";
-import { HTTP_THREADS_MAX, SCORING_MODES } from "../threads/scoring/modes.ts";
+import { parseSeedRules } from "../../kaizen/credibility/seeds.ts";
+import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
+import { DISK_RESERVE_BYTES } from "../../ledger/disk-reserve.ts";
+import { isServiceId } from "../../ledger/service-id.ts";
+import { SNAPSHOT_OUTCOMES } from "../../ledger/snapshot/taker.ts";
+import { type CallerSource, parseCallerSource } from "../../http/grpc/caller.ts";
+import { HTTP_ADAPTERS } from "../../http/server/port.ts";
+import { QUERY_MEMORY_MEGABYTES } from "../../store/client.ts";
+import { isTimeZone } from "../../store/local-time.ts";
+import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,

@@ -30,7 +30,7 @@ export function configurationPage(): string {
   const ofCommands = ALL.filter(({ readBy }) => readBy !== undefined);
   return `# Configuration
 
-<!-- Written by \`npm run docs:reference\` from src/service/settings.ts. -->
+<!-- Written by \`npm run docs:reference\` from src/service/settings/settings.ts. -->
 
 A flag wins over the environment, the environment over the file, the file over the default. An empty
 variable counts as unset; where several are named, the first one that is set counts. A value that a

@@ -1,0 +1,106 @@
+// The ground of a service: its data directory claimed, keys, store and core opened, in order of
+// dependence.
+import { openCore } from "./core.ts";
+import type { Closer, OnFatal } from "./closers.ts";
+import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
+import { asFailure, EXIT_DAMAGED } from "./failure.ts";
+import { claimFor } from "./ownership.ts";
+import { moveOldNotes } from "./old-notes.ts";
+import type { ServeConfig } from "./settings/config.ts";
+import type { Subscribers } from "./subscribers.ts";
+import { Policies } from "../bureau/policies.ts";
+import { openKeyring } from "../http/access/keyring.ts";
+import { findPort } from "../http/server/port-probe.ts";
+import { JournalEndLost } from "../journal/faults.ts";
+import { nodeFiles } from "../journal/files.ts";
+import { raiseHighWater } from "../ledger/snapshot/high-water.ts";
+import type { Log } from "../platform/log.ts";
+import { defaultThreads } from "../platform/pool.ts";
+import type { ClockKeeper } from "../platform/steady-clock.ts";
+import { type OpenStore, startStore } from "../store/client.ts";
+
+const JOURNAL_FAILED =
+  "the journal could not be written or synced: ending, nothing unsynced was acknowledged";
+
+/** Opens the data directory and its contents: keys, store, core. */
+export async function openGround(
+  config: ServeConfig,
+  log: Log,
+  onFatal: OnFatal,
+  closers: Closer[],
+  subscribers: Subscribers,
+  clock: ClockKeeper,
+) {
+  const claim = await claimFor(config, log);
+  closers.push(() => claim.release());
+  // Checked before a long journal is replayed; the servers check again when they listen.
+  if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
+  const { paths } = claim;
+  const keyring = await openKeyring({
+    dataDir: paths.root,
+    now: clock.now,
+    onChange: (stored) => subscribers.sendKey(stored),
+  });
+  if (config.adminKey !== undefined) keyring.installAdminKey(config.adminKey);
+  const decisions = openDecisions(config);
+  const store = await openStore(config, log, decisions, (position, durableLsn) => {
+    raiseHighWater(nodeFiles, paths.root, position);
+    onFatal(EXIT_DAMAGED, new JournalEndLost(durableLsn, position, "the store").message);
+  });
+  closers.push(() => store.close());
+  closers.push(() => decisions.flush());
+  const evidence = await openCore({
+    clock: clock.now,
+    dataDir: paths.root,
+    isReservedEnabled: config.isReservedEnabled,
+    onFatal: (exitCode, why) => onFatal(exitCode, why ?? JOURNAL_FAILED),
+    storePort: store.ledgerPort,
+    decisions: decisions.log,
+    ...config.journal,
+    sourcesPerTenant: config.sourcesPerTenant,
+    log,
+    onTable: (memory) => {
+      subscribers.rebind(memory);
+      store.showScores(memory);
+    },
+  });
+  clock.begin(evidence.ledger.replay.lastRecordMs);
+  store.showScores(evidence.ledger.engineMemory);
+  closers.push(() => evidence.close());
+  void moveOldNotes(store, evidence, log);
+  const policies = new Policies({
+    log: evidence.ledger,
+    book: evidence.policies,
+    onPolicy: (event) => subscribers.sendPolicy(event),
+    clock: clock.now,
+  });
+  return { claim, paths, keyring, decisions, store, evidence, policies, clock };
+}
+
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+function openDecisions(config: ServeConfig): OpenDecisionLog {
+  const { httpThreads, scoring, decisionsPerSecond } = config;
+  const poolThreads = scoring === "inline" ? 0 : defaultThreads();
+  return openDecisionLog(httpThreads, poolThreads, decisionsPerSecond);
+}
+
+function openStore(
+  config: ServeConfig,
+  log: Log,
+  decisions: OpenDecisionLog,
+  onAhead: (position: number, durableLsn: number) => void,
+): Promise<OpenStore> {
+  return startStore({
+    onAhead,
+    dataDir: config.dataDir,
+    rings: decisions.rings,
+    decisionsKeptDays: config.decisionsKeptDays,
+    outcomesKeptDays: config.outcomesKeptDays,
+    provenanceKeptDays: config.provenanceKeptDays,
+    memoryMegabytes: config.storeMemoryMegabytes,
+    timeZone: config.timeZone,
+    queryMemoryMegabytes: config.queryMemoryMegabytes,
+    log: (event, detail) => log.warn(event, { detail }),
+  });
+}
