@@ -63,6 +63,8 @@ export interface HttpDependencies {
   monotonic?: () => number;
   /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
+  /** Milliseconds that a round of the queue may take for long before requests are turned away. */
+  queueMsMax?: number;
   /** Buckets shared by several threads; without them this thread has its own. */
   rateBuckets?: RateBuckets;
   /** Meter and tallies of another application, to count into. */

@@ -167,6 +167,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
+    queueMsMax: config.queueMsMax,
     health: healthOf(config, log, keyring, evidence, store, parts.clock),
     version: versionOf(),
     figures: () => figuresOf(parts),
