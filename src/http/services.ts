@@ -61,6 +61,8 @@ export interface HttpDependencies {
   figures?: () => Figures;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
+  /** CPU time of this thread, milliseconds. */
+  cpuMs?: () => number;
   /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
   /** Milliseconds that a round of the queue may take for long before requests are turned away. */

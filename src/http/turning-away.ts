@@ -11,6 +11,7 @@ import type { Services } from "./services.ts";
 
 /** Stands in the text of the refusal for what each one has of its own. */
 const ID = "00000000-0000-0000-0000-000000000000";
+const US_PER_MS = 1000;
 const DETAIL = "the queue is too long";
 
 /** Turning away for one serving thread. Nobody is while its queue is not started. */
@@ -23,8 +24,8 @@ export class TurningAway {
   constructor(table: RouteTable, services: Services) {
     this.#table = table;
     this.#services = services;
-    const { queueMsMax = 0, monotonic = () => performance.now() } = services;
-    this.queue = new QueueWatch(queueMsMax, monotonic);
+    const { queueMsMax = 0, monotonic = () => performance.now(), cpuMs = threadCpuMs } = services;
+    this.queue = new QueueWatch(queueMsMax, monotonic, cpuMs);
     this.queue.onChange = (isBusy) => this.#tell(isBusy);
   }
 
@@ -69,6 +70,12 @@ export class TurningAway {
     if (this.#table.isExact(path)) this.#texts.set(path, [before, after]);
     return [before, after];
   }
+}
+
+/** Of the whole process on a Node that does not tell it of one thread. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+  return (user + system) / US_PER_MS;
 }
 
 /** A request whose body no longer matters. */

@@ -26,7 +26,7 @@ describeAdapters("a queue that is too long", (adapter) => {
   beforeAll(async () => {
     let nowMs = 0;
     const monotonic = () => ++nowMs;
-    service = await openTestServer(adapter, { queueMsMax: 25, monotonic });
+    service = await openTestServer(adapter, { queueMsMax: 25, monotonic, cpuMs: monotonic });
   });
   /** Enough requests in each round, until it is busy. */
   beforeEach(async () => {

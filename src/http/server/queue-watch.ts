@@ -11,11 +11,13 @@ const LOOK_EVERY_MS = 10;
 const PATIENCE_MS = 100;
 /** So long must every round have been short before the watch ends. */
 const CALM_MS = 1000;
-/**
- * Requests of a round, however long: so few are not a queue. A machine that is busy with something
- * else makes every round long.
- */
+/** Requests of a round, however long: so few are not a queue. */
 const QUEUE_MIN = 32;
+/**
+ * Of a long round the least part that the thread ran. A machine that is busy with something else
+ * makes every round long, and fewer requests would not make it shorter.
+ */
+const RUNNING_MIN = 0.5;
 /** Requests of one caller that are answered in each round: a flood of another's costs him nothing. */
 const SHARE_MIN = 8;
 /** Callers told apart in one round. */
@@ -39,8 +41,10 @@ export class QueueWatch {
   onChange: (isBusy: boolean) => void = () => undefined;
   readonly #roundMsMax: number;
   readonly #monotonic: () => number;
+  readonly #cpuMs: () => number;
   readonly #byCaller = new Map<string, number>();
   #lookedAt: number;
+  #ranMs: number;
   /** When the rounds began to be long, and when the last of them ended; NaN in quiet times. */
   #longSince = Number.NaN;
   #longAt = Number.NaN;
@@ -50,10 +54,13 @@ export class QueueWatch {
   /**
    * @param roundMsMax milliseconds that a round may take for long; 0 turns nobody away.
    * @param monotonic milliseconds.
+   * @param cpuMs CPU time of the thread, milliseconds.
    */
-  constructor(roundMsMax: number, monotonic: () => number) {
+  constructor(roundMsMax: number, monotonic: () => number, cpuMs: () => number) {
     this.#roundMsMax = roundMsMax;
     this.#monotonic = monotonic;
+    this.#cpuMs = cpuMs;
+    this.#ranMs = cpuMs();
     this.#budgetMs = roundMsMax * BUDGET_SHARE;
     this.#lookedAt = monotonic();
   }
@@ -71,7 +78,9 @@ export class QueueWatch {
     const nowMs = this.#monotonic();
     const roundMs = nowMs - this.#lookedAt;
     this.#lookedAt = nowMs;
-    const isQueue = this.asked >= QUEUE_MIN;
+    const ranMs = this.#cpuMs();
+    const isQueue = this.asked >= QUEUE_MIN && ranMs - this.#ranMs >= roundMs * RUNNING_MIN;
+    this.#ranMs = ranMs;
     this.asked = 0;
     if (roundMs > this.#roundMsMax && isQueue) {
       if (Number.isNaN(this.#longSince)) this.#longSince = nowMs - roundMs;
