@@ -1,213 +1,217 @@
-// bench:http: the real service against a uWebSockets echo that parses nothing and a Fastify that
-// answers a constant, same body, same run, interleaved rounds, medians. Then an open loop at a
-// fixed offered rate while outcomes are being recorded. `--http-threads N` starts the service with
-// so many; the echo keeps its one. One JSON object on the last line.
-import { readFileSync } from "node:fs";
-import { cpus } from "node:os";
+// bench:http: the real service against servers that do less, in one run. Sides take turns in an order
+// drawn anew each round, so that a drift of the machine hits all alike; ratios are taken round by
+// round. The generator is wrk, which saturates the server; `--generator autocannon` is the load that
+// autocannon can make. CPU is that of the server process, all threads, per answered request.
 import { parseArgs } from "node:util";
-import autocannon from "autocannon";
-import { ADMIN_KEY, startFloor, startService } from "./server-process.ts";
-import type { ServerProcess } from "./server-process.ts";
+import { startCerbos, CERBOS_BODY, CERBOS_ROUTE } from "./load/cerbos.ts";
+import { cpuByThread, cpuOf, stolenSeconds } from "./load/cpu.ts";
+import { type Answered, ask, type Generator, GENERATORS } from "./load/generators.ts";
+import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
+import { ADMIN_KEY, machine, startFloor, startService } from "./server-process.ts";
 
-/** Short and many: the speed of a shared machine changes within seconds, for all sides alike. */
-const ROUNDS = 24;
-const SLICES_PER_SIDE = 8;
-const CONNECTIONS = 50;
-const PIPELINING = 10;
-/**
- * Fewer for a fixed rate: with 50 the generator sends in bursts, and the echo alone shows 13 ms.
- */
-const OPEN_CONNECTIONS = 10;
-const OFFERED_RPS = 10_000;
-const OUTCOMES_RPS = 500;
-const MS_PER_S = 1000;
+const HELP = `npm run bench:http -- [options]
+
+  --generator NAME     wrk (default, Debian's package) or autocannon
+  --sides A,B,...      of: uws, allowed, cited, denied, node, fastify, cerbos (default: all but cerbos;
+                       cerbos is installed by npm into build/ at its first run)
+  --rounds N           rounds, each with every side once (default 12)
+  --seconds S          of a side in a round (default 2)
+  --connections N      (default 64)
+  --http-threads N     of the service (default 1)
+  --seed N             of the order of the sides (default 1)
+  --smoke              one short round, to see that it works
+
+uws        uWebSockets echo: the body comes back unread. The floor: all ratios are to it.
+allowed    verify at L2, allowed, nothing cited
+cited      the same with two cited sources, unregistered
+denied     verify of an unknown agent at L3, denied, each one in the decision log
+node       echo on node:http
+fastify    schema of the body and of the answer, a constant verdict
+cerbos     one rule on an attribute of the principal, logs off
+
+A table on stderr: median (10th to 90th percentile of the rounds). One JSON object on the last line.
+`;
 
 /** Of the sample history: `ledger-sync` is allowed at L2, an unknown agent is not at L3. */
-const verifyBody = (agent: string, level: string): string =>
+const verifyBody = (agent: string, level: string, cited?: readonly string[]): string =>
   JSON.stringify({
     agent_id: agent,
     action: "payments.transfer",
     tool_level: level,
     context: {
       content_hash: `sha256:${"ab".repeat(32)}`,
-      cited_sources: ["doc:quarterly-report", "doc:price-list"],
+      ...(cited === undefined ? {} : { cited_sources: cited }),
       session_duration_sec: 318,
     },
   });
-const VERIFY_BODY = verifyBody("agent://acme/ledger-sync", "L2");
-const DENIED_BODY = verifyBody("agent://acme/unknown-bot", "L3");
-const OUTCOME_BODY = JSON.stringify({
-  subject: "agent://acme/procurement-bot",
-  reporter: "agent://globex/settlement",
-  outcome: 1,
-  stakes: 25,
-  grade: "counterparty",
+const KNOWN = "agent://acme/ledger-sync";
+const BODIES = {
+  plain: verifyBody(KNOWN, "L2"),
+  cited: verifyBody(KNOWN, "L2", ["doc:quarterly-report", "doc:price-list"]),
+  denied: verifyBody("agent://acme/unknown-bot", "L3"),
+};
+const ROUTE = "/v1/trust/verify";
+const FLOOR = "uws";
+const SIDES = [FLOOR, "allowed", "cited", "denied", "node", "fastify", "cerbos"] as const;
+type Side = (typeof SIDES)[number];
+
+interface Server {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<unknown>;
+}
+
+interface Started {
+  readonly server: Server;
+  readonly route: string;
+  readonly body: string;
+}
+
+interface Round extends Answered {
+  readonly userUs: number;
+  readonly systemUs: number;
+  readonly cpuUs: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    generator: { type: "string", default: "wrk" },
+    sides: { type: "string", default: SIDES.filter((side) => side !== "cerbos").join(",") },
+    rounds: { type: "string", default: "12" },
+    seconds: { type: "string", default: "2" },
+    connections: { type: "string", default: "64" },
+    "http-threads": { type: "string", default: "1" },
+    seed: { type: "string", default: "1" },
+    smoke: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
 });
 
-const HEADERS = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
-
-interface Load {
-  requestsPerSecond: number;
-  cpuMicroseconds: number;
-  p50Ms: number;
-  p99Ms: number;
-  errors: number;
+/** A service for each kind of question: one's log must not fall into another's rounds. */
+async function start(side: Side): Promise<Started> {
+  const service = () => startService("--http-threads", values["http-threads"]);
+  const of = (server: Server, body: string, route = ROUTE) => ({ server, body, route });
+  if (side === "allowed") return of(await service(), BODIES.plain);
+  if (side === "cited") return of(await service(), BODIES.cited);
+  if (side === "denied") return of(await service(), BODIES.denied);
+  if (side === "cerbos") return of(await startCerbos(), CERBOS_BODY, CERBOS_ROUTE);
+  return of(await startFloor(side), BODIES.plain);
 }
 
-/** Requests of a load in smoke mode, which measures nothing. */
-const SMOKE_REQUESTS = 1000;
-
-interface LoadOptions {
-  path?: string;
-  body?: string;
-  seconds: number;
-  /** Instead of the seconds. */
-  requests?: number;
-  connections?: number;
-  pipelining?: number;
-  ratePerSecond?: number;
-}
-
-async function load(server: ServerProcess, options: LoadOptions): Promise<Load> {
-  const before = server.cpuSeconds();
-  const result = await autocannon({
-    url: server.url + (options.path ?? "/v1/trust/verify"),
-    method: "POST",
-    headers: HEADERS,
-    body: options.body ?? VERIFY_BODY,
-    ...(options.requests === undefined
-      ? { duration: options.seconds }
-      : { amount: options.requests }),
-    connections: options.connections ?? CONNECTIONS,
-    pipelining: options.pipelining ?? 1,
-    ...(options.ratePerSecond === undefined ? {} : { overallRate: options.ratePerSecond }),
+async function load({ server, route, body }: Started, seconds: number): Promise<Round> {
+  const before = cpuOf(server.pid);
+  const answered = await ask(values.generator as Generator, {
+    url: server.url + route,
+    body,
+    headers: { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" },
+    connections: Number(values.connections),
+    seconds,
   });
-  const answered = result["2xx"];
-  const cpu = server.cpuSeconds() - before;
+  const after = cpuOf(server.pid);
+  const perRequest = (spent: number) => (spent / answered.requests) * 1e6;
+  const userUs = perRequest(after.user - before.user);
+  const systemUs = perRequest(after.system - before.system);
+  return { ...answered, userUs, systemUs, cpuUs: userUs + systemUs };
+}
+
+interface Row {
+  readonly per_second: Spread;
+  readonly cpu_us: Spread;
+  readonly user_us: Spread;
+  readonly system_us: Spread;
+  readonly p99_ms: Spread;
+  /** Of the floor, round by round. */
+  readonly throughput_ratio: Spread;
+  readonly cpu_ratio: Spread;
+  readonly errors: number;
+  /** CPU seconds of the server's threads since its start. */
+  readonly threads: Record<string, number>;
+}
+
+function rowOf(rounds: readonly Round[], floor: readonly Round[], pid: number): Row {
+  const of = (pick: (round: Round) => number) => spreadOf(rounds.map(pick));
+  const ratio = (pick: (round: Round) => number) =>
+    spreadOf(rounds.map((round, at) => pick(round) / pick(floor[at]!)));
+  const threads = [...cpuByThread(pid)].filter(([, seconds]) => seconds >= 0.1);
   return {
-    requestsPerSecond: answered / result.duration,
-    cpuMicroseconds: (cpu / answered) * 1e6,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
-    errors: result.errors + result.timeouts + result.non2xx,
+    per_second: of((round) => round.perSecond),
+    cpu_us: of((round) => round.cpuUs),
+    user_us: of((round) => round.userUs),
+    system_us: of((round) => round.systemUs),
+    p99_ms: of((round) => round.p99Ms),
+    throughput_ratio: ratio((round) => round.perSecond),
+    cpu_ratio: ratio((round) => round.cpuUs),
+    errors: rounds.reduce((sum, round) => sum + round.errors, 0),
+    threads: Object.fromEntries(threads.map(([name, seconds]) => [name, rounded(seconds)])),
   };
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
-
-function rounded(value: number, digits = 2): number {
-  return Number(value.toFixed(digits));
-}
-
-interface Servers {
-  floor: ServerProcess;
-  service: ServerProcess;
-  /** A service of its own for denials: its log must not fall into the others' rounds. */
-  denying: ServerProcess;
-  fastify: ServerProcess;
-}
-
-/** Closed loop: the three servers take turns, so that a drift of the machine hits all alike. */
-async function closedLoop(servers: Servers, sideSeconds: number, isSmoke: boolean) {
-  const roundCount = isSmoke ? 1 : ROUNDS;
-  const length = {
-    seconds: Math.max(1, Math.round(sideSeconds / SLICES_PER_SIDE)),
-    ...(isSmoke ? { requests: SMOKE_REQUESTS } : {}),
-  };
-  const { floor, service, denying, fastify } = servers;
-  const rounds: Record<"floor" | "verify" | "denied" | "pipelined" | "fastify", Load>[] = [];
-  for (const server of [floor, service, denying, fastify])
-    await load(server, { ...length, seconds: 1 });
-  for (let round = 0; round < roundCount; round++) {
-    process.stderr.write(`round ${round + 1} of ${roundCount}\n`);
-    rounds.push({
-      floor: await load(floor, length),
-      verify: await load(service, length),
-      denied: await load(denying, { ...length, body: DENIED_BODY }),
-      pipelined: await load(service, { ...length, pipelining: PIPELINING }),
-      fastify: await load(fastify, length),
-    });
-  }
-  const of = (pick: (round: (typeof rounds)[number]) => number) => median(rounds.map(pick));
-  return {
-    floor_rps: Math.round(of((r) => r.floor.requestsPerSecond)),
-    verify_rps: Math.round(of((r) => r.verify.requestsPerSecond)),
-    ratio: rounded(of((r) => r.verify.requestsPerSecond / r.floor.requestsPerSecond)),
-    floor_cpu_us: rounded(of((r) => r.floor.cpuMicroseconds)),
-    verify_cpu_us: rounded(of((r) => r.verify.cpuMicroseconds)),
-    cpu_ratio: rounded(of((r) => r.verify.cpuMicroseconds / r.floor.cpuMicroseconds)),
-    denied_rps: Math.round(of((r) => r.denied.requestsPerSecond)),
-    denied_cpu_us: rounded(of((r) => r.denied.cpuMicroseconds)),
-    verify_p99_ms: of((r) => r.verify.p99Ms),
-    pipelined_rps: Math.round(of((r) => r.pipelined.requestsPerSecond)),
-    fastify_rps: Math.round(of((r) => r.fastify.requestsPerSecond)),
-    fastify_cpu_us: rounded(of((r) => r.fastify.cpuMicroseconds)),
-    errors: rounds.reduce(
-      (sum, r) => sum + r.verify.errors + r.denied.errors + r.pipelined.errors,
-      0,
-    ),
-  };
-}
-
-/** Open loop: requests are offered at a fixed rate, independent of the answers, beside outcomes. */
-async function openLoop(service: ServerProcess, seconds: number, rate: number) {
-  const [verify, outcomes] = await Promise.all([
-    load(service, { seconds, connections: OPEN_CONNECTIONS, ratePerSecond: rate }),
-    load(service, {
-      path: "/v1/outcomes",
-      body: OUTCOME_BODY,
-      seconds,
-      connections: 5,
-      ratePerSecond: OUTCOMES_RPS,
-    }),
+function print(rows: ReadonlyMap<Side, Row>): void {
+  const head = ["", "requests/s", "of uws", "CPU us", "of uws", "user us", "system us", "p99 ms"];
+  const lines = [...rows].map(([side, row]) => [
+    side,
+    told(row.per_second),
+    String(row.throughput_ratio.median),
+    told(row.cpu_us),
+    told(row.cpu_ratio),
+    String(row.user_us.median),
+    String(row.system_us.median),
+    String(row.p99_ms.median),
   ]);
-  return {
-    offered_rps: rate,
-    answered_rps: Math.round(verify.requestsPerSecond),
-    p50_ms: verify.p50Ms,
-    p99_ms: verify.p99Ms,
-    outcomes_rps: Math.round(outcomes.requestsPerSecond),
-    outcomes_p99_ms: outcomes.p99Ms,
-    errors: verify.errors + outcomes.errors,
-  };
+  process.stderr.write(tableOf(head, lines));
 }
 
-function machine(): string {
-  const memory = /MemTotal:\s+(\d+)/.exec(readFileSync("/proc/meminfo", "utf8"))?.[1] ?? "0";
-  const gibibytes = Math.round(Number(memory) / (MS_PER_S * MS_PER_S));
-  return `${cpus().length} x ${cpus()[0]?.model}, ${gibibytes} GB, node ${process.version}`;
+/** The sides asked for, the floor first whether named or not. @throws Error for another. */
+function sidesOf(names: string): Side[] {
+  const asked = names.split(",");
+  const unknown = asked.find((name) => !(SIDES as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new Error(`no side is called \`${unknown}\`: see --help`);
+  return SIDES.filter((side) => side === FLOOR || asked.includes(side));
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      seconds: { type: "string", default: "8" },
-      smoke: { type: "boolean", default: false },
-      "http-threads": { type: "string", default: "1" },
-    },
-  });
+  if (values.help) return void process.stdout.write(HELP);
+  if (!(GENERATORS as readonly string[]).includes(values.generator)) {
+    throw new Error(`the generator is one of ${GENERATORS.join(", ")}`);
+  }
+  const sides = sidesOf(values.sides);
   const seconds = values.smoke ? 1 : Number(values.seconds);
-  const threads = values["http-threads"];
-  const servers = {
-    floor: await startFloor("uws"),
-    service: await startService("--http-threads", threads),
-    denying: await startService("--http-threads", threads),
-    fastify: await startFloor("fastify"),
-  };
+  const roundCount = values.smoke ? 1 : Number(values.rounds);
+  const random = seeded(Number(values.seed));
+  const started = new Map<Side, Started>();
+  const rounds = new Map<Side, Round[]>(sides.map((side) => [side, []]));
   try {
-    const closed = await closedLoop(servers, seconds, values.smoke);
-    // The open loop has the machine to itself: one service and the load.
-    const others = [servers.floor, servers.denying, servers.fastify];
-    await Promise.all(others.map((server) => server.stop()));
-    process.stderr.write("open loop\n");
-    const open = await openLoop(servers.service, seconds, values.smoke ? 200 : OFFERED_RPS);
-    const settings = { http_threads: Number(threads), machine: machine() };
-    const report = { ...closed, open_loop: open, ...settings };
+    for (const side of sides) started.set(side, await start(side));
+    for (const side of values.smoke ? [] : sides) await load(started.get(side)!, 2);
+    const stolenBefore = stolenSeconds();
+    for (let round = 0; round < roundCount; round++) {
+      process.stderr.write(`round ${round + 1} of ${roundCount}\n`);
+      for (const side of shuffled(sides, random)) {
+        rounds.get(side)!.push(await load(started.get(side)!, seconds));
+      }
+    }
+    const stolen = stolenSeconds() - stolenBefore;
+    const floor = rounds.get(FLOOR)!;
+    const rows = new Map(
+      sides.map((side) => [side, rowOf(rounds.get(side)!, floor, started.get(side)!.server.pid)]),
+    );
+    print(rows);
+    const { generator, connections, seed, "http-threads": threads } = values;
+    const report = {
+      bench: "http",
+      machine: machine(),
+      stolen_seconds: rounded(stolen),
+      generator,
+      connections: Number(connections),
+      http_threads: Number(threads),
+      seed: Number(seed),
+      rounds: roundCount,
+      seconds,
+      sides: Object.fromEntries(rows),
+    };
     process.stdout.write(`${JSON.stringify(report)}\n`);
   } finally {
-    await Promise.all(Object.values(servers).map((server) => server.stop()));
+    await Promise.all([...started.values()].map(({ server }) => server.stop()));
   }
 }
 

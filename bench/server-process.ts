@@ -64,9 +64,9 @@ function wrap(
   };
 }
 
-/** Starts one of the floors of http-floors.ts. */
-export async function startFloor(kind: "uws" | "fastify"): Promise<ServerProcess> {
-  const script = path.join(ROOT, "bench/http-floors.ts");
+/** Starts one of the floors of load/floors.ts. */
+export async function startFloor(kind: "uws" | "node" | "fastify"): Promise<ServerProcess> {
+  const script = path.join(ROOT, "bench/load/floors.ts");
   const child = spawn(process.execPath, [...NODE_FLAGS, script, kind], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -142,10 +142,14 @@ test.concurrent("bench:kernel", async () => {
 });
 
 test.concurrent("bench:http", async () => {
-  const report = await lastLine("bench/http.ts", "--smoke");
-  expect(report["errors"]).toBe(0);
-  expect(report["verify_rps"]).toBeGreaterThan(0);
-  expect(report["open_loop"]).toMatchObject({ errors: 0 });
+  const flags = ["--generator", "autocannon", "--sides", "allowed,denied,fastify"];
+  const { sides } = await lastLine("bench/http.ts", "--smoke", ...flags);
+  const rows = sides as Record<string, { errors: number; per_second: { median: number } }>;
+  expect(Object.keys(rows)).toEqual(["uws", "allowed", "denied", "fastify"]);
+  for (const [side, row] of Object.entries(rows)) {
+    expect(row.errors, side).toBe(0);
+    expect(row.per_second.median, side).toBeGreaterThan(0);
+  }
 });
 
 test.concurrent("bench:ledger", async () => {

@@ -1,0 +1,102 @@
+// Generators of HTTP load: wrk, which is native and keeps a server saturated on the core that it leaves,
+// and autocannon, which needs more time for a request than the service does and is its limit.
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import autocannon from "autocannon";
+
+export const GENERATORS = ["wrk", "autocannon"] as const;
+export type Generator = (typeof GENERATORS)[number];
+
+/** What is asked: the same request on every connection, the next when the last is answered. */
+export interface Question {
+  readonly url: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export interface Answered {
+  /** Answers of status 2xx. */
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Other answers, and requests that had none. */
+  readonly errors: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Asks for as long as the question says. @throws Error when wrk is not installed. */
+export function ask(generator: Generator, question: Question): Promise<Answered> {
+  return generator === "wrk" ? askByWrk(question) : askByAutocannon(question);
+}
+
+/** Reports by itself what its own table rounds or leaves out. */
+const REPORT = `
+done = function(summary, latency)
+  local e = summary.errors
+  io.write(string.format('\\n{"requests":%d,"us":%d,"errors":%d,"p50":%d,"p99":%d}\\n',
+    summary.requests, summary.duration, e.connect + e.read + e.write + e.status + e.timeout,
+    latency:percentile(50), latency:percentile(99)))
+end
+`;
+
+async function askByWrk({ url, body, headers, connections, seconds }: Question): Promise<Answered> {
+  const directory = mkdtempSync(path.join(tmpdir(), "trustrank-wrk-"));
+  const script = path.join(directory, "request.lua");
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
+  );
+  writeFileSync(
+    script,
+    `wrk.method = "POST"\nwrk.body = [==[${body}]==]\n${lines.join("\n")}\n${REPORT}`,
+  );
+  const flags = ["-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url];
+  try {
+    const { stdout } = await promisify(execFile)("wrk", flags);
+    const report = JSON.parse(stdout.trimEnd().split("\n").at(-1)!) as {
+      requests: number;
+      us: number;
+      errors: number;
+      p50: number;
+      p99: number;
+    };
+    const requests = report.requests - report.errors;
+    return {
+      requests,
+      perSecond: requests / (report.us / 1e6),
+      errors: report.errors,
+      p50Ms: report.p50 / 1000,
+      p99Ms: report.p99 / 1000,
+    };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    throw new Error("wrk is not installed: `apt-get install wrk`, or `--generator autocannon`", {
+      cause: error,
+    });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function askByAutocannon(question: Question): Promise<Answered> {
+  const { url, body, headers, connections, seconds } = question;
+  const result = await autocannon({
+    url,
+    method: "POST",
+    headers: { ...headers },
+    body,
+    connections,
+    duration: seconds,
+  });
+  return {
+    requests: result["2xx"],
+    perSecond: result["2xx"] / result.duration,
+    errors: result.errors + result.timeouts + result.non2xx,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+  };
+}
