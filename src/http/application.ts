@@ -14,7 +14,8 @@ import { RateLimiter } from "./access/rate-limits.ts";
 import { faultReply } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
-import type { HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
+import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
+import { TurningAway } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
 import { UsageMeter } from "./access/usage.ts";
@@ -28,6 +29,7 @@ export class Application implements HttpApplication {
   isDraining = false;
   readonly exactPosts: readonly string[];
   readonly services: ExchangeServices;
+  readonly turningAway: TurningAway;
   readonly #table: RouteTable;
   readonly #metrics: Metrics;
   readonly #limiter: RateLimiter;
@@ -56,9 +58,16 @@ export class Application implements HttpApplication {
     this.#monotonic = dependencies.monotonic ?? (() => performance.now());
     this.#estimates = routes.map(() => new DurationEstimate());
     this.services = this.#makeServices(dependencies);
+    this.turningAway = new TurningAway(this.#table, this.services);
   }
 
-  admit(head: RequestHead, peer?: Peer): Exchange {
+  admit(head: RequestHead, peer?: Peer): Admission {
+    const { queue } = this.turningAway;
+    queue.asked += 1;
+    if (queue.isBusy) {
+      const turnedAway = this.turningAway.refusalOf(head);
+      if (turnedAway !== undefined) return turnedAway;
+    }
     const requestId = head.relayedId ?? this.#requestIds.next();
     const unmatched = this.#table.routes.length;
     const exchange = new Exchange(this.services, head, requestId, unmatched, peer);

@@ -46,6 +46,11 @@ export class RouteTable {
     this.#prefixes.sort((left, right) => right.suffix.length - left.suffix.length);
   }
 
+  /** Whether a route has exactly this path. */
+  isExact(path: string): boolean {
+    return this.#exact.has(path);
+  }
+
   match(path: string): Match | undefined {
     if (path === this.#lastPath) return this.#last;
     const exact = this.#exact.get(path);

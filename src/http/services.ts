@@ -61,8 +61,12 @@ export interface HttpDependencies {
   figures?: () => Figures;
   /** Monotonic milliseconds, for deadlines and `Server-Timing`. */
   monotonic?: () => number;
+  /** CPU time of this thread, milliseconds. */
+  cpuMs?: () => number;
   /** Limits by class of work; unlimited by default. */
   rateLimits?: RateLimits;
+  /** Milliseconds that a round of the queue may take for long before requests are turned away. */
+  queueMsMax?: number;
   /** Buckets shared by several threads; without them this thread has its own. */
   rateBuckets?: RateBuckets;
   /** Meter and tallies of another application, to count into. */

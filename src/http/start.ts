@@ -63,6 +63,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const connections = new Connections(limits.connectionsMax);
   application.services.metrics.connections = connections;
   const server = await listen(application, { ...options, connections });
+  const endWatch = application.turningAway.queue.start();
   return {
     adapter: server.adapter,
     port: server.port,
@@ -76,6 +77,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     },
     close(graceMs) {
       drain();
+      endWatch();
       return server.close(graceMs);
     },
     counts: () => countsOf(application.services),

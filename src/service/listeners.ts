@@ -237,8 +237,15 @@ function startThreads(
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
-  const { host, httpAdapter, adminKey, rateLimits, isReservedEnabled, isSignatureRequired } =
-    config;
+  const {
+    host,
+    httpAdapter,
+    adminKey,
+    rateLimits,
+    queueMsMax,
+    isReservedEnabled,
+    isSignatureRequired,
+  } = config;
   return openHttpThreads({
     shared: {
       host,
@@ -253,6 +260,7 @@ function startThreads(
       policies: evidence.ledger.policies,
       owners: evidence.owners.list(),
       rateLimits,
+      queueMsMax,
       ...limitsOf(config),
       isReservedEnabled,
       isSignatureRequired,

@@ -169,6 +169,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     clock: parts.clock.now,
     logger: log,
     rateLimits: config.rateLimits,
+    queueMsMax: config.queueMsMax,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

@@ -182,6 +182,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       isReservedEnabled: true,
       isSignatureRequired: false,
       poolBytesMin: undefined,
+      queueMsMax: 0,
     },
     ledger,
     decisionRings: [createDecisionRing()],

@@ -83,6 +83,8 @@ export interface ServeConfig {
   readonly sourcesPerTenant: number;
   /** Per key; a class that is left out is unlimited. */
   readonly rateLimits: RateLimits;
+  /** Milliseconds that a round of a thread's queue may take for long; 0: nobody is turned away. */
+  readonly queueMsMax: number;
 }
 
 /** Address and key of a running server for a command, as far as they are known. */
@@ -154,6 +156,7 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       score: readSetting("rateScore", undefined, environment),
       outcomes: readSetting("rateOutcomes", undefined, environment),
     },
+    queueMsMax: readSetting("queueMsMax", undefined, environment),
     decisionsPerSecond: readSetting("decisionsPerSecond", undefined, environment),
     // Refused in production unless asked for: a test agent must never open a real door.
     isReservedEnabled:

@@ -1,4 +1,5 @@
 // Settings of limits: how much room callers may take, how fast, and how long what they sent is kept.
+import { QUEUE_MS_MAX } from "../../http/server/queue-watch.ts";
 import { TABLE_MIB_MAX, TABLE_MIB_MIN } from "../../engine/table-use.ts";
 import { NEWCOMERS_PER_HOUR } from "../../ledger/admission/newcomer-limits.ts";
 import {
@@ -59,6 +60,13 @@ export const PACE_SETTINGS = {
     default: undefined,
     defaultText: "unlimited",
     sentence: "reported outcomes per second and key",
+  },
+  queueMsMax: {
+    variables: ["TRUSTRANK_QUEUE_MS_MAX"],
+    kind: wholeNumber(0, 99_999),
+    default: QUEUE_MS_MAX,
+    sentence:
+      "ms that a round of requests of a thread may take; while it is more, those that come last are answered 503 `overloaded` at once; 0: never",
   },
   decisionsPerSecond: {
     variables: ["TRUSTRANK_DECISIONS_PER_SECOND"],

@@ -36,6 +36,7 @@ export interface HttpThreadData {
   /** Open connections of this thread. */
   readonly connectionsMax: number;
   readonly rateLimits: RateLimits;
+  readonly queueMsMax: number;
   readonly bucketMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
   readonly isSignatureRequired: boolean;

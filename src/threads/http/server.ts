@@ -150,9 +150,8 @@ class HttpThread {
   }
 
   async #listen(): Promise<void> {
-    const { host, port, adapter, version, rateLimits, bucketMemory } = this.#data;
+    const { host, port, adapter, version, rateLimits, queueMsMax, bucketMemory } = this.#data;
     const keyring = this.#keyring;
-    const scorer = this.#scorer();
     try {
       this.#server = await startHttpServer({
         adapter,
@@ -170,9 +169,10 @@ class HttpThread {
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
+        queueMsMax,
         refusals: this.#refusals,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
-        scorer,
+        scorer: this.#scorer(),
       });
       this.#send({ kind: "listening" });
     } catch (error) {

@@ -43,6 +43,7 @@ describe("settings of serve", () => {
       timeZone: "UTC",
       queryMemoryMegabytes: 1024,
       decisionsPerSecond: 250,
+      queueMsMax: 25,
       httpThreads: 1,
       httpAdapter: "auto",
       metricsListen: undefined,

@@ -1,0 +1,131 @@
+// Watch over the time that requests wait for their turn of the event loop, and the choice of those
+// that are turned away while it stays too long. A moment's pause (a collection, a long answer) turns
+// nobody away: as CoDel does, it looks at the least wait over a while (Nichols and Jacobson 2012;
+// for servers, "Fail at Scale", ACM Queue 2015).
+
+/** Milliseconds that a round may take for long, if the operator does not say otherwise. */
+export const QUEUE_MS_MAX = 25;
+/** Distance of the looks at the clock. An idle thread wakes for it: some .05 % of a core. */
+const LOOK_EVERY_MS = 10;
+/** So long must every round have taken too long before any request is turned away. */
+const PATIENCE_MS = 100;
+/** So long must every round have been short before the watch ends. */
+const CALM_MS = 1000;
+/** Requests of a round, however long: so few are not a queue. */
+const QUEUE_MIN = 32;
+/**
+ * Of a long round the least part that the thread ran. A machine that is busy with something else
+ * makes every round long, and fewer requests would not make it shorter.
+ */
+const RUNNING_MIN = 0.5;
+/** Requests of one caller that are answered in each round: a flood of another's costs him nothing. */
+const SHARE_MIN = 8;
+/** Callers told apart in one round. */
+const CALLERS_MAX = 256;
+/** Of a round's time the part in which all are answered, at first; it follows what comes. */
+const BUDGET_SHARE = 0.4;
+const BUDGET_MS_MIN = 1;
+
+/**
+ * Of one serving thread. A round is the time between two looks: what waited through it has waited
+ * at most two of them.
+ */
+export class QueueWatch {
+  /** Requests of this round so far, counted by who asks the watch. */
+  asked = 0;
+  /** True while requests may be turned away: the one thing read per request in quiet times. */
+  isBusy = false;
+  /** Turned away since it became busy. */
+  turnedAway = 0;
+  /** Called when it becomes busy, and when it is over. */
+  onChange: (isBusy: boolean) => void = () => undefined;
+  readonly #roundMsMax: number;
+  readonly #monotonic: () => number;
+  readonly #cpuMs: () => number;
+  readonly #byCaller = new Map<string, number>();
+  #lookedAt: number;
+  #ranMs: number;
+  /** When the rounds began to be long, and when the last of them ended; NaN in quiet times. */
+  #longSince = Number.NaN;
+  #longAt = Number.NaN;
+  #budgetMs: number;
+  #shared = 0;
+
+  /**
+   * @param roundMsMax milliseconds that a round may take for long; 0 turns nobody away.
+   * @param monotonic milliseconds.
+   * @param cpuMs CPU time of the thread, milliseconds.
+   */
+  constructor(roundMsMax: number, monotonic: () => number, cpuMs: () => number) {
+    this.#roundMsMax = roundMsMax;
+    this.#monotonic = monotonic;
+    this.#cpuMs = cpuMs;
+    this.#ranMs = cpuMs();
+    this.#budgetMs = roundMsMax * BUDGET_SHARE;
+    this.#lookedAt = monotonic();
+  }
+
+  /** Looks at the clock from now on. @returns its end. */
+  start(): () => void {
+    if (this.#roundMsMax === 0) return () => undefined;
+    this.#lookedAt = this.#monotonic();
+    const timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
+    return () => clearInterval(timer);
+  }
+
+  /** One look: judges the round that ends, begins the next. */
+  look(): void {
+    const nowMs = this.#monotonic();
+    const roundMs = nowMs - this.#lookedAt;
+    this.#lookedAt = nowMs;
+    const ranMs = this.#cpuMs();
+    const isQueue = this.asked >= QUEUE_MIN && ranMs - this.#ranMs >= roundMs * RUNNING_MIN;
+    this.#ranMs = ranMs;
+    this.asked = 0;
+    if (roundMs > this.#roundMsMax && isQueue) {
+      if (Number.isNaN(this.#longSince)) this.#longSince = nowMs - roundMs;
+      this.#longAt = nowMs;
+      if (!this.isBusy && nowMs - this.#longSince >= PATIENCE_MS) this.#become(true);
+    } else if (!this.isBusy || nowMs - this.#longAt >= CALM_MS) this.#rest();
+    if (this.isBusy) this.#beginRound(roundMs);
+  }
+
+  /**
+   * Whether this request, counted in `asked`, is turned away; only while busy. Counts the caller's.
+   * @param caller name of who asks, however many connections it has; empty for a stranger.
+   */
+  turnsAway(caller: string): boolean {
+    const times = (this.#byCaller.get(caller) ?? 0) + 1;
+    if (times > 1 || this.#byCaller.size < CALLERS_MAX) this.#byCaller.set(caller, times);
+    if (this.asked <= QUEUE_MIN) return false;
+    if (this.#monotonic() - this.#lookedAt <= this.#budgetMs) return false;
+    // At most as many again as the shares of all callers that could be told apart.
+    if (caller !== "" && times <= SHARE_MIN && this.#shared < CALLERS_MAX) {
+      this.#shared += 1;
+      return false;
+    }
+    this.turnedAway += 1;
+    return true;
+  }
+
+  /** Turning away takes time as well: the more come, the less of a round is left for answers. */
+  #beginRound(roundMs: number): void {
+    const aimed = (this.#budgetMs * this.#roundMsMax) / Math.max(roundMs, LOOK_EVERY_MS);
+    const most = this.#roundMsMax * BUDGET_SHARE;
+    this.#budgetMs = Math.max(BUDGET_MS_MIN, Math.min(most, (this.#budgetMs + aimed) / 2));
+    this.#shared = 0;
+    this.#byCaller.clear();
+  }
+
+  #become(isBusy: boolean): void {
+    this.isBusy = isBusy;
+    this.onChange(isBusy);
+    this.turnedAway = 0;
+    this.#budgetMs = this.#roundMsMax * BUDGET_SHARE;
+  }
+
+  #rest(): void {
+    this.#longSince = Number.NaN;
+    if (this.isBusy) this.#become(false);
+  }
+}

@@ -1,0 +1,107 @@
+// Refusal of requests that have waited too long already, made with as little work as can be: while
+// the queue is long, each saved microsecond is one for a request that is answered.
+import { ServiceFault } from "../contract/faults.ts";
+import { BODY_BYTES_MAX } from "../contract/limits.ts";
+import { echoOf } from "./codec/request-id.ts";
+import { faultReply } from "./codec/reply.ts";
+import type { RouteTable } from "./route.ts";
+import type { Admission, Reply, RequestHead } from "./server/port.ts";
+import { QueueWatch } from "./server/queue-watch.ts";
+import type { Services } from "./services.ts";
+
+/** Stands in the text of the refusal for what each one has of its own. */
+const ID = "00000000-0000-0000-0000-000000000000";
+const US_PER_MS = 1000;
+const DETAIL = "the queue is too long";
+
+/** Turning away for one serving thread. Nobody is while its queue is not started. */
+export class TurningAway {
+  readonly queue: QueueWatch;
+  readonly #table: RouteTable;
+  readonly #services: Services;
+  readonly #texts = new Map<string, readonly [string, string]>();
+
+  constructor(table: RouteTable, services: Services) {
+    this.#table = table;
+    this.#services = services;
+    const { queueMsMax = 0, monotonic = () => performance.now(), cpuMs = threadCpuMs } = services;
+    this.queue = new QueueWatch(queueMsMax, monotonic, cpuMs);
+    this.queue.onChange = (isBusy) => this.#tell(isBusy);
+  }
+
+  /**
+   * The refusal of this request, or undefined when it is to be answered; asked only while busy. Only
+   * paid reads are refused: whoever asks for a verdict waits for it. Reports wait in a queue that has
+   * bounds of its own, and probes and the operator's own requests are needed now.
+   */
+  refusalOf(head: RequestHead): Admission | undefined {
+    const { path, authorization, relayedId } = head;
+    // Relayed by another thread it has had its turn there.
+    if (relayedId !== undefined) return undefined;
+    const index = this.#table.match(path)?.methods.byMethod.get(head.method);
+    if (index === undefined || this.#table.routes[index]?.rateClass !== "score") return undefined;
+    const { keyring, requestIds } = this.#services;
+    const caller = keyring.authenticate(authorization)?.keyId ?? "";
+    if (!this.queue.turnsAway(caller)) return undefined;
+    this.#services.metrics.countRequest(index, STATUS);
+    this.#services.metrics.tallies.countFault("overloaded");
+    return new TurnedAway(this.#replyTo(path, head.requestId, requestIds.next()));
+  }
+
+  #tell(isBusy: boolean): void {
+    if (isBusy) this.#services.logger.warn("the queue is too long, requests are turned away");
+    else {
+      const requests = this.queue.turnedAway;
+      this.#services.logger.warn("the queue is short again", { turned_away: requests });
+    }
+  }
+
+  #replyTo(path: string, given: string | undefined, id: string): Reply {
+    const [before, after] = this.#texts.get(path) ?? this.#textOf(path);
+    const headers = [...HEADERS];
+    headers[ID_AT] = echoOf(given, id);
+    return { status: STATUS, headers, body: before + id + after };
+  }
+
+  /** The body around the id: the same for all requests of a path. */
+  #textOf(path: string): readonly [string, string] {
+    const [before = "", after = ""] = String(fault(path).body).split(ID);
+    // Paths with a parameter are as many as callers like.
+    if (this.#table.isExact(path)) this.#texts.set(path, [before, after]);
+    return [before, after];
+  }
+}
+
+/** Of the whole process on a Node that does not tell it of one thread. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+  return (user + system) / US_PER_MS;
+}
+
+/** A request whose body no longer matters. */
+class TurnedAway implements Admission {
+  readonly refusal: Reply;
+  readonly bodyBytesMax = BODY_BYTES_MAX;
+  readonly keepsBody = false;
+  readonly sender = "";
+
+  constructor(refusal: Reply) {
+    this.refusal = refusal;
+  }
+
+  answer(): Reply {
+    return this.refusal;
+  }
+
+  refuse(): Reply {
+    return this.refusal;
+  }
+}
+
+function fault(path: string): Reply {
+  const names = { requestId: ID, echoedId: ID };
+  return faultReply(new ServiceFault("overloaded", DETAIL), path, names);
+}
+
+const { status: STATUS, headers: HEADERS } = fault("/");
+const ID_AT = HEADERS.indexOf(ID);
