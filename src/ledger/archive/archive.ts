@@ -196,7 +196,10 @@ export class Archive {
     return this.#objects.unnamed(all.flatMap((each) => [...each.segments, ...each.files]));
   }
 
-  /** Leaves nothing behind that a failed shipment has written; on a full disk nothing that is unnamed. */
+  /**
+   * Leaves nothing behind that a failed shipment has written, but sealed segments; on a full disk nothing
+   * that is unnamed.
+   */
   #recover(cause: unknown): void {
     if (cause instanceof ArchiveTakenOver) {
       this.#takenOver = cause;
@@ -208,13 +211,14 @@ export class Archive {
     this.#growing = new Map();
     try {
       this.#objects.clear();
-      const unnamed = this.#namedByNone();
+      // A first shipment would read and write them all again.
+      const sealed = new Set(this.#journal?.sealed.map(({ sha256 }) => sha256));
       const isFull = FULL.has(errnoOf(cause));
-      this.#objects.remove(isFull ? unnamed : unnamed.filter((name) => written.has(name)));
+      const isToGo = (name: string) => !sealed.has(name) && (isFull || written.has(name));
+      this.#objects.remove(this.#namedByNone().filter(isToGo));
     } catch {
       // The next shipment tries again.
     }
-    this.#journal?.goBackTo(this.#former);
   }
 }
 

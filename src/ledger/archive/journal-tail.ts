@@ -39,7 +39,7 @@ export class JournalShipment {
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #objects: BackupObjects;
-  #copy: JournalCopy;
+  readonly #copy: JournalCopy;
   #tail: Tail | undefined;
   #next: Tail | undefined;
   #buffer: Buffer = Buffer.alloc(0);
@@ -72,6 +72,11 @@ export class JournalShipment {
     if (known !== undefined) this.#next = this.#grown(known, durable);
     else this.#next = open === undefined ? undefined : this.#begun(open.firstLsn, durable);
     return this.#copy.ended(this.#next && storedOf(this.#next), durable);
+  }
+
+  /** The sealed segments shipped so far, in force or not: they are not shipped again. */
+  get sealed(): readonly StoredSegment[] {
+    return this.#copy.sealed;
   }
 
   /** What was shipped last is in force. */
@@ -126,12 +131,6 @@ export class JournalShipment {
     const length = from + found.end;
     const content = tail.content.with(more, this.#objects, () => this.#readAnew(name, length));
     return { ...tail, content, lsn: found.lsn, chain: found.chain, timeUs: found.timeUs };
-  }
-
-  /** Goes on from the manifest in force: what was shipped after it may be gone. */
-  goBackTo(former: FormerJournal | undefined): void {
-    this.#copy = new JournalCopy(this.#files, this.#directory, this.#objects, former);
-    this.#next = this.#tail;
   }
 
   #sizeOf(name: string): number {

@@ -163,6 +163,29 @@ test("a full disk: nothing unnamed stays there, and with room it goes on", () =>
   expect(stage.verified()).toEqual(sound());
 });
 
+test("a first shipment that failed does not read and write its sealed segments again", () => {
+  stage.journal.grow(20);
+  let isBroken = true;
+  const written: unknown[] = [];
+  const files = watched((operation, path) => {
+    if (operation === "rename" && isBroken && String(path).endsWith("manifest.json.tmp")) {
+      throw Object.assign(new Error("EIO: i/o error"), { code: "EIO" });
+    }
+    if (operation === "open" && String(path).includes("objects")) written.push(path);
+  });
+  const archive = stage.open({ files });
+  expect(() => stage.ship(archive)).toThrow(/EIO/);
+  const sealed = stage.objects();
+  const first = written.splice(0).length;
+  isBroken = false;
+  stage.ship(archive);
+  const { segments } = stage.manifest();
+  expect(segments.length).toBeGreaterThan(4);
+  expect(sealed).toHaveLength(segments.length - 1);
+  expect(first - written.length).toBe(sealed.length);
+  expect(stage.verified()).toEqual(sound());
+});
+
 test("a start goes on from what is there, and reads no object of it", () => {
   stage.ship(stage.open());
   stage.close();
