@@ -74,6 +74,12 @@ test.concurrent("bench:overload: every request is answered or turned away", asyn
   expect((over as { answered: number }).answered).toBeGreaterThan(0);
 });
 
+test.concurrent("bench:soak: everything on, nothing breaks", async () => {
+  const report = await lastLine("bench/soak.ts", "--smoke");
+  expect(report).toMatchObject({ broken: {}, exit_code: 0 });
+  expect(report["requests"]).toBeGreaterThan(10);
+});
+
 test.concurrent("eval:attacks: one ordinary key moves nobody far and changes no verdict", async () => {
   const report = await lastLine("bench/attacks-default.ts", "--smoke");
   expect(report["one_key_points_max"]).toBeLessThanOrEqual(10);

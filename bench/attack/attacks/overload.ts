@@ -117,13 +117,14 @@ export const soak: Attack = {
 };
 
 /** What was asked and what is wrong with the answer. */
-function failureOf(reply: WireReply | string, asked: Buffer): string | undefined {
+export function failureOf(reply: WireReply | string, asked: Buffer): string | undefined {
   const line = asked.toString("latin1", 0, asked.indexOf(" HTTP/1.1"));
   if (typeof reply === "string") return `${line}: ${reply}`;
   return reply.status < 500 ? undefined : `${line}: ${reply.body.toString("utf8").slice(0, 200)}`;
 }
 
-function everyday(key: string, number: number): [string, Buffer] {
+/** One request of everyday work, by number: its method and bytes. */
+export function everyday(key: string, number: number): [string, Buffer] {
   const kind = number % 20;
   const send = (method: string, path: string, body?: object): [string, Buffer] => {
     const headers: Record<string, string> =
@@ -144,7 +145,7 @@ function everyday(key: string, number: number): [string, Buffer] {
 }
 
 /** Least-squares slope of the least memory of each window after the first third, MiB a minute. */
-function slopeOf(samples: readonly (readonly [number, number])[], lastsMs: number): number {
+export function slopeOf(samples: readonly (readonly [number, number])[], lastsMs: number): number {
   const fromMs = lastsMs / 3;
   const windowMs = (lastsMs - fromMs) / WINDOWS;
   const least = new Map<number, number>();
