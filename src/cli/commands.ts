@@ -11,6 +11,7 @@ function loaded<Parameters extends unknown[], Module>(
   return async (...parameters) => commandOf(await load())(...parameters);
 }
 
+const archive = () => import("./backup/archive-command.ts");
 const backup = () => import("./backup/backup-command.ts");
 const backtest = () => import("./policy/backtest-command.ts");
 const config = () => import("./config-command.ts");
@@ -37,6 +38,7 @@ export const createKey = loaded(keys, (module) => module.createKey);
 export const followExport = loaded(exporting, (module) => module.followExport);
 export const grantNamespace = loaded(namespaces, (module) => module.grant);
 export const labelTexts = loaded(labels, (module) => module.labelTexts);
+export const listArchive = loaded(archive, (module) => module.listArchive);
 export const listEvidence = loaded(evidence, (module) => module.listEvidence);
 export const listKeys = loaded(keys, (module) => module.listKeys);
 export const listNamespaces = loaded(namespaces, (module) => module.list);
@@ -52,6 +54,7 @@ export const runExport = loaded(exporting, (module) => module.runExport);
 export const runImport = loaded(importing, (module) => module.runImport);
 export const runKaizen = loaded(kaizen, (module) => module.runKaizen);
 export const runMcp = loaded(mcp, (module) => module.runMcp);
+export const runPrune = loaded(archive, (module) => module.runPrune);
 export const runQuery = loaded(query, (module) => module.runQuery);
 export const runRestore = loaded(restore, (module) => module.runRestore);
 export const runServe = loaded(serve, (module) => module.runServe);

@@ -63,12 +63,12 @@ async function end(service: Service, why: string, exitCodeNow: () => number): Pr
   note(why);
   setTimeout(() => {
     note("some requests did not end in time");
-    if (service.isStoreLate) endAtOnce();
+    if (service.isThreadLate) endAtOnce();
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
-    if (service.isStoreLate) endAtOnce();
+    if (service.isThreadLate) endAtOnce();
     process.exit(exitCodeNow());
   } catch (error) {
     note(`could not stop cleanly: ${(error as Error).message}`);
@@ -78,10 +78,10 @@ async function end(service: Service, why: string, exitCodeNow: () => number): Pr
 
 /**
  * Ends the process without waiting for native code: an exit would wait for a call into the database
- * that does not come back, or abort. All that was acknowledged is synced by now.
+ * or the archive's disk that does not come back, or abort. All that was acknowledged is synced by now.
  */
 function endAtOnce(): void {
-  note("a call into the database does not come back: ending without it, nothing is lost");
+  note("a call into the database or the archive does not come back: ending without it");
   process.kill(process.pid, "SIGKILL");
 }
 

@@ -6,7 +6,7 @@ import { EXIT_USAGE } from "../service/failure.ts";
 import { versionOf } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
 import { describeVariables } from "../service/settings/settings-text.ts";
-import { addBackup, addRestore } from "./command-line/backup-commands.ts";
+import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
 import {
   addDoctor,
   addEvidenceCommands,
@@ -28,6 +28,8 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.host))
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.ownerWait))
+    .addOption(optionOf(SETTINGS.archive))
+    .addOption(optionOf(SETTINGS.archiveEvery))
     .addOption(optionOf(SETTINGS.scoring))
     .addOption(optionOf(SETTINGS.httpThreads))
     .addOption(optionOf(SETTINGS.metricsListen))
@@ -86,6 +88,7 @@ for (const add of [
   addDoctor,
   addBackup,
   addRestore,
+  addArchive,
   addConfig,
   addMcp,
 ])

@@ -274,7 +274,7 @@ class Core implements LedgerCore {
       return;
     }
     const { figures } = this.#options;
-    figures?.committed(fresh.length, this.#journal.lastSyncMs);
+    figures?.committed(fresh.length, this.#journal.lastSyncMs, this.#journal.lsn);
     const { segment, offset } = this.#journal.batchPlace;
     let at = offset;
     this.admission?.begin();

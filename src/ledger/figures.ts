@@ -13,7 +13,9 @@ import {
 const OUTCOME_CELLS = GRADES.length * SIGNATURES.length;
 /** Epoch ms of the newest snapshot, 0 for none; behind the outcomes. */
 const SNAPSHOT_CELL = OUTCOME_CELLS;
-const SYNCS_AT = (OUTCOME_CELLS + 1) * Float64Array.BYTES_PER_ELEMENT;
+/** Position up to which this process has synced the journal, 0 before its first commit. */
+const DURABLE_CELL = SNAPSHOT_CELL + 1;
+const SYNCS_AT = (DURABLE_CELL + 1) * Float64Array.BYTES_PER_ELEMENT;
 const COMMITS_AT = SYNCS_AT + Histograms.bytesOf(1, DURATION_BOUNDS);
 const MS_PER_S = 1000;
 
@@ -40,7 +42,7 @@ export class LedgerFigures {
   constructor(memory?: SharedArrayBuffer) {
     const bytes = COMMITS_AT + Histograms.bytesOf(1, COUNT_BOUNDS);
     this.memory = memory ?? new SharedArrayBuffer(bytes);
-    this.#cells = new Float64Array(this.memory, 0, OUTCOME_CELLS + 1);
+    this.#cells = new Float64Array(this.memory, 0, DURABLE_CELL + 1);
     this.#syncs = new Histograms(1, DURATION_BOUNDS, this.memory, SYNCS_AT);
     this.#commits = new Histograms(1, COUNT_BOUNDS, this.memory, COMMITS_AT);
   }
@@ -52,8 +54,9 @@ export class LedgerFigures {
     this.#cells[cell] = this.#cells[cell]! + 1;
   };
 
-  /** One commit of so many records has been synced, which took `syncMs`. */
-  committed(records: number, syncMs: number): void {
+  /** One commit of so many records, up to position `lsn`, has been synced, which took `syncMs`. */
+  committed(records: number, syncMs: number, lsn: number): void {
+    this.#cells[DURABLE_CELL] = lsn;
     this.#syncs.add(0, syncMs / MS_PER_S);
     this.#commits.add(0, records);
   }
@@ -61,6 +64,11 @@ export class LedgerFigures {
   /** A snapshot of that time (epoch ms) is on disk. */
   snapshotWritten(timeMs: number): void {
     this.#cells[SNAPSHOT_CELL] = timeMs;
+  }
+
+  /** Position up to which the journal has been synced since the start; 0 before the first commit. */
+  durable(): number {
+    return this.#cells[DURABLE_CELL]!;
   }
 
   counts(): LedgerCounts {

@@ -1,5 +1,6 @@
 // The ground of a service: its data directory claimed, keys, store and core opened, in order of
 // dependence.
+import { ServiceArchive } from "./archive.ts";
 import { openCore } from "./core.ts";
 import type { Closer, OnFatal } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
@@ -33,6 +34,8 @@ export async function openGround(
 ) {
   const claim = await claimFor(config, log);
   closers.push(() => claim.release());
+  const archive = new ServiceArchive(config, claim.paths, log);
+  closers.push(() => archive.close());
   // Checked before a long journal is replayed; the servers check again when they listen.
   if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
   const { paths } = claim;
@@ -74,7 +77,7 @@ export async function openGround(
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  return { claim, paths, keyring, decisions, store, evidence, policies, clock };
+  return { claim, paths, archive, keyring, decisions, store, evidence, policies, clock };
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>;

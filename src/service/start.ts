@@ -44,8 +44,8 @@ export interface Service {
   readonly sampleCount: number;
   readonly replayedCount: number;
   readonly agentCount: number;
-  /** True when the store's thread did not end in time: native code still runs there. */
-  readonly isStoreLate: boolean;
+  /** True when a thread did not end in time: native code of the store or the archive still runs. */
+  readonly isThreadLate: boolean;
   /** Not ready, then no new connections, then answers to requests in flight, sync, close. */
   close(): Promise<void>;
 }
@@ -93,6 +93,8 @@ async function openService(
     clock: clock.now,
   });
   closers.push(() => reporting.close());
+  // Its service id is there by now.
+  ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   // Loaded when due: the import reads files of three formats, and most starts import nothing.
@@ -124,8 +126,8 @@ async function openService(
     sampleCount,
     replayedCount: ledger.replay.outcomes,
     agentCount: engine.agentCount,
-    get isStoreLate() {
-      return ground.store.isLate;
+    get isThreadLate() {
+      return ground.store.isLate || ground.archive.isLate;
     },
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),
@@ -168,7 +170,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
-    health: healthOf(config, log, keyring, evidence, store, parts.clock),
+    health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),
   };

@@ -170,6 +170,7 @@ test.concurrent("bench:start", async () => {
 test.concurrent("bench:backup: the same table, and the same chain at a point in time", async () => {
   const report = await lastLine("bench/backup.ts", "--smoke");
   expect(report).toMatchObject({ outcomes: 20_000, same_table: true, same_chain_until: true });
+  expect(report["archive_same_table"]).toBe(true);
   expect(report["accepted_beside"]).toBeGreaterThan(0);
   expect(report["until"]).toBeLessThan(report["position"] as number);
 });

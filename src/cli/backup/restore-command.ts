@@ -2,6 +2,7 @@
 import { KAIZEN_STATE_PATH, type KaizenState } from "../../kaizen/service/files.ts";
 import { stateAt } from "../../kaizen/service/state-at.ts";
 import { nodeFiles } from "../../journal/files.ts";
+import { readState } from "../../ledger/archive/states.ts";
 import { restoreBackup, type RestoredPoint } from "../../ledger/backup/restore.ts";
 import type { Until } from "../../ledger/backup/segments.ts";
 import { print, printJson } from "../output.ts";
@@ -9,6 +10,8 @@ import { print, printJson } from "../output.ts";
 export interface RestoreFlags {
   json?: boolean;
   until?: Until;
+  /** Name of an earlier state of an archive. */
+  state?: string;
   newServiceId?: boolean;
 }
 
@@ -21,8 +24,9 @@ export async function runRestore(
   flags: RestoreFlags,
 ): Promise<void> {
   const isNewService = flags.newServiceId === true;
-  const { until } = flags;
-  const options = { files: nodeFiles, backup, dataDir, until, isNewService, asOf };
+  const { until, state } = flags;
+  const found = state === undefined ? undefined : readState(nodeFiles, backup, state);
+  const options = { files: nodeFiles, backup, dataDir, manifest: found, until, isNewService, asOf };
   const { manifest, point, bytes, hasSnapshot } = await restoreBackup(options);
   const endsAt = point.timeUs === 0 ? null : timeText(point);
   if (flags.json === true) {

@@ -3,7 +3,7 @@ import { environment } from "../environment.ts";
 import { dataDirOf } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
 import * as commands from "../commands.ts";
-import { type Command, optionOf, untilOf } from "./flags.ts";
+import { type Command, daysOf, optionOf, untilOf } from "./flags.ts";
 
 export function addBackup(program: Command): void {
   program
@@ -22,8 +22,8 @@ export function addBackup(program: Command): void {
 export function addRestore(program: Command): void {
   program
     .command("restore")
-    .description("restore a backup into an empty data directory")
-    .argument("<backup>", "directory of the backup")
+    .description("restore a backup or an archive into an empty data directory")
+    .argument("<backup>", "directory of the backup or archive")
     .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.dataDir))
     .option(
@@ -31,9 +31,29 @@ export function addRestore(program: Command): void {
       "end at the last commit up to this position, date or RFC 3339 date-time",
       untilOf,
     )
+    .option("--state <name>", "an earlier state of an archive, as `archive list` names it")
     .option("--new-service-id", "let the first start make another service id")
     .option("--json", "print one JSON value")
     .action((backup: string, flags) =>
       commands.runRestore(backup, dataDirOf(flags.dataDir, environment()), flags),
     );
+}
+
+export function addArchive(program: Command): void {
+  const archive = program
+    .command("archive")
+    .description("earlier states of the archive that a service ships to (`serve --archive`)");
+  archive
+    .command("list")
+    .description("list the states that `restore --state` takes")
+    .argument("<dir>", "directory of the archive")
+    .option("--json", "print one JSON value")
+    .action((root: string, flags) => commands.listArchive(root, flags));
+  archive
+    .command("prune")
+    .description("remove old states and what only they have; the one in force stays")
+    .argument("<dir>", "directory of the archive")
+    .requiredOption("--keep <days>", "remove those made before so many days (`30d`)", daysOf)
+    .option("--json", "print one JSON value")
+    .action((root: string, flags) => commands.runPrune(root, flags));
 }

@@ -29,6 +29,13 @@ export function countOf(text: string): number {
   return Number(text);
 }
 
+/** `30d`, `30`. */
+export function daysOf(text: string): number {
+  const [, digits] = /^(\d{1,5})d?$/.exec(text) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError("expected days, such as `30d`");
+  return Number(digits);
+}
+
 export function namespaceOf(text: string): string {
   if (!isAgentId(`agent://${text}/x`) || text.includes("/")) {
     throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");

@@ -33,6 +33,20 @@ export const EVIDENCE_METRICS = {
     "time of the newest snapshot of the agent table; absent before the first",
     "old while outcomes come in: the next start replays more",
   ),
+  archive_age_seconds: gauge(
+    "seconds since all that was durable had been shipped to the archive, or since the start; absent without an archive, as are the next four",
+    "more than some intervals: what a lost disk would take with it",
+  ),
+  archive_interval_seconds: gauge("seconds between two shipments, as set"),
+  archive_lag_records: gauge("durable records that the archive does not have yet", "grows"),
+  archive_failures_total: counter(
+    "shipments that failed; each is tried again",
+    "above 0: `archive_failed` in the log says why",
+  ),
+  archive_parted: gauge(
+    "1 if the archive held another history than the journal when this process opened it",
+    "1 without a restore on purpose: the wrong directory, or a lost end",
+  ),
   disk_low: gauge("1 while outcomes are refused for want of room", "alarm on 1"),
   disk_free_bytes: gauge(
     "free space of the journal's file system; absent until it was looked at",

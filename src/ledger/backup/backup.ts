@@ -7,10 +7,9 @@ import { errnoOf, type FileLayer } from "../../journal/files.ts";
 import { JOURNAL_VERSION } from "../../journal/format.ts";
 import { dataPaths } from "../../journal/data-directory.ts";
 import { readHighWater } from "../snapshot/high-water.ts";
-import { SNAPSHOT_VERSION, snapshotsOf } from "../snapshot/format.ts";
+import { SNAPSHOT_VERSION } from "../snapshot/format.ts";
 import { BackupFault } from "./faults.ts";
 import { type CopiedJournal, JournalCopy } from "./journal-copy.ts";
-import { listSource, signatureOf, type SourceFile, stampOf } from "./listing.ts";
 import { LOCK_FILE, lockBackup } from "./lock.ts";
 import {
   findManifest,
@@ -21,6 +20,7 @@ import {
   writeManifest,
 } from "./manifest.ts";
 import { BackupObjects, OBJECTS_DIRECTORY } from "./objects.ts";
+import { RestCopy } from "./rest-copy.ts";
 
 /** Times that the other files are copied until none has changed while the journal's end was. */
 const PASSES_MAX = 5;
@@ -63,7 +63,10 @@ export function backUp(options: BackupOptions): BackupReport {
   if (!fs.existsSync(dataPaths(dataDir).journal)) {
     throw new BackupFault(`\`${dataDir}\` holds no journal: there is nothing to back up`);
   }
-  prepare(files, dataDir, target);
+  if (fs.existsSync(join(target, "archive.json"))) {
+    throw new BackupFault(`\`${target}\` is the archive of a service: name another directory`);
+  }
+  prepareTarget(files, dataDir, target);
   const objects = new BackupObjects(files, target);
   const former = findManifest(files, target);
   let release = () => undefined as void;
@@ -82,7 +85,17 @@ export function backUp(options: BackupOptions): BackupReport {
   }
 }
 
-function prepare(files: FileLayer, dataDir: string, target: string): void {
+/**
+ * Makes the directory of a backup where there is none.
+ * @param more names that may lie in it besides.
+ * @throws BackupFault when it is within the data directory or holds something else.
+ */
+export function prepareTarget(
+  files: FileLayer,
+  dataDir: string,
+  target: string,
+  more: ReadonlySet<string> = new Set(),
+): void {
   const isNew = !fs.existsSync(target);
   files.makeDirectory(target);
   const [source, place] = [fs.realpathSync(dataDir), fs.realpathSync(target)];
@@ -90,7 +103,7 @@ function prepare(files: FileLayer, dataDir: string, target: string): void {
     if (isNew) fs.rmdirSync(target);
     throw new BackupFault("the backup would lie within the data directory: name another one");
   }
-  const foreign = files.list(target).find((name) => !OURS.has(name));
+  const foreign = files.list(target).find((name) => !OURS.has(name) && !more.has(name));
   if (foreign !== undefined) {
     throw new BackupFault(
       `\`${target}\` holds other files (\`${foreign}\`): name another directory`,
@@ -105,17 +118,38 @@ function taken(
   former: Manifest | undefined,
 ): ManifestBody {
   const copy = new JournalCopy(files, dataPaths(dataDir).journal, objects, former);
-  const rest = new RestCopy(files, dataDir, objects, former);
   copy.copySealed();
+  const rest = new RestCopy({ files, root: dataDir, objects, former });
+  const { stored, journal } = ofOneMoment(rest, () => copy.copyTail(readHighWater(files, dataDir)));
+  return manifestOf(journal, stored, nowMs, madeBy);
+}
+
+/**
+ * Copies the other files, then the journal's end; again if a file has changed meanwhile. After five
+ * rounds the last one is taken.
+ */
+export function ofOneMoment(
+  rest: RestCopy,
+  copyEnd: () => CopiedJournal,
+): { stored: readonly StoredFile[]; journal: CopiedJournal } {
+  let stored: readonly StoredFile[];
   let journal: CopiedJournal;
-  let stored: StoredFile[];
   let passes = 0;
   do {
     stored = rest.copy();
-    const known = readHighWater(files, dataDir);
-    journal = copy.copyTail(known);
+    journal = copyEnd();
     passes++;
   } while (passes < PASSES_MAX && rest.hasChanged());
+  return { stored, journal };
+}
+
+/** What a manifest says of them. */
+export function manifestOf(
+  journal: CopiedJournal,
+  files: readonly StoredFile[],
+  nowMs: number,
+  madeBy: string,
+): ManifestBody {
   return {
     made_by: madeBy,
     made_at: new Date(nowMs).toISOString(),
@@ -123,61 +157,8 @@ function taken(
     chain: Buffer.from(journal.chain).toString("hex"),
     formats: { journal: JOURNAL_VERSION, snapshot: SNAPSHOT_VERSION },
     segments: journal.segments,
-    files: stored,
+    files,
   };
-}
-
-/** The files beside the journal. What looks as it did at the last copy is not read again. */
-class RestCopy {
-  readonly #files: FileLayer;
-  readonly #root: string;
-  readonly #objects: BackupObjects;
-  #known: ReadonlyMap<string, StoredFile>;
-  #signature = "";
-
-  constructor(
-    files: FileLayer,
-    root: string,
-    objects: BackupObjects,
-    former: Manifest | undefined,
-  ) {
-    this.#files = files;
-    this.#root = root;
-    this.#objects = objects;
-    this.#known = new Map(former?.files.map((each) => [each.path, each]));
-  }
-
-  copy(): StoredFile[] {
-    const found = listSource(this.#root);
-    this.#signature = signatureOf(found);
-    const stored = [...found, ...this.#newestSnapshot()].flatMap((each) => this.#copied(each));
-    this.#known = new Map(stored.map((each) => [each.path, each]));
-    return stored;
-  }
-
-  hasChanged(): boolean {
-    return signatureOf(listSource(this.#root)) !== this.#signature;
-  }
-
-  #newestSnapshot(): SourceFile[] {
-    const { snapshots } = dataPaths(this.#root);
-    if (!fs.existsSync(snapshots)) return [];
-    const [name] = snapshotsOf(this.#files.list(snapshots));
-    const stamp = name === undefined ? undefined : stampOf(join(snapshots, name));
-    return stamp === undefined ? [] : [{ path: `snapshots/${name}`, stamp }];
-  }
-
-  #copied({ path, stamp }: SourceFile): StoredFile[] {
-    const known = this.#known.get(path);
-    if (known?.stamp === stamp && this.#objects.has(known)) return [known];
-    try {
-      return [{ ...this.#objects.putFile(join(this.#root, path)), path, stamp }];
-    } catch (cause) {
-      // Gone since it was listed: the next look finds the list changed.
-      if (errnoOf(cause) === "ENOENT" && stampOf(join(this.#root, path)) === undefined) return [];
-      throw cause;
-    }
-  }
 }
 
 /** A full disk in words; half a file does not stay behind, unless it is another process's. */

@@ -12,6 +12,17 @@ export class BackupFault extends Error {
   }
 }
 
+/** The journal and the one in the backup are not the same up to the end of the shorter one. */
+export class JournalParted extends BackupFault {
+  constructor(position: number) {
+    super(
+      `the journal is not the one in the backup (they part by position ${position}; it was ` +
+        "repaired, restored, or is another service's): back up into another directory",
+    );
+    this.name = "JournalParted";
+  }
+}
+
 const EXIT_DAMAGED = 65;
 
 /** A stored file of a backup does not verify. */

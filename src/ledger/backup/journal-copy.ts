@@ -12,10 +12,10 @@ import {
   segmentsOf,
 } from "../../journal/format.ts";
 import type { JournalPoint } from "../../journal/recovery.ts";
-import { BackupFault } from "./faults.ts";
+import { JournalParted } from "./faults.ts";
 import type { Manifest, StoredSegment } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
-import { checkSegment, type CheckedSegment, JOURNAL_START } from "./segments.ts";
+import { checkSegment, JOURNAL_START } from "./segments.ts";
 
 type NamedSegment = ReturnType<typeof segmentsOf>[number];
 
@@ -23,20 +23,24 @@ export interface CopiedJournal extends JournalPoint {
   readonly segments: readonly StoredSegment[];
 }
 
+/** The part of a manifest that a copy continues. */
+export type FormerJournal = Pick<Manifest, "position" | "segments">;
+
 export class JournalCopy {
   readonly #files: FileLayer;
   readonly #directory: string;
   readonly #objects: BackupObjects;
   readonly #former: ReadonlyMap<number, StoredSegment>;
   readonly #formerPosition: number;
-  readonly #sealed: StoredSegment[] = [];
+  /** What is in the backup of the sealed ones, in order. */
+  readonly sealed: StoredSegment[] = [];
   #buffer: Buffer = Buffer.alloc(0);
 
   constructor(
     files: FileLayer,
     directory: string,
     objects: BackupObjects,
-    former: Manifest | undefined,
+    former: FormerJournal | undefined,
   ) {
     this.#files = files;
     this.#directory = directory;
@@ -47,14 +51,14 @@ export class JournalCopy {
 
   /**
    * Copies the sealed segments that are not in the backup yet.
-   * @throws JournalDamaged when one does not verify, BackupFault when the backup is of another journal.
+   * @throws JournalDamaged when one does not verify, JournalParted when the backup is of another journal.
    */
   copySealed(): void {
     const segments = this.#segments();
     for (const [index, segment] of segments.slice(0, -1).entries()) {
-      if (index < this.#sealed.length) continue;
+      if (index < this.sealed.length) continue;
       const last = segments[index + 1]!.firstLsn - 1;
-      this.#sealed.push(this.#reused(segment, last) ?? this.#copied(segment, true));
+      this.sealed.push(this.#reused(segment, last) ?? this.#copied(segment, true));
     }
   }
 
@@ -64,19 +68,31 @@ export class JournalCopy {
    * @throws as `copySealed`; JournalDamaged also when the journal ends before `known`.
    */
   copyTail(known: number): CopiedJournal {
+    const open = this.openSegment();
+    return this.ended(open === undefined ? undefined : this.#copied(open, false), known);
+  }
+
+  /** The segment behind the sealed ones, once they are copied; undefined while it holds nothing. */
+  openSegment(): NamedSegment | undefined {
     this.copySealed();
-    const segments = this.#segments();
-    const open = segments[this.#sealed.length];
-    const isUsed = open !== undefined && this.#isUsed(open.name);
-    const all = isUsed ? [...this.#sealed, this.#copied(open, false)] : [...this.#sealed];
-    const { lsn, chain } = pointBehind(all);
-    if (lsn < this.#formerPosition) throw forked(lsn);
+    const open = this.#segments()[this.sealed.length];
+    return open !== undefined && this.#isUsed(open.name) ? open : undefined;
+  }
+
+  /**
+   * The journal that ends with this open segment.
+   * @throws JournalParted when the backup goes further, JournalDamaged when it ends before `known`.
+   */
+  ended(open: StoredSegment | undefined, known: number): CopiedJournal {
+    const segments = open === undefined ? [...this.sealed] : [...this.sealed, open];
+    const { lsn, chain } = pointBehind(segments);
+    if (lsn < this.#formerPosition) throw new JournalParted(lsn);
     if (lsn < known) {
-      const segment = open?.name ?? segmentName(1);
+      const segment = segmentName(segments.at(-1)?.first ?? 1);
       const reason = `it ends at position ${lsn}, position ${known} was durable`;
       throw new JournalDamaged({ segment, offset: 0, afterLsn: lsn, reason, lostUpto: known });
     }
-    return { lsn, chain, segments: all };
+    return { lsn, chain, segments };
   }
 
   #segments(): NamedSegment[] {
@@ -96,7 +112,7 @@ export class JournalCopy {
     if (stored?.is_sealed !== true) return undefined;
     const path = join(this.#directory, segment.name);
     const end = readEnd(this.#files, path, stored.bytes - CHAIN_BYTES, CHAIN_BYTES + 1);
-    if (stored.last !== last || end.toString("hex") !== stored.chain) throw forked(last);
+    if (stored.last !== last || end.toString("hex") !== stored.chain) throw new JournalParted(last);
     if (!this.#objects.has(stored)) return undefined;
     this.#assertSameHeader(stored, readEnd(this.#files, path, 0, HEADER_BYTES));
     return stored;
@@ -104,8 +120,8 @@ export class JournalCopy {
 
   #copied({ name, firstLsn }: NamedSegment, isSealed: boolean): StoredSegment {
     const bytes = this.#read(join(this.#directory, name), isSealed);
-    const checked = checkSegment(bytes, firstLsn, pointBehind(this.#sealed), isSealed);
-    this.#assertSame(firstLsn, bytes, checked);
+    const checked = checkSegment(bytes, firstLsn, pointBehind(this.sealed), isSealed);
+    this.assertSame(firstLsn, bytes, checked.end);
     return {
       ...this.#objects.put(bytes.subarray(0, checked.end)),
       first: firstLsn,
@@ -116,13 +132,17 @@ export class JournalCopy {
     };
   }
 
-  /** What was backed up of a segment while it was open must be its beginning. */
-  #assertSame(first: number, bytes: Buffer, { end }: CheckedSegment): void {
+  /**
+   * What was backed up of a segment while it was open must be its beginning.
+   * @param end byte behind its last commit now.
+   * @throws JournalParted when it is not.
+   */
+  assertSame(first: number, bytes: Buffer, end: number): void {
     const stored = this.#former.get(first);
     if (stored === undefined) return;
     const isThere = stored.bytes <= end;
     if (!isThere || chainBefore(bytes, stored.bytes).toString("hex") !== stored.chain) {
-      throw forked(stored.last);
+      throw new JournalParted(stored.last);
     }
     if (this.#objects.has(stored)) this.#assertSameHeader(stored, bytes.subarray(0, HEADER_BYTES));
   }
@@ -130,7 +150,7 @@ export class JournalCopy {
   /** The chain does not cover the key that signs it; the header holds that. */
   #assertSameHeader(stored: StoredSegment, header: Buffer): void {
     const former = readEnd(this.#files, this.#objects.pathOf(stored), 0, HEADER_BYTES);
-    if (!former.equals(header)) throw forked(stored.first);
+    if (!former.equals(header)) throw new JournalParted(stored.first);
   }
 
   #read(path: string, isSealed: boolean): Buffer {
@@ -164,11 +184,4 @@ function readEnd(files: FileLayer, path: string, from: number, length: number): 
   } finally {
     files.close(descriptor);
   }
-}
-
-function forked(position: number): BackupFault {
-  return new BackupFault(
-    `the journal is not the one in the backup (they part by position ${position}; it was repaired, ` +
-      "restored, or is another service's): back up into another directory",
-  );
 }

@@ -27,7 +27,7 @@ const DERIVED: ReadonlySet<string> = new Set([
 ]);
 
 /** Files that only grow; any length of them is as good as a crash leaves. */
-const GROWING = /\.spool$/;
+export const GROWING = /\.spool$/;
 
 export function listSource(root: string): SourceFile[] {
   return pathsIn(root, "")

@@ -7,8 +7,9 @@ import { type FileLayer, readWhole, replaceFile } from "../../journal/files.ts";
 import { BackupFault, damagedBackup } from "./faults.ts";
 
 export const MANIFEST_FILE = "manifest.json";
-/** Form of the manifest and of the files beside it. */
-const BACKUP_VERSION = 1;
+/** Form of the manifest and of the files beside it: 1, or 2 where a content lies in parts. */
+const BACKUP_VERSION = 2;
+const VERSION_WITHOUT_PARTS = 1;
 
 /** A stored file: its content lies in `objects/` under its SHA-256. */
 export interface StoredObject {
@@ -16,8 +17,14 @@ export interface StoredObject {
   readonly sha256: string;
 }
 
+/** The content of a file: one object, or several that follow one another. */
+export interface StoredContent extends StoredObject {
+  /** Left out where the content is one object. */
+  readonly parts?: readonly StoredObject[];
+}
+
 /** A file of the data directory that is no journal segment. */
-export interface StoredFile extends StoredObject {
+export interface StoredFile extends StoredContent {
   /** Relative to the data directory, with `/`. */
   readonly path: string;
   /** What the source looked like: unchanged means that its content need not be read again. */
@@ -25,7 +32,7 @@ export interface StoredFile extends StoredObject {
 }
 
 /** A segment of the journal, up to its last commit. */
-export interface StoredSegment extends StoredObject {
+export interface StoredSegment extends StoredContent {
   readonly first: number;
   /** Below `first` for a segment without a record. */
   readonly last: number;
@@ -55,20 +62,36 @@ export interface Manifest {
 
 export type ManifestBody = Omit<Manifest, "version">;
 
-/** Puts a manifest in force, durably. */
-export function writeManifest(files: FileLayer, root: string, body: ManifestBody): void {
-  const manifest: Manifest = { version: BACKUP_VERSION, ...body };
+/** The objects that a content consists of. */
+export function partsOf(content: StoredContent): readonly StoredObject[] {
+  return content.parts ?? [content];
+}
+
+/** Puts a manifest in force, durably; under another name it only stays beside it. */
+export function writeManifest(
+  files: FileLayer,
+  root: string,
+  body: ManifestBody,
+  name = MANIFEST_FILE,
+): void {
+  const hasParts = [...body.segments, ...body.files].some(({ parts }) => parts !== undefined);
+  const version = hasParts ? BACKUP_VERSION : VERSION_WITHOUT_PARTS;
+  const manifest: Manifest = { ...body, version };
   const text = JSON.stringify({ sha256: digestOf(manifest), manifest }, null, 1);
-  replaceFile(files, root, MANIFEST_FILE, Buffer.from(`${text}\n`));
+  replaceFile(files, root, name, Buffer.from(`${text}\n`));
 }
 
 /**
  * The manifest in force; undefined when there is none.
  * @throws BackupFault when it does not verify or is of a later version.
  */
-export function findManifest(files: FileLayer, root: string): Manifest | undefined {
-  if (!files.list(root).includes(MANIFEST_FILE)) return undefined;
-  const path = join(root, MANIFEST_FILE);
+export function findManifest(
+  files: FileLayer,
+  root: string,
+  name = MANIFEST_FILE,
+): Manifest | undefined {
+  if (!files.list(root).includes(name)) return undefined;
+  const path = join(root, name);
   let read: { sha256?: unknown; manifest?: Manifest };
   try {
     read = JSON.parse(readWhole(files, path).toString()) as typeof read;

@@ -4,7 +4,7 @@ import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
 import { errnoOf, type FileLayer, readWhole, writeFully } from "../../journal/files.ts";
 import { damagedBackup } from "./faults.ts";
-import type { StoredObject } from "./manifest.ts";
+import { partsOf, type StoredContent, type StoredObject } from "./manifest.ts";
 
 export const OBJECTS_DIRECTORY = "objects";
 /** Bytes read, hashed and written at a time. */
@@ -19,6 +19,8 @@ type Take = (slice: Uint8Array) => void;
 export class BackupObjects {
   /** Bytes written by this process. */
   bytesWritten = 0;
+  /** Names of what it has stored, oldest first. */
+  readonly written: string[] = [];
   readonly #files: FileLayer;
   readonly #directory: string;
 
@@ -27,12 +29,17 @@ export class BackupObjects {
     this.#directory = join(root, OBJECTS_DIRECTORY);
   }
 
-  pathOf({ sha256 }: StoredObject): string {
-    return join(this.#directory, sha256);
+  /** Where a content begins. */
+  pathOf(content: StoredContent): string {
+    return join(this.#directory, partsOf(content)[0]!.sha256);
   }
 
-  /** Whether it is there with its size; its bytes are not read. */
-  has(object: StoredObject): boolean {
+  /** Whether all of it is there with its size; its bytes are not read. */
+  has(content: StoredContent): boolean {
+    return partsOf(content).every((part) => this.#hasObject(part));
+  }
+
+  #hasObject(object: StoredObject): boolean {
     try {
       const descriptor = this.#files.open(this.pathOf(object), "read");
       try {
@@ -49,7 +56,7 @@ export class BackupObjects {
   /** Stores bytes. */
   put(bytes: Uint8Array): StoredObject {
     const object = { bytes: bytes.byteLength, sha256: hash("sha256", bytes) };
-    if (this.has(object)) return object;
+    if (this.#hasObject(object)) return object;
     return this.#write((take) => {
       for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
         take(bytes.subarray(at, at + SLICE_BYTES));
@@ -69,10 +76,26 @@ export class BackupObjects {
   }
 
   /**
-   * The bytes of an object.
+   * The bytes of a content.
    * @throws BackupFault when they are not there or do not have its hash; `path` names it.
    */
-  read(object: StoredObject, path: string, reuse?: Buffer): Buffer {
+  read(content: StoredContent, path: string, reuse?: Buffer): Buffer {
+    const { parts, sha256, bytes } = content;
+    if (parts === undefined) return this.#readObject(content, path, reuse);
+    const isRoomy = reuse !== undefined && reuse.byteLength >= bytes;
+    const whole = isRoomy ? reuse.subarray(0, bytes) : Buffer.alloc(bytes);
+    let at = 0;
+    for (const part of parts) {
+      this.#readObject(part, path).copy(whole, at);
+      at += part.bytes;
+    }
+    if (at !== bytes || hash("sha256", whole) !== sha256) {
+      throw this.#damaged(parts[0]!, path, "and its further parts are not the whole");
+    }
+    return whole;
+  }
+
+  #readObject(object: StoredObject, path: string, reuse?: Buffer): Buffer {
     const bytes = this.#reading(object, path, () =>
       readWhole(this.#files, this.pathOf(object), reuse),
     );
@@ -81,10 +104,16 @@ export class BackupObjects {
   }
 
   /**
-   * Hands over the bytes of an object, slice by slice. What was taken is worth nothing if it throws.
+   * Hands over the bytes of a content, slice by slice. What was taken is worth nothing if it throws.
    * @throws BackupFault as `read`.
    */
-  stream(object: StoredObject, path: string, take: Take): void {
+  stream(content: StoredContent, path: string, take: Take): void {
+    if (content.parts === undefined) this.#streamObject(content, path, take);
+    // Only what grew while it was copied is in parts: it is small.
+    else take(this.read(content, path));
+  }
+
+  #streamObject(object: StoredObject, path: string, take: Take): void {
     const digest = createHash("sha256");
     const descriptor = this.#reading(object, path, () =>
       this.#files.open(this.pathOf(object), "read"),
@@ -107,12 +136,21 @@ export class BackupObjects {
   }
 
   /** Removes what a manifest does not name. */
-  collect(kept: readonly StoredObject[]): void {
-    const names = new Set(kept.map(({ sha256 }) => sha256));
-    for (const name of this.#files.list(this.#directory)) {
-      const isOurs = NAME.test(name) || name === UNFINISHED;
-      if (isOurs && !names.has(name)) this.#files.remove(join(this.#directory, name));
-    }
+  collect(kept: readonly StoredContent[]): void {
+    this.clear();
+    this.remove(this.unnamed(kept));
+  }
+
+  /** Names of the objects that are in none of these contents. */
+  unnamed(kept: readonly StoredContent[]): string[] {
+    const names = new Set(kept.flatMap((each) => partsOf(each).map(({ sha256 }) => sha256)));
+    const found = this.#files.list(this.#directory).filter((name) => NAME.test(name));
+    return found.filter((name) => !names.has(name));
+  }
+
+  /** Removes objects by their names. */
+  remove(names: Iterable<string>): void {
+    for (const name of names) this.#files.remove(join(this.#directory, name));
   }
 
   /** Removes what an interrupted or failed write has left. */
@@ -135,6 +173,7 @@ export class BackupObjects {
     const object = { bytes, sha256: digest.digest("hex") };
     this.#files.rename(temporary, this.pathOf(object));
     this.bytesWritten += bytes;
+    this.written.push(object.sha256);
     return object;
   }
 

@@ -27,6 +27,8 @@ export interface RestoreOptions {
   readonly backup: string;
   /** Made when missing; must be empty. */
   readonly dataDir: string;
+  /** Of that backup; the one in force when left out. */
+  readonly manifest?: Manifest | undefined;
   readonly until?: Until | undefined;
   /** Leave the service id out: the next start makes another. */
   readonly isNewService?: boolean;
@@ -58,7 +60,7 @@ const SNAPSHOT = /^snapshots\/snap-(\d+)\.bin$/;
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
   const { files, backup, dataDir } = options;
-  const manifest = readManifest(files, backup);
+  const manifest = options.manifest ?? readManifest(files, backup);
   assertEmpty(dataDir);
   const claim = await claimDataDirectory(dataDir);
   const restoration = new Restoration(options, manifest, claim.paths.root);

@@ -67,9 +67,13 @@ export function checkSegment(
   return { lsn, chain: Buffer.from(chainBefore(bytes, end)), end, timeUs };
 }
 
-/** Commits of a segment that has been verified up to `end`, in order. */
-export function* commitsOf(bytes: Buffer, end: number): Generator<CheckedSegment, void> {
-  for (let at = HEADER_BYTES; at < end;) {
+/** Commits of a segment that has been verified from `from` up to `end`, in order. */
+export function* commitsOf(
+  bytes: Buffer,
+  end: number,
+  from = HEADER_BYTES,
+): Generator<CheckedSegment, void> {
+  for (let at = from; at < end;) {
     const next = at + FRAME_BYTES + frameLength(bytes, at);
     if (frameKind(bytes, at) === FRAME_KINDS.commit) {
       const chain = Buffer.from(chainBefore(bytes, next));

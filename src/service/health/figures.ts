@@ -10,6 +10,7 @@ import type { OpenLedger } from "../../ledger/client.ts";
 import type { ClockKeeper } from "../../platform/steady-clock.ts";
 import type { OpenStore } from "../../store/client.ts";
 import type { StoreState } from "../../store/messages.ts";
+import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { Core } from "../core.ts";
 import type { OpenDecisionLog } from "../decision-log.ts";
 import { versionOf } from "../identity.ts";
@@ -24,6 +25,7 @@ export interface Measured {
   readonly decisions: OpenDecisionLog;
   readonly reporting: Pick<Reporters, "reporterKeys" | "pool">;
   readonly clock: ClockKeeper;
+  readonly archive: { status(): ArchiveStatus | undefined };
   readonly kaizen: { readonly kaizen: { readonly measured: { figures(): KaizenFigures } } };
   /** Tasks that wait for a thread of each pool; the scoring pool's is undefined without one. */
   readonly scorer: { readonly waiting: number } | undefined;
@@ -38,6 +40,7 @@ export function figuresOf(parts: Measured): Figures {
     config_info: [{ labels: [engine.activeConfigVersion], value: 1 }],
     agents: engine.agentCount,
     ...ledgerFigures(ledger, assessments),
+    ...archiveFigures(parts.archive.status(), ledger.position()),
     ...tableFigures(engine.tableUse(), ledger.admission),
     evidence_unindexed: sources.vault.backlogCount,
     ...sources.vault.gauges(),
@@ -80,6 +83,18 @@ export function ledgerFigures(
     disk_low: isLow ? 1 : 0,
     disk_ballast_bytes: ballastBytes,
     ...(Number.isFinite(freeBytes) ? { disk_free_bytes: freeBytes } : {}),
+  };
+}
+
+/** The archive; none without one. */
+export function archiveFigures(archive: ArchiveStatus | undefined, position: number): Figures {
+  if (archive === undefined) return {};
+  return {
+    archive_age_seconds: archive.ageMs / MS_PER_S,
+    archive_interval_seconds: archive.everyMs / MS_PER_S,
+    archive_lag_records: Math.max(0, position - (archive.position ?? 0)),
+    archive_failures_total: archive.failures,
+    archive_parted: archive.parted === undefined ? 0 : 1,
   };
 }
 

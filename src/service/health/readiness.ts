@@ -9,6 +9,7 @@ import type { NamespaceOwners } from "../../contract/namespaces.ts";
 import { vouchingWarning } from "../../http/access/vouching.ts";
 import type { Keyring } from "../../http/access/keyring.ts";
 import type { OpenStore } from "../../store/client.ts";
+import type { ArchiveStatus } from "../../threads/archive/keeper.ts";
 import type { StoreState } from "../../store/messages.ts";
 import type { Log } from "../../platform/log.ts";
 import type { ClockKeeper } from "../../platform/steady-clock.ts";
@@ -98,15 +99,32 @@ interface Watched {
   readonly engine: { tableUse(): TableUse };
 }
 
+interface HealthParts {
+  readonly keyring: Keyring;
+  readonly evidence: Watched;
+  readonly store: OpenStore;
+  readonly clock: ClockKeeper;
+  readonly archive: { status(): ArchiveStatus | undefined };
+}
+
+/** An archive that does not follow, or that held another history; the service needs none of it. */
+export function archiveWarnings(archive: ArchiveStatus | undefined): string[] {
+  if (archive === undefined) return [];
+  const { ageMs, everyMs, why, parted } = archive;
+  const warnings: string[] = [];
+  const age = `it is ${Math.round(ageMs / 1000)} s old`;
+  if (why !== "") warnings.push(`archive does not follow: ${why}; ${age}`);
+  else if (ageMs > BEHIND_MS + 2 * everyMs) warnings.push(`archive is behind: ${age}`);
+  if (parted !== undefined) {
+    warnings.push(`archive held another history than the journal: kept as its state \`${parted}\``);
+  }
+  return warnings;
+}
+
 /** Readiness as `/readyz` asks for it; the log hears at once when nothing is vouched for. */
-export function healthOf(
-  config: ServeConfig,
-  log: Log,
-  keyring: Keyring,
-  { ledger, owners, engine }: Watched,
-  store: OpenStore,
-  clock: ClockKeeper,
-): { isReady(): Health } {
+export function healthOf(config: ServeConfig, log: Log, parts: HealthParts): { isReady(): Health } {
+  const { keyring, store, clock, archive } = parts;
+  const { ledger, owners, engine } = parts.evidence;
   const inherited = () => inheritedWarning(owners);
   if (inherited() !== "") log.warn("namespaces_inherited", { detail: inherited() });
   const unvouched = () => vouchingWarning(keyring.storedKeys(), clock.now(), isTrustNamed(config));
@@ -118,6 +136,7 @@ export function healthOf(
     inherited(),
     ...tableWarnings(engine.tableUse()),
     ...clockWarnings(clock),
+    ...archiveWarnings(archive.status()),
   ];
   return { isReady: () => readiness(ledger, warnings()) };
 }

@@ -10,6 +10,7 @@ import { tableBytesOf } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
+import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
@@ -53,6 +54,8 @@ export interface ServeConfig {
   /** Reporters that the operator vouches for; undefined: none, and no standing is computed. */
   readonly seeds: SeedRules | undefined;
   readonly journal: JournalSettings;
+  /** Where all that a backup has is shipped to while the service runs; undefined: nowhere. */
+  readonly archive: ArchiveConfig | undefined;
   /** Days that rows of the decision log are kept; daily counts stay. */
   readonly decisionsKeptDays: number;
   /** Days that rows of outcomes are kept in the store; daily counts stay, the journal does too. */
@@ -108,6 +111,8 @@ export interface ServeFlags {
   host?: string;
   dataDir?: string;
   ownerWait?: string;
+  archive?: string;
+  archiveEvery?: string;
   sample: boolean;
   scoring?: string;
   httpThreads?: string;
@@ -130,6 +135,11 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     isKaizenScheduled: readSetting("kaizen", undefined, environment),
     ...credibilityOf(environment),
     journal: journalOf(environment),
+    archive: archiveConfigOf(
+      readSetting("archive", flags.archive, environment),
+      readSetting("archiveEvery", flags.archiveEvery, environment),
+      environment["INIT_CWD"],
+    ),
     decisionsKeptDays: readSetting("decisionsKeptDays", undefined, environment),
     outcomesKeptDays: readSetting("outcomesKeptDays", undefined, environment),
     provenanceKeptDays: readSetting("provenanceKeptDays", undefined, environment),

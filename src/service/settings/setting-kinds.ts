@@ -82,6 +82,14 @@ export function decimalNumber(min: number, max: number): SettingKind<number> {
   );
 }
 
+/** Seconds, with or without their unit: `10`, `10s`. */
+export function secondsFrom(min: number, max: number): SettingKind<number> {
+  return kindOf(`seconds from ${min} to ${max} (\`10\`, \`10s\`)`, (given) => {
+    const [, digits] = /^(\d{1,9}(?:\.\d{1,3})?)s?$/.exec(given) ?? [];
+    return digits === undefined ? undefined : within(Number(digits), min, max);
+  });
+}
+
 function within(value: number, min: number, max: number): number | undefined {
   return value >= min && value <= max ? value : undefined;
 }

@@ -11,6 +11,7 @@ import { HTTP_ADAPTERS } from "../../http/server/port.ts";
 import { QUERY_MEMORY_MEGABYTES } from "../../store/client.ts";
 import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
+import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,
@@ -181,6 +182,7 @@ export const SETTINGS = {
       "with 503; 0 for neither",
     readBy: "serve and commands",
   },
+  ...ARCHIVE_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],

@@ -35,6 +35,7 @@ describe("settings of serve", () => {
         newcomersPerHour: { agents: 100_000, pairs: 1_000_000 },
         scrubEveryMs: 86_400_000,
       },
+      archive: undefined,
       decisionsKeptDays: 90,
       outcomesKeptDays: 396,
       provenanceKeptDays: 396,
@@ -48,6 +49,20 @@ describe("settings of serve", () => {
       metricsListen: undefined,
       grpc: undefined,
       rateLimits: {},
+    });
+  });
+
+  it("name an archive beside the working directory, and how often it is shipped to", () => {
+    const working = { INIT_CWD: "/srv", TRUSTRANK_ARCHIVE_EVERY_SECONDS: "2.5" };
+    const archiveOf = (more: object, environment: Record<string, string>) =>
+      serveConfigOf({ ...flags, ...more }, environment).archive;
+    expect(archiveOf({ archive: "copy" }, working)).toEqual({
+      directory: "/srv/copy",
+      everyMs: 2500,
+    });
+    expect(archiveOf({ archiveEvery: "30s" }, { TRUSTRANK_ARCHIVE: "/mnt/a" })).toEqual({
+      directory: "/mnt/a",
+      everyMs: 30_000,
     });
   });
 

@@ -1,0 +1,49 @@
+// `trustrank archive`: the states that an archive keeps beside the one in force, and their end.
+import { nodeFiles } from "../../journal/files.ts";
+import { pruneArchive } from "../../ledger/archive/prune.ts";
+import { statesOf } from "../../ledger/archive/states.ts";
+import { type ManifestBody, readManifest } from "../../ledger/backup/manifest.ts";
+import { print, printJson } from "../output.ts";
+
+const MS_PER_DAY = 86_400_000;
+
+interface ArchiveFlags {
+  json?: boolean;
+}
+
+/** Lists the state in force and the earlier ones, oldest first. @throws BackupFault without any. */
+export function listArchive(root: string, { json }: ArchiveFlags): void {
+  const inForce = readManifest(nodeFiles, root);
+  const states = statesOf(nodeFiles, root);
+  const all = [
+    ...states.map(({ name, isParted, manifest }) => ({ ...rowOf(manifest), name, isParted })),
+    { ...rowOf(inForce), name: null, isParted: false },
+  ];
+  if (json === true) {
+    return printJson(all.map(({ isParted, ...row }) => ({ ...row, is_parted: isParted })));
+  }
+  for (const { name, isParted, position, made_at: madeAt } of all) {
+    const what = isParted ? ", of a history that the journal has parted from" : "";
+    print(`${name ?? "in force"}: position ${position}, of ${madeAt}${what}`);
+  }
+}
+
+/** Removes states older than so many days, and what only they have. */
+export function runPrune(root: string, flags: ArchiveFlags & { keep: number }): void {
+  readManifest(nodeFiles, root);
+  const nowMs = Date.now();
+  const pruned = pruneArchive(nodeFiles, root, nowMs - flags.keep * MS_PER_DAY, nowMs);
+  if (flags.json === true) {
+    return printJson({ archive: root, states: pruned.states, objects: pruned.objects ?? null });
+  }
+  print(
+    `removed ${pruned.states.length} states${pruned.states.map((each) => `\n  ${each}`).join("")}`,
+  );
+  if (pruned.objects === undefined) {
+    print("a service ships there now: it removes what only they had within half an hour");
+  } else print(`removed ${pruned.objects} objects that nothing names`);
+}
+
+function rowOf({ position, chain, made_at }: ManifestBody) {
+  return { position, chain, made_at };
+}

@@ -1,0 +1,38 @@
+// Entry of the thread that ships to the archive, at low priority: one shipment for each message. A target
+// that does not answer stops this thread and nothing else.
+import { hostname } from "node:os";
+import { parentPort, workerData } from "node:worker_threads";
+import { nodeFiles } from "../../journal/files.ts";
+import { Archive } from "../../ledger/archive/archive.ts";
+import { LedgerFigures } from "../../ledger/figures.ts";
+import { lowerThreadPriority } from "../../platform/thread-priority.ts";
+import type { ArchiveReply, ArchiveRequest, ArchiveThreadData } from "./messages.ts";
+
+if (parentPort !== null) {
+  const port = parentPort;
+  const { dataDir, target, serviceId, writer, madeBy, figures } = workerData as ArchiveThreadData;
+  lowerThreadPriority();
+  const ledger = new LedgerFigures(figures);
+  let durable = 0;
+  const archive = new Archive({
+    files: nodeFiles,
+    dataDir,
+    target,
+    claim: { service_id: serviceId, writer, pid: process.pid, host: hostname() },
+    madeBy,
+    durable: () => Math.max(durable, ledger.durable()),
+  });
+  port.on("message", (request: ArchiveRequest) => {
+    ({ durable } = request);
+    let reply: ArchiveReply;
+    try {
+      reply = { kind: "shipped", ...archive.ship(request.nowMs) };
+    } catch (error) {
+      reply = { kind: "failed", why: (error as Error).message };
+    }
+    port.postMessage(reply);
+    if (request.isLast !== true) return;
+    archive.close();
+    port.close();
+  });
+}
