@@ -15,6 +15,7 @@ import {
   addQuery,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
+import { addReviews } from "./command-line/review-commands.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
@@ -83,6 +84,7 @@ for (const add of [
   addEvidenceCommands,
   addQuery,
   addPolicy,
+  addReviews,
   addExport,
   addKaizen,
   addDoctor,

@@ -9,6 +9,7 @@ import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
+import type { ReviewNews } from "../contract/reviews/events.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
@@ -50,6 +51,8 @@ export interface Listeners {
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
+  /** Passes on news of reviews. */
+  sendReview(news: ReviewNews): void;
   /** Passes on a change of a namespace's owner. */
   sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
@@ -166,6 +169,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
     scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendReview: () => undefined,
     sendNamespace: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
@@ -217,6 +221,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
     scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendReview: (news) => threads.sendReview(news),
     sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
@@ -258,6 +263,7 @@ function startThreads(
       keys: dependencies.keyring.storedKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      reviews: evidence.reviews.book.rulings(),
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
@@ -273,6 +279,7 @@ function startThreads(
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
+    onAsked: (asked) => evidence.reviews.take(asked),
     onBroken,
   });
 }

@@ -150,6 +150,7 @@ function open(data: ThreadData, send: Send) {
     engineMemory: table.announce(),
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
+    reviews: [...core.point().reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     lastRecordMs: core.lastRecordMs,

@@ -178,6 +178,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       adminKey: KEY,
       owners: [],
       policies: [],
+      reviews: [],
       rateLimits: {},
       isReservedEnabled: true,
       isSignatureRequired: false,
@@ -191,6 +192,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     scorer: undefined,
     assess: sources.assessLater,
     onRefused: () => undefined,
+    onAsked: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },

@@ -10,6 +10,7 @@ import { leg, OPEN_MAX } from "./leg.ts";
 import { KIND_HANDSHAKE, LEG_BACKWARD, LEG_FORWARD, logLeg } from "./log-entry.ts";
 import { agentKey } from "../../contract/identifiers.ts";
 import { isShadowed } from "../../policy/rules.ts";
+import { reviewCode, reviewedDecision, reviewLeg } from "./reviewed.ts";
 import { findReserved } from "./test-agents.ts";
 
 /** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */
@@ -35,10 +36,15 @@ export function handshake(
   const forward = reservedCounterparty === undefined ? measured[0] : reservedCounterparty.reading;
   const backward = reservedInitiator === undefined ? measured[1] : reservedInitiator.reading;
 
+  const forwardIndex = reviewedDecision(services, call, counterparty, forward, stakes);
+  const backwardIndex = reviewedDecision(services, call, initiator, backward, stakes);
+  const forwardCode = reviewCode(forward.decisionIndex, forwardIndex);
+  const backwardCode = reviewCode(backward.decisionIndex, backwardIndex);
   const { version, policy } = services.policies.of(call.principal.tenant);
-  const forwardLeg = leg(services, call, counterparty, stakes, forward);
-  const backwardLeg = leg(services, call, initiator, stakes, backward);
-  const decisionIndex = combineDecisions(forward.decisionIndex, backward.decisionIndex);
+  const forwardLeg = leg(services, call, counterparty, stakes, forward, forwardIndex);
+  const backwardLeg = leg(services, call, initiator, stakes, backward, backwardIndex);
+  const decisionIndex = combineDecisions(forwardIndex, backwardIndex);
+  const isByPerson = forwardCode !== "" || backwardCode !== "";
   const response: HandshakeResponse = {
     request_id: call.requestId,
     initiator,
@@ -52,8 +58,12 @@ export function handshake(
     enforced: !call.principal.isShadow && !isShadowed(policy),
     config_version: services.engine.configVersion(measured[0].configNumber),
     evaluated_at: services.times.evaluatedAt,
-    expires_at: services.times.expiresAt,
+    expires_at: isByPerson ? services.times.evaluatedAt : services.times.expiresAt,
   };
+  if (response.decision === "escalate" && response.enforced) {
+    reviewLeg(services, call, forwardLeg, stakes);
+    reviewLeg(services, call, backwardLeg, stakes);
+  }
   const answered = {
     kindIndex: KIND_HANDSHAKE,
     stakes,
@@ -69,6 +79,7 @@ export function handshake(
     viewer: initiator,
     reasonCodes: forwardLeg.reason_codes,
     isReserved: reservedCounterparty !== undefined,
+    reviewCode: forwardCode,
   });
   logLeg(services, call, backward, {
     ...answered,
@@ -77,6 +88,7 @@ export function handshake(
     viewer: counterparty,
     reasonCodes: backwardLeg.reason_codes,
     isReserved: reservedInitiator !== undefined,
+    reviewCode: backwardCode,
   });
   const delayMs = Math.max(reservedCounterparty?.delayMs ?? 0, reservedInitiator?.delayMs ?? 0);
   return delayMs === 0 ? response : services.environment.delay(delayMs).then(() => response);

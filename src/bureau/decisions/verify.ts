@@ -15,10 +15,13 @@ import type { BureauServices } from "../services.ts";
 import { stakesOnWire } from "./leg.ts";
 import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
 import { levelsOf } from "./levels.ts";
+import { isByPerson, reviewed, reviewOf } from "./reviewed.ts";
 import { isDrawn } from "../../policy/audit.ts";
 import {
+  asksPerson,
   AUDITED,
   minimumScoreOf,
+  OVERTURNED,
   riskIndex,
   THIN_FLAGGED,
   THIN_TOLERATED,
@@ -111,10 +114,15 @@ function respond(
   const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
   const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const stakes = request.stakes ?? 0;
-  const ruled = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  const asked = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  // A reserved agent answers the same whatever people decide.
+  const ruled = isReserved
+    ? asked
+    : reviewed(services, request, call, toolLevel, reading, finding, asked);
   const isDrawable =
     !isReserved && isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
   const isAudited = isDrawable && hasWon(services, call, agentId, level);
+  const isForOneCall = isAudited || isByPerson(ruled);
   const ruling = isAudited ? AUDITED : onceADay(services, agentId, ruled);
   const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
@@ -132,24 +140,30 @@ function respond(
     provenance_data: finding.data,
     policy_action: { verdict: VERDICTS[ruling.verdictIndex]!, log_reason: ruling.logReason },
     reason_codes: reasonCodes(reading, ruling, finding),
-    max_stakes: stakesOnWire(stakesBound(level, reading, ruling, vouching)),
+    // A person's word is for the stakes that were asked about.
+    max_stakes:
+      ruling === OVERTURNED ? stakes : stakesOnWire(stakesBound(level, reading, ruling, vouching)),
     enforced: !call.principal.isShadow && !level.shadow,
     config_version: configVersion,
     policy_version: active.version,
     evaluated_at: services.times.evaluatedAt,
-    // A lot is for one call: no cache may hold it.
-    expires_at: isAudited ? services.times.evaluatedAt : services.times.expiresAt,
+    // A lot is for one call, and a person may decide anew: no cache may hold it.
+    expires_at: isForOneCall ? services.times.evaluatedAt : services.times.expiresAt,
   };
   if (reading.regimeIndex >= 0) {
     response.trust_evaluation.regime = REGIMES[reading.regimeIndex]!;
   }
-  if (request.levels === true && !isAudited) {
+  if (request.levels === true && !isForOneCall) {
     response.levels = levelsOf(services, request, call, reading, finding, ruling, scoreInternal);
+  }
+  if (asksPerson(ruling, level, reading)) {
+    const review = reviewOf(services, request, call, reading, finding, ruling);
+    if (review !== undefined) response.review = review;
   }
   const failureCode = failureCodeOf(finding);
   logVerify(services, request, call, reading, ruling, failureCode, minimum, response, isReserved);
   const isOpen = response.levels !== undefined || isBeyond(level, response.max_stakes, stakesTo);
-  if (isOpen && !isAudited) {
+  if (isOpen && !isForOneCall) {
     settleStakes(services, request, call, finding, response, stakesTo);
   }
   return response;

@@ -9,6 +9,7 @@ import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
+import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as sources from "../../contract/schemas/sources.ts";
@@ -24,6 +25,7 @@ const FAMILIES = [
   outcomes,
   policy,
   reporters,
+  reviews,
   scores,
   service,
   sources,

@@ -5,6 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
+import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -20,7 +21,7 @@ import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
 import { LIVENESS } from "../../http/routes/service.ts";
-import type { Reply, RequestHead } from "../../http/server/port.ts";
+import type { Reply } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { DoorbellListener } from "./doorbell.ts";
 import {
@@ -33,6 +34,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
@@ -56,6 +58,9 @@ const HERE: ReadonlySet<Route> = new Set([
 const OUTCOMES: ReadonlySet<Route> = new Set(
   OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
 );
+
+/** Interval at which the calls counted for reviews are told to the main thread. */
+const REVIEWS_TOLD_MS = 1000;
 
 /** Routes that need the store are relayed; one that were not would fail its first request. */
 const elsewhere = new Proxy({} as Store & NoteTaker, {
@@ -98,6 +103,8 @@ class HttpThread {
   readonly #ledger;
   readonly #assessments;
   readonly #decisions;
+  readonly #reviews: ReviewDesk;
+  readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
   #server: RunningServer | undefined;
 
@@ -116,6 +123,8 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
+    this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
   }
 
@@ -130,6 +139,7 @@ class HttpThread {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.adopt(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
+    else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
@@ -199,6 +209,7 @@ class HttpThread {
       owners: this.#owners,
       assessments: this.#assessments,
       decisions: this.#decisions,
+      reviews: this.#reviews,
     });
   }
 
@@ -248,6 +259,8 @@ class HttpThread {
   async #close(graceMs: number): Promise<void> {
     try {
       await this.#server?.close(graceMs);
+      clearInterval(this.#reviewTimer);
+      this.#reviews.flush(this.#clock());
       await this.#assessments.close();
       await this.#ledger.close();
       await this.#decisions.flush();
@@ -273,28 +286,4 @@ class HttpThread {
   #send(message: FromHttpThread): void {
     this.#port.postMessage(message);
   }
-}
-
-/** The head as data, under the id that this thread gave the request; its time is kept here. */
-function relayedHead(exchange: Exchange): RequestHead {
-  const { head, requestId } = exchange;
-  const { forwarded } = head;
-  return {
-    method: head.method,
-    path: head.path,
-    query: head.query,
-    authorization: head.authorization,
-    contentType: head.contentType,
-    accept: head.accept,
-    requestId: head.requestId,
-    relayedId: requestId,
-    traceparent: head.traceparent,
-    deadlineMs: undefined,
-    idempotencyKey: head.idempotencyKey,
-    signature: head.signature,
-    wantsTiming: false,
-    host: head.host,
-    forwarded: forwarded === undefined ? undefined : new Map(forwarded),
-    peerAddress: exchange.peerAddress(),
-  };
 }
