@@ -1,13 +1,16 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
-import type { ServeConfig } from "../service/settings/config.ts";
-import { makeLog } from "../platform/log.ts";
+import { type ServeConfig, serveConfigOf, type ServeFlags } from "../service/settings/config.ts";
+import type { Log } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
 import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
+import { versionOf } from "../service/identity.ts";
 import { claimingWithin } from "./data-access.ts";
-import { note, print, printJson } from "./output.ts";
+import { environment, layEnvironment } from "./environment.ts";
+import { print, printJson } from "./output.ts";
+import { serviceLog, serviceLogAtFirst, takeOverStderr, tellFailure } from "./service-log.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
@@ -19,17 +22,41 @@ const SAMPLE_REQUEST = {
   context: {},
 };
 
-/** Resolves once the service listens; the process then lives until a signal or a failure. */
-export async function runServe(
-  config: ServeConfig,
-  flags: { json?: boolean; acceptLoss?: boolean },
-): Promise<void> {
+/** Flags of the command; those of settings win over the environment. */
+export interface ServeCommandFlags extends ServeFlags {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly acceptLoss?: boolean;
+}
+
+/**
+ * Resolves once the service listens, or has failed to; the process then lives until a signal or a
+ * failure. From the first line on stderr has the form of the log, wrong settings included.
+ */
+export async function runServe(flags: ServeCommandFlags): Promise<void> {
+  let voice = serviceLogAtFirst(flags, environment());
+  try {
+    await layEnvironment(flags.config);
+    const config = serveConfigOf(flags, environment());
+    voice = serviceLog(config);
+    takeOverStderr(voice);
+    await serve(config, flags, voice.log);
+  } catch (error) {
+    process.exitCode = tellFailure(voice, error);
+  }
+}
+
+async function serve(config: ServeConfig, flags: ServeCommandFlags, log: Log): Promise<void> {
+  log.info("service_starting", {
+    version: versionOf(),
+    data_dir: config.dataDir,
+    pid: process.pid,
+  });
   if (flags.acceptLoss === true) {
     const claiming = claimingWithin(config.ownerWaitMs);
     const accepted = await acceptLoss(config.dataDir, Date.now(), claiming);
-    if (accepted !== undefined) note(`accepted: ${lossText(accepted)}`);
+    if (accepted !== undefined) log.warn("loss_accepted", { detail: lossText(accepted) });
   }
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
   let service: Service | undefined;
   let fatalCode = 0;
   let fatalWhy = "";
@@ -38,7 +65,7 @@ export async function runServe(
     service = await startService(config, log, (exitCode, why) => {
       fatalCode = exitCode;
       fatalWhy = why;
-      if (service !== undefined) void end(service, why, exitCodeNow);
+      if (service !== undefined) void end(service, log, why, exitCodeNow);
     });
   } catch (error) {
     if (fatalCode === 0) throw error;
@@ -46,10 +73,12 @@ export async function runServe(
   }
   const running = service;
   // It failed between listening and here.
-  if (exitCodeNow() !== 0) return end(running, fatalWhy, exitCodeNow);
+  if (exitCodeNow() !== 0) return end(running, log, fatalWhy, exitCodeNow);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void end(running, `${signal}: draining`, exitCodeNow));
+    process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
   }
+  const { admin_key: _, ...facts } = factsOf(service, config);
+  log.info("service_listening", facts);
   if (flags.json === true) printJson(factsOf(service, config));
   else greet(service, config);
 }
@@ -59,19 +88,25 @@ export async function runServe(
  * pending outcomes are refused by then, and native threads cut off by an exit would abort the
  * process.
  */
-async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
-  note(why);
+async function end(
+  service: Service,
+  log: Log,
+  why: string,
+  exitCodeNow: () => number,
+): Promise<void> {
+  if (exitCodeNow() === 0) log.info("service_ending", { detail: why });
+  else log.error("service_failed", { detail: why, exit_code: exitCodeNow() });
   setTimeout(() => {
-    note("some requests did not end in time");
-    if (service.isThreadLate) endAtOnce();
+    log.warn("service_end_late", { detail: "some requests did not end in time" });
+    if (service.isThreadLate) endAtOnce(log);
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
-    if (service.isThreadLate) endAtOnce();
+    if (service.isThreadLate) endAtOnce(log);
     process.exit(exitCodeNow());
   } catch (error) {
-    note(`could not stop cleanly: ${(error as Error).message}`);
+    log.error("service_end_failed", { detail: (error as Error).message });
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }
 }
@@ -80,8 +115,9 @@ async function end(service: Service, why: string, exitCodeNow: () => number): Pr
  * Ends the process without waiting for native code: an exit would wait for a call into the database
  * or the archive's disk that does not come back, or abort. All that was acknowledged is synced by now.
  */
-function endAtOnce(): void {
-  note("a call into the database or the archive does not come back: ending without it");
+function endAtOnce(log: Log): void {
+  const detail = "a call into the database or the archive does not come back: ending without it";
+  log.warn("service_end_forced", { detail });
   process.kill(process.pid, "SIGKILL");
 }
 
