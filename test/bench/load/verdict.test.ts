@@ -1,3 +1,4 @@
+// Judgement of a comparison by turns: interval, words, and how often it errs on noise alone.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { seeded } from "../../../bench/load/spread.ts";
