@@ -7,7 +7,7 @@ import { defaultConfig } from "../engine/config.ts";
 import { openCore } from "../service/core.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { commandLog } from "./command-log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure } from "../service/failure.ts";

@@ -3,7 +3,7 @@
 import { environment } from "./environment.ts";
 import { openCore } from "../service/core.ts";
 import { timeZoneOf, tableBytesMaxOf } from "../service/settings/config.ts";
-import { commandLog } from "./command-log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 import { note } from "./output.ts";
 

@@ -7,7 +7,7 @@ import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { commandLog } from "./command-log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";

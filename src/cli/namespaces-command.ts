@@ -8,7 +8,7 @@ import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
 import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
-import { commandLog } from "./command-log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { openCore } from "../service/core.ts";
 import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
 import { OPERATOR } from "../service/import/bureau-sink.ts";

@@ -10,7 +10,13 @@ import { versionOf } from "../service/identity.ts";
 import { claimingWithin } from "./data-access.ts";
 import { environment, layEnvironment } from "./environment.ts";
 import { print, printJson } from "./output.ts";
-import { serviceLog, serviceLogAtFirst, takeOverStderr, tellFailure } from "./service-log.ts";
+import {
+  type ServiceLog,
+  serviceLog,
+  serviceLogAtFirst,
+  takeOverStderr,
+  tellFailure,
+} from "./logging/service-log.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
@@ -39,14 +45,18 @@ export async function runServe(flags: ServeCommandFlags): Promise<void> {
     await layEnvironment(flags.config);
     const config = serveConfigOf(flags, environment());
     voice = serviceLog(config);
-    takeOverStderr(voice);
-    await serve(config, flags, voice.log);
+    await serve(config, flags, voice);
   } catch (error) {
     process.exitCode = tellFailure(voice, error);
   }
 }
 
-async function serve(config: ServeConfig, flags: ServeCommandFlags, log: Log): Promise<void> {
+async function serve(
+  config: ServeConfig,
+  flags: ServeCommandFlags,
+  voice: ServiceLog,
+): Promise<void> {
+  const { log } = voice;
   log.info("service_starting", {
     version: versionOf(),
     data_dir: config.dataDir,
@@ -61,12 +71,20 @@ async function serve(config: ServeConfig, flags: ServeCommandFlags, log: Log): P
   let fatalCode = 0;
   let fatalWhy = "";
   const exitCodeNow = () => fatalCode;
+  const onFatal = (exitCode: number, why: string) => {
+    // What fails while it ends has been told.
+    const isFirst = fatalCode === 0;
+    fatalCode = exitCode;
+    fatalWhy = why;
+    if (service !== undefined && isFirst) void end(service, log, why, exitCodeNow);
+  };
+  takeOverStderr(voice, () => {
+    // What was waited for may never come.
+    if (service === undefined) process.exit(EXIT_FAILED);
+    onFatal(Math.max(fatalCode, EXIT_FAILED), "an error that nobody caught: ending");
+  });
   try {
-    service = await startService(config, log, (exitCode, why) => {
-      fatalCode = exitCode;
-      fatalWhy = why;
-      if (service !== undefined) void end(service, log, why, exitCodeNow);
-    });
+    service = await startService(config, log, onFatal);
   } catch (error) {
     if (fatalCode === 0) throw error;
     throw new CommandFailure(fatalWhy, fatalCode);

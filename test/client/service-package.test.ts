@@ -112,7 +112,7 @@ describe("the command", () => {
     const events = said
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line).message);
+      .map((each) => JSON.parse(each).message);
     expect(events).toEqual(["service_starting", "service_listening", "service_ending"]);
     const { stdout: checked } = await run(command, ["doctor", "--data-dir", "data"], {
       cwd: folder,

@@ -52,12 +52,13 @@ describe("levels", () => {
         log.error("e");
       });
       const found = lines.map((line) => JSON.parse(line).level);
-      expect(found.toSorted()).toEqual([...written].toSorted());
+      expect(new Set(found)).toEqual(new Set(written));
+      expect(found).toHaveLength(written.length);
     },
   );
 
   it("debug is not there to be called unless it is wanted", () => {
-    expect(makeLog(() => undefined, Date.now, { level: "info" }).debug).toBeUndefined();
+    expect(makeLog(() => undefined, Date.now, { level: "info" })).not.toHaveProperty("debug");
   });
 });
 

@@ -21,7 +21,7 @@ import {
   reasonWords,
   shareOf,
 } from "../../kaizen/report/backtest-words.ts";
-import { commandLog } from "../command-log.ts";
+import { commandLog } from "../logging/command-log.ts";
 import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";

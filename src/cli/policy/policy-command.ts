@@ -9,7 +9,7 @@ import { parsePolicy } from "../../contract/parse/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
-import { commandLog } from "../command-log.ts";
+import { commandLog } from "../logging/command-log.ts";
 import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";

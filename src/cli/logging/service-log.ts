@@ -1,10 +1,9 @@
 // Log of `serve`, on stderr. In JSON every line is one object: what Node, a package or a thread writes
 // to stderr of its own accord becomes an event too, and so does an error that nobody caught.
-import { type Log, type LogFormat, type LogLevel, makeLog } from "../platform/log.ts";
-import { EXIT_FAILED } from "../service/failure.ts";
-import { logConfigOf, type ServeConfig, type ServeFlags } from "../service/settings/config.ts";
-import { type Environment, InvalidSetting } from "../service/settings/settings.ts";
-import { exitCodeOf, toldOf } from "./exit-code.ts";
+import { type Log, type LogFormat, type LogLevel, makeLog } from "../../platform/log.ts";
+import { logConfigOf, type ServeConfig, type ServeFlags } from "../../service/settings/config.ts";
+import { type Environment, InvalidSetting } from "../../service/settings/settings.ts";
+import { exitCodeOf, toldOf } from "../exit-code.ts";
 
 /** Longest piece without a line break that is kept as the beginning of a line. */
 const LINE_LENGTH_MAX = 16_384;
@@ -50,11 +49,14 @@ export function tellFailure({ log, format }: ServiceLog, error: unknown): number
   return exitCode;
 }
 
-/** Makes events of whatever else would reach stderr or end the process. Called once. */
-export function takeOverStderr({ log, format }: ServiceLog): void {
+/**
+ * Makes events of whatever else would reach stderr or end the process. Called once. `onUncaught` ends
+ * the service in order, as after any failure: native threads cut off by an exit would abort the process.
+ */
+export function takeOverStderr({ log, format }: ServiceLog, onUncaught: () => void): void {
   process.on("uncaughtException", (error) => {
     log.error("uncaught_exception", { error: error.stack ?? String(error) });
-    process.exit(EXIT_FAILED);
+    onUncaught();
   });
   if (format === "human") return;
   const hidden = new Set(process.execArgv.map((flag) => flag.replace("--disable-warning=", "")));

@@ -1,5 +1,5 @@
 // Log of a command that works on the files itself: what went wrong, and nothing else, on stderr.
-import { type Log, makeLog } from "../platform/log.ts";
+import { type Log, makeLog } from "../../platform/log.ts";
 
 /** Warnings and errors of the parts that a command opens. */
 export function commandLog(): Log {
