@@ -9,7 +9,17 @@ export interface Suite {
 
 /** A suite that none of these names is of the group `others`. */
 const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
-  serving: ["http", "tail", "overload", "first-call", "batch", "metrics", "cache", "soak"],
+  serving: [
+    "http",
+    "compare",
+    "tail",
+    "overload",
+    "first-call",
+    "batch",
+    "metrics",
+    "cache",
+    "soak",
+  ],
   engine: ["kernel", "ed25519", "grounding"],
   evidence: ["ledger", "store", "start", "restart", "vault-start", "backup"],
   learning: ["kaizen", "kaizen-null", "kaizen-rings", "kaizen-fit", "backtest"],
