@@ -133,7 +133,8 @@ it("turns warnings, foreign lines and uncaught errors into events", async () => 
   });
   expect(code).toBe(1);
   const lines = linesOf(stderr).filter(({ message }) => !String(message).startsWith("service_"));
-  expect(lines).toMatchObject([
+  // Behind these, calls that the end interrupted.
+  expect(lines.slice(0, 5)).toMatchObject([
     { message: "process_warning", detail: "CustomWarning: beware" },
     { message: "stderr_line", detail: "half a line" },
     { message: "stderr_line", detail: "and another" },
