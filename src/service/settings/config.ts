@@ -11,7 +11,7 @@ import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
-import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
+import { type Environment, InvalidSetting, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
 const MS_PER_HOUR = 3_600_000;
@@ -30,10 +30,21 @@ export interface JournalSettings {
   readonly scrubEveryMs: number | undefined;
 }
 
+/** Sockets of the file system to listen on. */
+export interface SocketSettings {
+  readonly paths: readonly string[];
+  readonly mode: number;
+  /** Name or number; undefined: the process's own. */
+  readonly group: string | undefined;
+}
+
 /** Settings of `serve`. */
 export interface ServeConfig {
   readonly host: string;
   readonly port: number;
+  /** False: host and port are not listened on, the sockets alone are. */
+  readonly isTcpWanted: boolean;
+  readonly sockets: SocketSettings;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -109,6 +120,9 @@ export function ownerWaitMsOf(flag: string | undefined, environment: Environment
 export interface ServeFlags {
   port?: string;
   host?: string;
+  listen?: string;
+  socketMode?: string;
+  socketGroup?: string;
   dataDir?: string;
   ownerWait?: string;
   archive?: string;
@@ -123,8 +137,7 @@ export interface ServeFlags {
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
-    host: readSetting("host", flags.host, environment),
-    port: readSetting("port", flags.port, environment),
+    ...listenOf(flags, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
@@ -163,6 +176,28 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
   };
+}
+
+type ListenConfig = Pick<ServeConfig, "host" | "port" | "isTcpWanted" | "sockets">;
+
+function listenOf(flags: ServeFlags, environment: Environment): ListenConfig {
+  const host = readSetting("host", flags.host, environment);
+  const port = readSetting("port", flags.port, environment);
+  const list = readSetting("listen", flags.listen, environment);
+  const isTwice = flags.host !== undefined || flags.port !== undefined;
+  if (flags.listen !== undefined && isTwice) {
+    throw new InvalidSetting("--listen names every address: leave --host and --port out");
+  }
+  const sockets = {
+    paths: list?.sockets ?? [],
+    mode: Number.parseInt(readSetting("socketMode", flags.socketMode, environment), 8),
+    group: readSetting("socketGroup", flags.socketGroup, environment),
+  };
+  const isTcpWanted = list === undefined || list.tcp !== undefined;
+  if (!isTcpWanted && readSetting("httpThreads", flags.httpThreads, environment) > 1) {
+    throw new InvalidSetting("several HTTP threads share a port: --listen has none");
+  }
+  return { host, port, ...list?.tcp, isTcpWanted, sockets };
 }
 
 function grpcOf(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {

@@ -16,6 +16,8 @@ describe("settings of serve", () => {
     expect(serveConfigOf(flags, {})).toEqual({
       host: "127.0.0.1",
       port: 8080,
+      isTcpWanted: true,
+      sockets: { paths: [], mode: 0o660, group: undefined },
       dataDir: expect.stringMatching(/\/data\/local$/),
       ownerWaitMs: 10_000,
       isSampleWanted: true,
