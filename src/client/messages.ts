@@ -15,251 +15,250 @@ import type {
   Verdict,
 } from "../contract/vocabulary.ts";
 
-
 export interface VerifyRequest {
-agent_id: string
-action: string
-tool_level: ToolLevel
-/**
- * The value at risk, where it is known.
- */
-stakes?: number
-/**
- * True: the answer also says what other tool levels would get.
- */
-levels?: boolean
-context?: VerifyContext
+  agent_id: string;
+  action: string;
+  tool_level: ToolLevel;
+  /**
+   * The value at risk, where it is known.
+   */
+  stakes?: number;
+  /**
+   * True: the answer also says what other tool levels would get.
+   */
+  levels?: boolean;
+  context?: VerifyContext;
 }
 export interface VerifyContext {
-content_hash?: string
-cited_sources?: string[]
-session_duration_sec?: number
-/**
- * The text itself.
- */
-content?: string
-/**
- * Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says which thresholds the text is judged by; else that is inferred.
- */
-content_type?: string
-/**
- * The question that the text answers.
- */
-question?: string
+  content_hash?: string;
+  cited_sources?: string[];
+  session_duration_sec?: number;
+  /**
+   * The text itself.
+   */
+  content?: string;
+  /**
+   * Media type. A parameter `kind=qa`, `summary`, `data`, `claim` or `dialogue` says which thresholds the text is judged by; else that is inferred.
+   */
+  content_type?: string;
+  /**
+   * The question that the text answers.
+   */
+  question?: string;
 }
 export interface VerifyResponse {
-request_id: string
-config_version: string
-evaluated_at: string
-expires_at: string
-trust_evaluation: {
-score: number
-threshold_met: boolean
-risk_level: RiskLevel
-internal_score: number
-tier: Tier
-regime?: Regime
-/**
- * One minus the width of the uncertainty in probability.
- */
-confidence: number
-}
-provenance_data: {
-is_hallucinated: boolean
-source_verified: boolean
-reason: string
-sources?: {
-id: string
-status: SourceStatus
-}[]
-}
-policy_action: {
-verdict: Verdict
-log_reason: LogReason
-}
-reason_codes: AnswerCode[]
-/**
- * The largest stakes that would be ALLOW; null for any.
- */
-max_stakes: (number | null)
-/**
- * False in shadow mode: for the log, not to be applied.
- */
-enforced: boolean
-/**
- * The policy that made the verdict, by its content.
- */
-policy_version: string
-/**
- * By tool level, where asked for. One left out must be asked: its answer goes on record.
- */
-levels?: {
-L0?: LevelVerdict
-L1?: LevelVerdict
-L2?: LevelVerdict
-L3?: LevelVerdict
-}
+  request_id: string;
+  config_version: string;
+  evaluated_at: string;
+  expires_at: string;
+  trust_evaluation: {
+    score: number;
+    threshold_met: boolean;
+    risk_level: RiskLevel;
+    internal_score: number;
+    tier: Tier;
+    regime?: Regime;
+    /**
+     * One minus the width of the uncertainty in probability.
+     */
+    confidence: number;
+  };
+  provenance_data: {
+    is_hallucinated: boolean;
+    source_verified: boolean;
+    reason: string;
+    sources?: {
+      id: string;
+      status: SourceStatus;
+    }[];
+  };
+  policy_action: {
+    verdict: Verdict;
+    log_reason: LogReason;
+  };
+  reason_codes: AnswerCode[];
+  /**
+   * The largest stakes that would be ALLOW; null for any.
+   */
+  max_stakes: number | null;
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
+  /**
+   * The policy that made the verdict, by its content.
+   */
+  policy_version: string;
+  /**
+   * By tool level, where asked for. One left out must be asked: its answer goes on record.
+   */
+  levels?: {
+    L0?: LevelVerdict;
+    L1?: LevelVerdict;
+    L2?: LevelVerdict;
+    L3?: LevelVerdict;
+  };
 }
 export interface LevelVerdict {
-verdict: Verdict
-log_reason: LogReason
-threshold_met: boolean
-reason_codes: AnswerCode[]
-max_stakes: (number | null)
-/**
- * False in shadow mode: for the log, not to be applied.
- */
-enforced: boolean
-/**
- * The smallest stakes at which the answer would be the same.
- */
-holds_from: number
-/**
- * The largest stakes at which it would; null for any.
- */
-holds_to: (number | null)
+  verdict: Verdict;
+  log_reason: LogReason;
+  threshold_met: boolean;
+  reason_codes: AnswerCode[];
+  max_stakes: number | null;
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
+  /**
+   * The smallest stakes at which the answer would be the same.
+   */
+  holds_from: number;
+  /**
+   * The largest stakes at which it would; null for any.
+   */
+  holds_to: number | null;
 }
 export interface CheckRequest {
-/**
- * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
- */
-subject: string
-stakes: number
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
+  subject: string;
+  stakes: number;
 }
 export interface CheckResponse {
-subject: string
-effective_score: number
-tier: Tier
-regime?: Regime
-decision: Decision
-reasons: string[]
-reason_codes: ReasonCode[]
-/**
- * The largest stakes at which the answer would be no stricter; null for any.
- */
-max_stakes: (number | null)
-/**
- * The most sensitive tool level that the policy would allow the subject at these stakes.
- */
-tool_level_max: ToolLevel
-request_id: string
-config_version: string
-evaluated_at: string
-expires_at: string
-stakes: number
-allowed: boolean
-/**
- * False in shadow mode: for the log, not to be applied.
- */
-enforced: boolean
+  subject: string;
+  effective_score: number;
+  tier: Tier;
+  regime?: Regime;
+  decision: Decision;
+  reasons: string[];
+  reason_codes: ReasonCode[];
+  /**
+   * The largest stakes at which the answer would be no stricter; null for any.
+   */
+  max_stakes: number | null;
+  /**
+   * The most sensitive tool level that the policy would allow the subject at these stakes.
+   */
+  tool_level_max: ToolLevel;
+  request_id: string;
+  config_version: string;
+  evaluated_at: string;
+  expires_at: string;
+  stakes: number;
+  allowed: boolean;
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
 }
 export interface HandshakeRequest {
-/**
- * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
- */
-initiator: string
-/**
- * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
- */
-counterparty: string
-stakes: number
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
+  initiator: string;
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
+  counterparty: string;
+  stakes: number;
 }
 export interface HandshakeResponse {
-request_id: string
-config_version: string
-evaluated_at: string
-expires_at: string
-initiator: string
-counterparty: string
-stakes: number
-a_to_b: Leg
-b_to_a: Leg
-decision: Decision
-connected: boolean
-reasons: string[]
-/**
- * False in shadow mode: for the log, not to be applied.
- */
-enforced: boolean
+  request_id: string;
+  config_version: string;
+  evaluated_at: string;
+  expires_at: string;
+  initiator: string;
+  counterparty: string;
+  stakes: number;
+  a_to_b: Leg;
+  b_to_a: Leg;
+  decision: Decision;
+  connected: boolean;
+  reasons: string[];
+  /**
+   * False in shadow mode: for the log, not to be applied.
+   */
+  enforced: boolean;
 }
 export interface Leg {
-subject: string
-effective_score: number
-tier: Tier
-regime?: Regime
-decision: Decision
-reasons: string[]
-reason_codes: ReasonCode[]
-/**
- * The largest stakes at which the answer would be no stricter; null for any.
- */
-max_stakes: (number | null)
-/**
- * The most sensitive tool level that the policy would allow the subject at these stakes.
- */
-tool_level_max: ToolLevel
+  subject: string;
+  effective_score: number;
+  tier: Tier;
+  regime?: Regime;
+  decision: Decision;
+  reasons: string[];
+  reason_codes: ReasonCode[];
+  /**
+   * The largest stakes at which the answer would be no stricter; null for any.
+   */
+  max_stakes: number | null;
+  /**
+   * The most sensitive tool level that the policy would allow the subject at these stakes.
+   */
+  tool_level_max: ToolLevel;
 }
 export interface OutcomeRequest {
-/**
- * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
- */
-subject: string
-reporter: string
-outcome: (0 | 1)
-stakes: number
-grade: Grade
-/**
- * What makes a repeat the same outcome.
- */
-id?: string
-settled_at?: number
-/**
- * False: the tool or the network failed, not the agent. Stored, not counted.
- */
-agent_fault?: boolean
-action?: string
-/**
- * The verdict that it settles.
- */
-request_id?: string
+  /**
+   * `agent://namespace/name`, or any other line of text without control characters; what begins with `agent://` must have its form
+   */
+  subject: string;
+  reporter: string;
+  outcome: 0 | 1;
+  stakes: number;
+  grade: Grade;
+  /**
+   * What makes a repeat the same outcome.
+   */
+  id?: string;
+  settled_at?: number;
+  /**
+   * False: the tool or the network failed, not the agent. Stored, not counted.
+   */
+  agent_fault?: boolean;
+  action?: string;
+  /**
+   * The verdict that it settles.
+   */
+  request_id?: string;
 }
 export interface OutcomeReceipt {
-outcome_id: string
-/**
- * Where it stands in the evidence journal.
- */
-position: number
-recorded_at: string
-duplicate: boolean
-signature: Signature
-/**
- * The signed batch that it came in.
- */
-evidence_id?: string
-/**
- * Its place there.
- */
-evidence_index?: number
+  outcome_id: string;
+  /**
+   * Where it stands in the evidence journal.
+   */
+  position: number;
+  recorded_at: string;
+  duplicate: boolean;
+  signature: Signature;
+  /**
+   * The signed batch that it came in.
+   */
+  evidence_id?: string;
+  /**
+   * Its place there.
+   */
+  evidence_index?: number;
 }
 export interface ProvenanceRecord {
-agent_id: string
-action: string
-content_hash: string
-cited_sources: string[]
-request_id?: string
+  agent_id: string;
+  action: string;
+  content_hash: string;
+  cited_sources: string[];
+  request_id?: string;
 }
 export interface Problem {
-type: string
-title: string
-status: number
-detail: string
-instance: string
-code: string
-request_id: string
-errors?: FieldError[]
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: string;
+  request_id: string;
+  errors?: FieldError[];
 }
 export interface FieldError {
-pointer: string
-code: string
-detail: string
+  pointer: string;
+  code: string;
+  detail: string;
 }

@@ -8,10 +8,12 @@ import type { Adapter } from "../../http/server/port.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import { tableBytesOf } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
+import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
-import { type Environment, InvalidSetting, MEBIBYTE, readSetting } from "./settings.ts";
+import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
+import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
 const MS_PER_HOUR = 3_600_000;
@@ -30,21 +32,16 @@ export interface JournalSettings {
   readonly scrubEveryMs: number | undefined;
 }
 
-/** Sockets of the file system to listen on. */
-export interface SocketSettings {
-  readonly paths: readonly string[];
-  readonly mode: number;
-  /** Name or number; undefined: the process's own. */
-  readonly group: string | undefined;
+/** Settings of the log. */
+export interface LogConfig {
+  readonly level: LogLevel;
+  /** Undefined: as fits where stderr goes. */
+  readonly format: LogFormat | undefined;
 }
 
 /** Settings of `serve`. */
-export interface ServeConfig {
-  readonly host: string;
-  readonly port: number;
-  /** False: host and port are not listened on, the sockets alone are. */
-  readonly isTcpWanted: boolean;
-  readonly sockets: SocketSettings;
+export interface ServeConfig extends ListenConfig {
+  readonly log: LogConfig;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -117,26 +114,23 @@ export function ownerWaitMsOf(flag: string | undefined, environment: Environment
 }
 
 /** Flags of `serve`; the rest is environment. */
-export interface ServeFlags {
-  port?: string;
-  host?: string;
-  listen?: string;
-  socketMode?: string;
-  socketGroup?: string;
+export interface ServeFlags extends ListenFlags {
   dataDir?: string;
   ownerWait?: string;
   archive?: string;
   archiveEvery?: string;
   sample: boolean;
   scoring?: string;
-  httpThreads?: string;
   metricsListen?: string;
   grpcPort?: string;
+  logLevel?: string;
+  logFormat?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
+    log: logConfigOf(flags, environment),
     ...listenOf(flags, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
@@ -178,26 +172,15 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
   };
 }
 
-type ListenConfig = Pick<ServeConfig, "host" | "port" | "isTcpWanted" | "sockets">;
-
-function listenOf(flags: ServeFlags, environment: Environment): ListenConfig {
-  const host = readSetting("host", flags.host, environment);
-  const port = readSetting("port", flags.port, environment);
-  const list = readSetting("listen", flags.listen, environment);
-  const isTwice = flags.host !== undefined || flags.port !== undefined;
-  if (flags.listen !== undefined && isTwice) {
-    throw new InvalidSetting("--listen names every address: leave --host and --port out");
-  }
-  const sockets = {
-    paths: list?.sockets ?? [],
-    mode: Number.parseInt(readSetting("socketMode", flags.socketMode, environment), 8),
-    group: readSetting("socketGroup", flags.socketGroup, environment),
+/** Settings of the log. @throws InvalidSetting */
+export function logConfigOf(
+  flags: Pick<ServeFlags, "logLevel" | "logFormat">,
+  environment: Environment,
+): LogConfig {
+  return {
+    level: readSetting("logLevel", flags.logLevel, environment),
+    format: readSetting("logFormat", flags.logFormat, environment),
   };
-  const isTcpWanted = list === undefined || list.tcp !== undefined;
-  if (!isTcpWanted && readSetting("httpThreads", flags.httpThreads, environment) > 1) {
-    throw new InvalidSetting("several HTTP threads share a port: --listen has none");
-  }
-  return { host, port, ...list?.tcp, isTcpWanted, sockets };
 }
 
 function grpcOf(flags: ServeFlags, environment: Environment): ServeConfig["grpc"] {
