@@ -1,4 +1,4 @@
-// Where the service listens, from the flags, the environment and the file.
+// Addresses of the service, from the flags, the environment and the file.
 import { type Environment, InvalidSetting, readSetting } from "./settings.ts";
 
 /** Sockets of the file system to listen on. */

@@ -1,4 +1,4 @@
-// Settings of where the service listens: one address with a port, sockets of the file system beside it
+// Settings of the addresses: one with a port, sockets of the file system beside it
 // or in its place.
 import { whyNoSocketPath } from "../../platform/socket-file.ts";
 import type { ListenAddress } from "../../http/metrics/listener.ts";

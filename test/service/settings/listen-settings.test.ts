@@ -1,4 +1,4 @@
-// Where the service listens: one list of an address and sockets.
+// Addresses of the service: one list of an address and sockets.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { serveConfigOf } from "../../../src/service/settings/config.ts";
