@@ -7,7 +7,7 @@ import { CommandFailure } from "../service/failure.ts";
 const TIMEOUT_MS = 60_000;
 
 export interface ServerRequest {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly contentType?: string;
   readonly body?: string;

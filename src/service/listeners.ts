@@ -265,6 +265,7 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
+      isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,

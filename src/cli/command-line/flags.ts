@@ -36,6 +36,16 @@ export function daysOf(text: string): number {
   return Number(digits);
 }
 
+const SECONDS_BY_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** `1h`, `90m`, `0`: seconds. */
+export function overlapOf(text: string): number {
+  const [, digits, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? [];
+  if (text === "0") return 0;
+  if (digits === undefined) throw new InvalidArgumentError("expected a time, such as `1h`, or `0`");
+  return Number(digits) * SECONDS_BY_UNIT[unit!]!;
+}
+
 export function namespaceOf(text: string): string {
   if (!isAgentId(`agent://${text}/x`) || text.includes("/")) {
     throw new InvalidArgumentError("expected letters, digits, `.`, `_`, `~` or `-`");

@@ -8,6 +8,7 @@ import type { Adapter } from "../../http/server/port.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import { tableBytesOf } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
+import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
@@ -30,8 +31,16 @@ export interface JournalSettings {
   readonly scrubEveryMs: number | undefined;
 }
 
+/** Settings of the log. */
+export interface LogConfig {
+  readonly level: LogLevel;
+  /** Undefined: as fits where stderr goes. */
+  readonly format: LogFormat | undefined;
+}
+
 /** Settings of `serve`. */
 export interface ServeConfig {
+  readonly log: LogConfig;
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
@@ -118,11 +127,14 @@ export interface ServeFlags {
   httpThreads?: string;
   metricsListen?: string;
   grpcPort?: string;
+  logLevel?: string;
+  logFormat?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
+    log: logConfigOf(flags, environment),
     host: readSetting("host", flags.host, environment),
     port: readSetting("port", flags.port, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
@@ -162,6 +174,17 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     isReservedEnabled:
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
+  };
+}
+
+/** Settings of the log. @throws InvalidSetting */
+export function logConfigOf(
+  flags: Pick<ServeFlags, "logLevel" | "logFormat">,
+  environment: Environment,
+): LogConfig {
+  return {
+    level: readSetting("logLevel", flags.logLevel, environment),
+    format: readSetting("logFormat", flags.logFormat, environment),
   };
 }
 

@@ -14,6 +14,7 @@ function isEnabled(environment: Record<string, string>): boolean {
 describe("settings of serve", () => {
   it("have defaults", () => {
     expect(serveConfigOf(flags, {})).toEqual({
+      log: { level: "info", format: undefined },
       host: "127.0.0.1",
       port: 8080,
       dataDir: expect.stringMatching(/\/data\/local$/),
