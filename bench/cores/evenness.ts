@@ -1,4 +1,4 @@
-// How evenly connections came to HTTP threads, and what kept a service from answering more: read off
+// Evenness of connections over HTTP threads, and what kept a service from answering more: read off
 // the service's own counters and the machine's idle time.
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
