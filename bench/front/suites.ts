@@ -71,5 +71,8 @@ export function firstSentence(text: string): string {
   const told = comment.join(" ").replace(/^(?:npm run )?(?:bench|eval)[\w:-]*: /, "");
   const sentence = /^.*?(?=\. |\.$|$)/.exec(told)![0];
   if (sentence.length <= LENGTH_MAX) return sentence;
-  return /^(.*)(?:[,;:] | and )/.exec(sentence.slice(0, LENGTH_MAX))?.[1] ?? sentence;
+  return (
+    /^(.*)(?:[,;:] | and )/.exec(sentence.slice(0, LENGTH_MAX))?.[1]?.replace(/[,;:]$/, "") ??
+    sentence
+  );
 }
