@@ -78,7 +78,7 @@ it("the decision log has the trace of every kind of question", async () => {
     action: "order.place",
     tool_level: "L3",
   });
-  await trace(1, `/v1/gateway/authorize?${query}`);
+  await trace(1, `/v1/gateway/authorize?${query.toString()}`);
   for (const [traceId, rows] of asked) {
     await expect.poll(() => tracedRows(traceId), { timeout: 20_000 }).toBe(rows);
   }

@@ -75,35 +75,6 @@ test("every answer is there with what it said and what it was judged from", asyn
   expect(reserved).toMatchObject({ is_test: true, decision: "refuse", effective: "deny" });
 });
 
-test("the trace of a request is logged with every leg, and can be asked for in SQL", async () => {
-  const ring = createDecisionRing();
-  const store = await openWith([ring]);
-  const { bureau } = openTable(new DecisionRing(ring, { waitMs: 0 }));
-  const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
-  const traced = (requestId: string) => ({ ...callOf(requestId), traceId });
-  await bureau.verify(verifyOf("agent://shop/bad", "L3"), traced("r-1"));
-  const parties = { initiator: "agent://acme/r1", counterparty: "agent://shop/bad", stakes: 70 };
-  await bureau.handshake(parties, traced("r-2"));
-  await bureau.verify(verifyOf("agent://shop/bad", "L3"), callOf("r-3"));
-  await bureau.verify(verifyOf("agent://shop/bad", "L3"), { ...callOf("r-4"), traceId: "" });
-
-  const legs = await store.decisions({ tenant: "acme", limit: 100 });
-  expect(legs.map((leg) => [leg.request_id, leg.trace_id])).toEqual([
-    ["r-1", traceId],
-    ["r-2", traceId],
-    ["r-2", traceId],
-    ["r-3", null],
-    ["r-4", null],
-  ]);
-  const sql = `SELECT request_id, leg FROM decisions WHERE trace_id = '${traceId}' ORDER BY ALL`;
-  const { rows } = await store.query(sql, LIMITS);
-  expect(rows).toEqual([
-    ["r-1", "a_to_b"],
-    ["r-2", "a_to_b"],
-    ["r-2", "b_to_a"],
-  ]);
-});
-
 test("the session's duration and the action are logged, and can be asked for in SQL", async () => {
   const ring = createDecisionRing();
   const store = await openWith([ring]);
