@@ -8,7 +8,7 @@ export function num(value: number): string {
 const DECIMALS = 4;
 const SCALE = 10 ** DECIMALS;
 /** Below it, a number of four decimals has at most 15 digits, and no shorter text is the same number. */
-const SCALED_MAX = 1e15;
+const EXACT_BELOW = 1e15;
 const ZERO = 0x30;
 const POINT = 0x2e;
 
@@ -19,7 +19,7 @@ const POINT = 0x2e;
  */
 export function writeNumber(bytes: Buffer, at: number, value: number): number {
   const scaled = Math.round(value * SCALE);
-  if (!(scaled >= 0 && scaled < SCALED_MAX) || scaled / SCALE !== value) {
+  if (!(scaled >= 0 && scaled < EXACT_BELOW) || scaled / SCALE !== value) {
     return at + bytes.write(num(value), at, "latin1");
   }
   let whole = Math.floor(scaled / SCALE);

@@ -75,7 +75,7 @@ function putString(text: string): void {
 }
 
 /** Most bytes of a number as JSON.stringify writes it. */
-const NUMBER_BYTES_MAX = 32;
+const NUMBER_BYTES = 32;
 /** Pieces kept in one memory; past it the memory starts anew. */
 const KEPT_MAX = 512;
 
@@ -114,7 +114,7 @@ function putTrust(trust: Trust): void {
     const index = (internal - SCORE_MIN) * TRUST_COMBINATIONS + standing * 4 + regimeIndex;
     put((trustPieces[index] ??= Buffer.from(trustText(trust))));
   } else put(Buffer.from(trustText(trust)));
-  reserve(NUMBER_BYTES_MAX);
+  reserve(NUMBER_BYTES);
   at = writeNumber(out, at, confidence);
 }
 
@@ -225,7 +225,7 @@ const STAKES = Buffer.from(',"max_stakes":');
 function putStakes(stakes: number | null): void {
   if (stakes === null) return put(ANY_STAKES);
   put(STAKES);
-  reserve(NUMBER_BYTES_MAX);
+  reserve(NUMBER_BYTES);
   at = writeNumber(out, at, stakes);
 }
 
