@@ -1,22 +1,62 @@
 // Writing end of the decision log: a ring of bytes in shared memory, one writer and one reader, no
 // locks and no allocation. Decisions that let through are dropped when the ring is three quarters
 // full; denials have the last quarter, then wait in this thread's memory, then push back.
+import { NOT_APPLICABLE } from "../../contract/decisions.ts";
 import type { DecisionEntry, DecisionLog } from "../../contract/decisions.ts";
 import { ServiceFault } from "../../contract/faults.ts";
 import {
   CONTROL_BYTES,
   DROP_BYTES,
   DROPPED,
+  FLAG_ENFORCED,
+  FLAG_FLAGGED,
+  FLAG_KNOWN,
+  FLAG_LET_THROUGH,
+  FLAG_RESERVED,
+  FLAG_SESSION,
+  FLAG_TRACED,
   HEAD,
+  INPUT_COUNT,
+  NUMBER_COUNT,
+  OFFSET_INDEXES,
+  OFFSET_LENGTHS,
+  OFFSET_NUMBERS,
+  OFFSET_SESSION,
+  OFFSET_TEXTS,
   RECORDED,
   RING_BYTES,
+  SESSION_SECONDS_MAX,
   TAIL,
+  TRACE_BYTES,
 } from "./ring-layout.ts";
-import { bytesMaxOf, type Target, targetOf, writeEntry } from "./ring-record.ts";
+import { AnswerTexts, CallerTexts, writeText } from "./ring-texts.ts";
 
 /** Denials that did not fit, waiting in the writer's own memory. */
 const WAITING_MAX = 16_384;
 const REFILL_INTERVAL_MS = 20;
+
+/** Texts that are kept from record to record. */
+interface Texts {
+  readonly caller: CallerTexts;
+  readonly answer: AnswerTexts;
+}
+
+/** Views over the bytes that a record is written to. */
+interface Target {
+  bytes: Uint8Array;
+  lengths: Uint16Array;
+  words: Uint32Array;
+  numbers: Float64Array;
+}
+
+function targetOf(buffer: ArrayBufferLike, offset: number, length: number): Target {
+  return {
+    bytes: new Uint8Array(buffer, offset, length),
+    lengths: new Uint16Array(buffer, offset, length / 2),
+    words: new Uint32Array(buffer, offset, length / 4),
+    numbers: new Float64Array(buffer, offset, length / 8),
+  };
+}
 
 /** Default of legs that let through, recorded per second and thread. */
 export const LET_THROUGH_PER_SECOND = 250;
@@ -39,6 +79,7 @@ export class DecisionRing implements DecisionLog {
   readonly #ring: Target;
   readonly #waitMs: number;
   readonly #perSecond: number;
+  readonly #texts: Texts = { caller: new CallerTexts(), answer: new AnswerTexts() };
   #second = 0;
   #letThrough = 0;
   #waiting: Uint8Array[] = [];
@@ -68,7 +109,7 @@ export class DecisionRing implements DecisionLog {
     const bytesMax = bytesMaxOf(entry);
     const mayDrop = entry.isLetThrough && !entry.isFlagged;
     const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
-    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry));
+    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
     else if (mayDrop) this.#control[DROPPED]! += 1;
     else this.#keep(entry, bytesMax);
   }
@@ -113,7 +154,7 @@ export class DecisionRing implements DecisionLog {
     }
     if (this.#waiting.length >= WAITING_MAX) throw saturated();
     const aside = targetOf(new ArrayBuffer(bytesMax), 0, bytesMax);
-    const length = writeEntry(aside, 0, entry);
+    const length = writeEntry(aside, 0, entry, this.#texts);
     aside.words[0] = length;
     this.#waiting.push(aside.bytes.subarray(0, length));
     this.#timer ??= setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
@@ -141,10 +182,101 @@ export class DecisionRing implements DecisionLog {
     Atomics.wait(this.#gate, TAIL, tail, this.#waitMs);
     const at = this.#reserve(bytesMax, RING_BYTES);
     if (at < 0) throw saturated();
-    this.#publish(at, writeEntry(this.#ring, at, entry));
+    this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
   }
 }
 
 function saturated(): ServiceFault {
   return new ServiceFault("overloaded", "the decision log cannot keep up");
+}
+
+/** Bytes an entry takes at most: every UTF-16 unit is up to three bytes. */
+function bytesMaxOf(entry: DecisionEntry): number {
+  let units = entry.requestId.length + entry.subject.length + entry.viewer.length;
+  units += entry.action.length + entry.logReason.length + entry.hardFailureCode.length;
+  units += entry.configVersion.length + entry.policyVersion.length;
+  units += entry.principal.tenant.length;
+  units += entry.principal.keyId.length;
+  const { reasonCodes } = entry;
+  for (let index = 0; index < reasonCodes.length; index += 1) {
+    units += reasonCodes[index]!.length + 1;
+  }
+  const traceBytes = entry.traceId === "" ? 0 : TRACE_BYTES;
+  return ((OFFSET_TEXTS + 3 * units + 7) & ~7) + traceBytes;
+}
+
+/** Writes all but the length at `at` of `target`; returns it, a multiple of 8. */
+function writeEntry(target: Target, at: number, entry: DecisionEntry, texts: Texts): number {
+  const { bytes, lengths } = target;
+  writeIndexes(bytes, at + OFFSET_INDEXES, entry);
+  if (entry.sessionSeconds >= 0) writeSession(bytes, at + OFFSET_SESSION, entry.sessionSeconds);
+  writeNumbers(target.numbers, (at + OFFSET_NUMBERS) / 8, entry);
+  const slot = (at + OFFSET_LENGTHS) / 2;
+  let to = at + OFFSET_TEXTS;
+  to += lengths[slot] = writeText(bytes, to, entry.requestId);
+  to += texts.caller.write(bytes, to, lengths, slot + 1, entry.principal);
+  to += lengths[slot + 3] = writeText(bytes, to, entry.subject);
+  to += lengths[slot + 4] = writeText(bytes, to, entry.viewer);
+  to += lengths[slot + 5] = writeText(bytes, to, entry.action);
+  to += texts.answer.write(bytes, to, lengths, slot + 6, entry);
+  const length = (to - at + 7) & ~7;
+  if (entry.traceId === "") return length;
+  writeTraceId(bytes, at + length, entry.traceId);
+  return length + TRACE_BYTES;
+}
+
+/** 32 hexadecimal digits in lower case as 16 bytes. */
+function writeTraceId(bytes: Uint8Array, at: number, traceId: string): void {
+  for (let index = 0; index < TRACE_BYTES; index += 1) {
+    bytes[at + index] = (digitAt(traceId, 2 * index) << 4) | digitAt(traceId, 2 * index + 1);
+  }
+}
+
+function digitAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return code < A ? code - ZERO : code - A + 10;
+}
+
+const ZERO = 0x30;
+const A = 0x61;
+
+function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void {
+  bytes[at] = entry.kindIndex;
+  bytes[at + 1] = entry.legIndex;
+  bytes[at + 2] = entry.toolLevelIndex;
+  bytes[at + 3] = entry.verdictIndex;
+  bytes[at + 4] = entry.decisionIndex;
+  bytes[at + 5] = entry.legDecisionIndex;
+  bytes[at + 6] = entry.tierIndex;
+  bytes[at + 7] = entry.regimeIndex < 0 ? NOT_APPLICABLE : entry.regimeIndex;
+  bytes[at + 8] =
+    (entry.isLetThrough ? FLAG_LET_THROUGH : 0) |
+    (entry.isFlagged ? FLAG_FLAGGED : 0) |
+    (entry.isKnown ? FLAG_KNOWN : 0) |
+    (entry.isReserved ? FLAG_RESERVED : 0) |
+    (entry.sessionSeconds >= 0 ? FLAG_SESSION : 0) |
+    (entry.isEnforced ? FLAG_ENFORCED : 0) |
+    (entry.traceId === "" ? 0 : FLAG_TRACED);
+}
+
+function writeSession(bytes: Uint8Array, at: number, seconds: number): void {
+  const kept = Math.min(seconds, SESSION_SECONDS_MAX);
+  bytes[at] = kept;
+  bytes[at + 1] = kept >> 8;
+  bytes[at + 2] = kept >> 16;
+}
+
+function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): void {
+  numbers[at] = entry.evaluatedAtMs;
+  numbers[at + 1] = entry.stakes;
+  numbers[at + 2] = entry.failureProbability;
+  numbers[at + 3] = entry.failureOptimistic;
+  numbers[at + 4] = entry.failurePessimistic;
+  numbers[at + 5] = entry.scoreInternal;
+  numbers[at + 6] = entry.scoreEffective;
+  numbers[at + 7] = entry.stakesMax;
+  numbers[at + 8] = entry.scoreMinimum;
+  const { inputs } = entry;
+  const from = at + NUMBER_COUNT;
+  for (let index = 0; index < INPUT_COUNT; index += 1) numbers[from + index] = inputs[index]!;
 }

@@ -2,7 +2,13 @@
 import { expect, test } from "vitest";
 import { createDecisionRing } from "../../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
-import { openTable, principalOf } from "../_decisions.ts";
+import {
+  DecisionReader,
+  emptyColumns,
+  readRecords,
+} from "../../../src/store/decisions/ring-reader.ts";
+import { IDENTICAL_PER_SECOND, RepeatedDenials } from "../../../src/store/decisions/repeats.ts";
+import { entryOf, NOW_MS, openTable, principalOf } from "../_decisions.ts";
 import { openWith } from "../_decision-store.ts";
 import { LIMITS } from "../_fixtures.ts";
 
@@ -38,4 +44,23 @@ test("the trace of a request is logged with every leg, and can be asked for in S
     ["r-2", "a_to_b"],
     ["r-2", "b_to_a"],
   ]);
+});
+
+test("identical denials are counted together whatever their traces; the row has the first's", () => {
+  const ring = createDecisionRing();
+  const writer = new DecisionRing(ring, { waitMs: 0 });
+  const same = { subject: "agent://shop/bad", policyVersion: "p", requestId: "r" };
+  for (let n = 0; n < IDENTICAL_PER_SECOND + 50; n += 1) {
+    writer.record({ ...entryOf(1, false), ...same, traceId: n.toString(16).padStart(32, "a") });
+  }
+  const parts: Uint8Array[] = [];
+  new DecisionReader(ring).copy(parts);
+  const repeats = new RepeatedDenials();
+  const columns = emptyColumns();
+  for (const part of [...repeats.sift(parts, NOW_MS), ...repeats.takeHeld()]) {
+    expect(readRecords(columns, Buffer.from(part))).toBe(0);
+  }
+  expect(columns.count).toBe(IDENTICAL_PER_SECOND + 1);
+  const first = IDENTICAL_PER_SECOND.toString(16).padStart(32, "a");
+  expect([columns.counts.at(-1), columns.traceIds.at(-1)]).toEqual([50, first]);
 });
