@@ -1,5 +1,5 @@
-// Head of a request as it crosses from a further HTTP thread to the main one: data alone, without the
-// server's memory behind it.
+// Head of a request that one HTTP thread hands to the main one: all of it is data, none of it is the
+// server's memory.
 import type { Exchange } from "../../http/exchange.ts";
 import type { RequestHead } from "../../http/server/port.ts";
 
