@@ -71,10 +71,10 @@ const AT_STAKES: readonly Ruling[] = DECISIONS.map((decision) => {
  * Whether a ruling holds the request back until a person has looked: above the border, or challenged
  * at stakes at which `check` would escalate, whatever rule named the challenge.
  */
-export function asksPerson(ruling: Ruling, level: LevelPolicy, { decisionIndex }: Risk): boolean {
-  if (ruling === RISK_ABOVE_BORDER) return true;
+export function asksPerson(ruled: Ruling, level: LevelPolicy, { decisionIndex }: Risk): boolean {
+  if (ruled === RISK_ABOVE_BORDER) return true;
   const doStakesCount = level.enforce && level.counts_stakes && decisionIndex === ESCALATE;
-  return doStakesCount && ruling.verdictIndex === CHALLENGE;
+  return doStakesCount && ruled.verdictIndex === CHALLENGE;
 }
 
 /** Upper bounds (inclusive) of the failure probability; above the last: CRITICAL. */

@@ -142,22 +142,27 @@ function open(data: ThreadData, send: Send) {
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
   const taker = takerOf(data, core, table, saved, send);
-  const ready = {
+  const ready = readyOf(core, table, start?.lsn);
+  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
+  return { core, taker, ready, notes, overflow: table.overflow, install };
+}
+
+function readyOf(core: LedgerCore, table: LiveTable, snapshotLsn: number | undefined) {
+  const { outcomes, reviews } = core.point();
+  return {
     kind: "ready" as const,
     lsn: core.lsn,
-    outcomes: core.point().outcomes,
+    outcomes,
     truncatedBytes: core.truncatedBytes,
     engineMemory: table.announce(),
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
-    reviews: [...core.point().reviews],
+    reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     lastRecordMs: core.lastRecordMs,
-    snapshotLsn: start?.lsn,
+    snapshotLsn,
   };
-  const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
-  return { core, taker, ready, notes, overflow: table.overflow, install };
 }
 
 /** Tells the time of the snapshot that this start came from, and of each that is written. */

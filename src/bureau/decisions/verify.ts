@@ -16,6 +16,7 @@ import { stakesOnWire } from "./leg.ts";
 import { failureCodeOf, isInLot, lotOf, reasonCodes, ruleAt, stakesBound } from "./level-ruling.ts";
 import { levelsOf } from "./levels.ts";
 import { isByPerson, reviewed, reviewOf } from "./reviewed.ts";
+import type { ActivePolicy } from "../../policy/active-policy.ts";
 import { isDrawn } from "../../policy/audit.ts";
 import {
   asksPerson,
@@ -27,7 +28,7 @@ import {
   THIN_TOLERATED,
 } from "../../policy/rules.ts";
 import type { Ruling } from "../../policy/rules.ts";
-import { vouchingFor } from "../../policy/vouching.ts";
+import { type VouchedNamespace, vouchingFor } from "../../policy/vouching.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
 import { findReserved } from "./test-agents.ts";
 import type { ReservedAgent } from "./test-agents.ts";
@@ -114,16 +115,8 @@ function respond(
   const minimum = minimumScoreOf(level, call.principal.minimumScores[toolLevel]);
   const vouching = vouchingFor(active.vouched, reading, agentId, toolLevel, services.nowMs);
   const stakes = request.stakes ?? 0;
-  const asked = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
-  // A reserved agent answers the same whatever people decide.
-  const ruled = isReserved
-    ? asked
-    : reviewed(services, request, call, toolLevel, reading, finding, asked);
-  const isDrawable =
-    !isReserved && isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
-  const isAudited = isDrawable && hasWon(services, call, agentId, level);
-  const isForOneCall = isAudited || isByPerson(ruled);
-  const ruling = isAudited ? AUDITED : onceADay(services, agentId, ruled);
+  const ruling = rule(services, request, call, active, reading, finding, vouching, isReserved);
+  const isForOneCall = ruling === AUDITED || isByPerson(ruling);
   const { stakesTo } = reading;
   const scoreInternal = lowerScore(reading.scoreInternal, finding);
   const width = reading.failurePessimistic - reading.failureOptimistic;
@@ -167,6 +160,28 @@ function respond(
     settleStakes(services, request, call, finding, response, stakesTo);
   }
   return response;
+}
+
+/** The ruling on the request itself: the policy's, then a person's, then that of a lot. */
+function rule(
+  services: BureauServices,
+  request: VerifyRequest,
+  call: CallContext,
+  active: ActivePolicy,
+  reading: Reading,
+  finding: ProvenanceFinding,
+  vouching: VouchedNamespace | undefined,
+  isReserved: boolean,
+): Ruling {
+  const { agent_id: agentId, tool_level: toolLevel, stakes = 0 } = request;
+  const asked = ruleAt(active, call.principal, toolLevel, reading, finding, vouching, stakes);
+  // A reserved agent answers the same whatever people decide.
+  if (isReserved) return onceADay(services, agentId, asked);
+  const ruled = reviewed(services, request, call, toolLevel, reading, finding, asked);
+  const isDrawable = isInLot(active, call.principal, toolLevel, reading, finding, ruled, stakes);
+  const level = active.policy.levels[toolLevel];
+  if (isDrawable && hasWon(services, call, agentId, level)) return AUDITED;
+  return onceADay(services, agentId, ruled);
 }
 
 /**

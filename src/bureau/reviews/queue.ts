@@ -33,7 +33,8 @@ export interface ReviewQueueOptions {
   readonly clock: () => number;
 }
 
-type Calls = ReviewCounted["reviews"][number];
+type Calls = { -readonly [Member in keyof Told]: Told[Member] };
+type Told = ReviewCounted["reviews"][number];
 
 export class ReviewQueue {
   readonly waiting: Waiting;
@@ -210,10 +211,10 @@ export class ReviewQueue {
     }
   }
 
-  #count(asked: Calls): void {
+  #count(asked: Told): void {
     const known = this.#counts.get(asked.id);
     const { id, count, last_request_id, last_stakes, last_ms, stakes_max } = asked;
-    if (known !== undefined) addCalls(known as StoredReview, asked);
+    if (known !== undefined) addCalls(known, asked);
     else this.#counts.set(id, { id, count, last_request_id, last_stakes, last_ms, stakes_max });
   }
 

@@ -58,7 +58,7 @@ export class Waiting {
   /** Ends all, and lets nobody wait from now on. */
   release(): void {
     this.#isReleased = true;
-    for (const id of [...this.#byId.keys()]) this.settle(id);
+    for (const id of this.#byId.keys()) this.settle(id);
   }
 
   #end(waiter: Waiter): void {

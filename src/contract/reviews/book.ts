@@ -154,7 +154,7 @@ export class ReviewBook {
     const review = this.#reviews.get(event.id);
     if (review === undefined) return;
     this.#settle(review, event, null);
-    for (const id of [...(this.#undecided.get(subjectOf(review)) ?? [])]) {
+    for (const id of this.#undecided.get(subjectOf(review)) ?? []) {
       this.#settle(this.#reviews.get(id)!, event, event.id);
     }
   }
