@@ -29,6 +29,8 @@ const POOLS = 2;
 export interface ListenersParts {
   readonly evidence: Core;
   readonly decisions: OpenDecisionLog;
+  /** In which the further HTTP threads count usage. */
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
@@ -233,7 +235,7 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
+  { evidence, decisions, scorer, dependencies, usageMemories, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
@@ -268,6 +270,7 @@ function startThreads(
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,
+    usageMemories,
     log,
     relay,
     scorer,

@@ -21,6 +21,7 @@ import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
+import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
@@ -104,9 +105,12 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting };
+  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const parts = { ...ground, ...learning, scorer, reporting, metering };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const dependencies = dependenciesOf(config, log, parts);
+  const usageMemories = metering.memories;
+  const opening = { ...ground, scorer, dependencies, usageMemories, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -148,6 +152,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
+  metering: Metering;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -170,6 +175,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
+    usage: parts.metering.meter,
+    usageBook: parts.metering.book,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

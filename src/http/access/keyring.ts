@@ -17,6 +17,7 @@ const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
 /** Key id of the operator's own key from the environment; no generated id has a hyphen. */
 const INSTALLED_KEY_ID = "installed-admin";
+const INSTALLED_TENANT = "operator";
 const NO_DIGEST = Buffer.alloc(32);
 const PROVED_HEADERS_MAX = 1024;
 
@@ -64,6 +65,8 @@ export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
 export class Keyring {
   readonly #options: KeyringOptions;
   readonly #entries = new Map<string, Entry>();
+  /** In order of creation, as they were first known. */
+  readonly #stored: StoredKey[] = [];
   readonly #proved = new Map<string, Holder>();
   #installed: Holder | undefined = undefined;
   /** Changes run one after the other: two writers of one file would lose a key. */
@@ -83,7 +86,10 @@ export class Keyring {
   adopt(stored: StoredKey): void {
     const entry = this.#entries.get(stored.keyId);
     if (entry !== undefined) entry.stored = stored;
-    else this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
+    else {
+      this.#stored.push(stored);
+      this.#entries.set(stored.keyId, entryOf(stored, this.#stored.length));
+    }
   }
 
   /** A key in its stored form, in any state; undefined when unknown. */
@@ -94,6 +100,12 @@ export class Keyring {
   /** A small number for each key, the same in every keyring over the same file. */
   numberOf(keyId: string): number {
     return this.#entries.get(keyId)?.number ?? 0;
+  }
+
+  /** The key of a number that `numberOf` gave; 0 is the operator's own. */
+  accountOf(number: number): { keyId: string; tenant: string } | undefined {
+    if (number === 0) return { keyId: INSTALLED_KEY_ID, tenant: INSTALLED_TENANT };
+    return this.#stored[number - 1];
   }
 
   /**
@@ -210,7 +222,7 @@ export class Keyring {
     }
     const principal: Principal = {
       keyId: INSTALLED_KEY_ID,
-      tenant: "operator",
+      tenant: INSTALLED_TENANT,
       scopes: new Set<Scope>(["admin"]),
       minimumScores: minimumScores(undefined),
       isShadow: false,

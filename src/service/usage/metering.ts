@@ -1,0 +1,51 @@
+// Metering of a service: memory for each HTTP thread, the meter of the main one, and the keeper that
+// journals what they count.
+import { UsageMeter } from "../../http/access/usage.ts";
+import { createUsageMemory } from "../../http/access/usage-memory.ts";
+import type { UsageBook } from "../../http/access/usage-report.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Closer } from "../closers.ts";
+import type { Ground } from "../ground.ts";
+import { USAGE_EVERY_MS, UsageKeeper } from "./keeper.ts";
+
+export interface Metering {
+  /** Of the main thread. */
+  readonly meter: UsageMeter;
+  /** Of the further threads, in their order. */
+  readonly memories: readonly SharedArrayBuffer[];
+  readonly keeper: UsageKeeper;
+  readonly book: UsageBook;
+}
+
+/** Opens it before the listeners, so that it closes after them: the last reads are journaled too. */
+export function openMetering(
+  httpThreads: number,
+  { claim, keyring, evidence, clock }: Pick<Ground, "claim" | "keyring" | "evidence" | "clock">,
+  logger: Log,
+  closers: Closer[],
+): Metering {
+  const { ledger } = evidence;
+  const [memory, ...memories] = Array.from({ length: httpThreads }, () => createUsageMemory());
+  const now = clock.now;
+  const keeper = new UsageKeeper({
+    meter: claim.owner.id,
+    memories: [memory!, ...memories],
+    accountOf: (number) => keyring.accountOf(number),
+    log: ledger,
+    clock: now,
+    logger,
+  });
+  const timer = setInterval(() => void keeper.keep(), USAGE_EVERY_MS).unref();
+  closers.push(() => {
+    clearInterval(timer);
+    return keeper.close();
+  });
+  const numberOf = (keyId: string) => keyring.numberOf(keyId);
+  return {
+    meter: new UsageMeter({ now, memory, numberOf }),
+    memories,
+    keeper,
+    // Whatever earlier processes counted lies before this start.
+    book: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
+  };
+}
