@@ -1,6 +1,8 @@
 // Metering of a service: memory for each HTTP thread, the meter of the main one, and the keeper that
 // journals what they count.
-import { UsageMeter } from "../../http/access/usage.ts";
+import { INSTALLED_KEY_ID } from "../../http/access/installed-key.ts";
+import type { Keyring } from "../../http/access/keyring.ts";
+import { type UsageAccount, UsageMeter } from "../../http/access/usage.ts";
 import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { UsageBook } from "../../http/access/usage-report.ts";
 import type { Log } from "../../platform/log.ts";
@@ -30,7 +32,7 @@ export function openMetering(
   const keeper = new UsageKeeper({
     meter: claim.owner.id,
     memories: [memory!, ...memories],
-    accountOf: (number) => keyring.accountOf(number),
+    accountOf: accountsIn(keyring),
     log: ledger,
     clock: now,
     logger,
@@ -47,5 +49,17 @@ export function openMetering(
     keeper,
     // Whatever earlier processes counted lies before this start.
     book: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
+  };
+}
+
+const INSTALLED: UsageAccount = { keyId: INSTALLED_KEY_ID, tenant: "operator" };
+
+/** Accounts by the numbers that a keyring gives: in order of creation, from 1. */
+function accountsIn(keyring: Keyring): (number: number) => UsageAccount | undefined {
+  let known: readonly UsageAccount[] = [];
+  return (number) => {
+    if (number === 0) return INSTALLED;
+    if (number > known.length) known = keyring.storedKeys();
+    return known[number - 1];
   };
 }

@@ -1,4 +1,5 @@
-// Head of a request as data, for the thread that answers what this one hands on.
+// Head of a request that one HTTP thread hands to the main one: all of it is data, none of it is the
+// server's memory.
 import type { Exchange } from "../../http/exchange.ts";
 import type { RequestHead } from "../../http/server/port.ts";
 

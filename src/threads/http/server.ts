@@ -271,10 +271,11 @@ class HttpThread {
 
   #logger(): HttpLogger {
     const say =
-      (level: "info" | "warn" | "error"): HttpLogger["info"] =>
+      (level: keyof HttpLogger): HttpLogger["info"] =>
       (message, fields) =>
         this.#send({ kind: "log", level, message, fields });
-    return { info: say("info"), warn: say("warn"), error: say("error") };
+    const logger = { info: say("info"), warn: say("warn"), error: say("error") };
+    return this.#data.isDebugLogged ? { ...logger, debug: say("debug") } : logger;
   }
 
   #send(message: FromHttpThread): void {
