@@ -109,8 +109,7 @@ async function openService(
   const parts = { ...ground, ...learning, scorer, reporting, metering };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const dependencies = dependenciesOf(config, log, parts);
-  const usageMemories = metering.memories;
-  const opening = { ...ground, scorer, dependencies, usageMemories, onBroken };
+  const opening = { ...ground, ...metering, scorer, dependencies, onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());

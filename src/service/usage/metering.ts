@@ -14,7 +14,7 @@ export interface Metering {
   /** Of the main thread. */
   readonly meter: UsageMeter;
   /** Of the further threads, in their order. */
-  readonly memories: readonly SharedArrayBuffer[];
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly keeper: UsageKeeper;
   readonly book: UsageBook;
 }
@@ -27,11 +27,11 @@ export function openMetering(
   closers: Closer[],
 ): Metering {
   const { ledger } = evidence;
-  const [memory, ...memories] = Array.from({ length: httpThreads }, () => createUsageMemory());
+  const [memory, ...usageMemories] = Array.from({ length: httpThreads }, () => createUsageMemory());
   const now = clock.now;
   const keeper = new UsageKeeper({
     meter: claim.owner.id,
-    memories: [memory!, ...memories],
+    memories: [memory!, ...usageMemories],
     accountOf: accountsIn(keyring),
     log: ledger,
     clock: now,
@@ -45,7 +45,7 @@ export function openMetering(
   const numberOf = (keyId: string) => keyring.numberOf(keyId);
   return {
     meter: new UsageMeter({ now, memory, numberOf }),
-    memories,
+    usageMemories,
     keeper,
     // Whatever earlier processes counted lies before this start.
     book: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
