@@ -106,10 +106,9 @@ async function openService(
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = openMetering(config.httpThreads, ground, log, closers);
-  const parts = { ...ground, ...learning, scorer, reporting, metering };
+  const parts = { ...ground, ...learning, ...metering, scorer, reporting };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const dependencies = dependenciesOf(config, log, parts);
-  const opening = { ...ground, ...metering, scorer, dependencies, onBroken };
+  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -148,10 +147,9 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning {
+interface Parts extends Ground, Learning, Metering {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
-  metering: Metering;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -174,8 +172,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
-    usage: parts.metering.meter,
-    usageBook: parts.metering.book,
+    usage: parts.usageMeter,
+    usageBook: parts.usageBook,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

@@ -12,11 +12,11 @@ import { USAGE_EVERY_MS, UsageKeeper } from "./keeper.ts";
 
 export interface Metering {
   /** Of the main thread. */
-  readonly meter: UsageMeter;
+  readonly usageMeter: UsageMeter;
   /** Of the further threads, in their order. */
   readonly usageMemories: readonly SharedArrayBuffer[];
-  readonly keeper: UsageKeeper;
-  readonly book: UsageBook;
+  readonly usageKeeper: UsageKeeper;
+  readonly usageBook: UsageBook;
 }
 
 /** Opens it before the listeners, so that it closes after them: the last reads are journaled too. */
@@ -44,11 +44,11 @@ export function openMetering(
   });
   const numberOf = (keyId: string) => keyring.numberOf(keyId);
   return {
-    meter: new UsageMeter({ now, memory, numberOf }),
+    usageMeter: new UsageMeter({ now, memory, numberOf }),
     usageMemories,
-    keeper,
+    usageKeeper: keeper,
     // Whatever earlier processes counted lies before this start.
-    book: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
+    usageBook: { meter: keeper.meter, since: ledger.position(), rows: () => keeper.rows() },
   };
 }
 
