@@ -21,9 +21,10 @@ export const FRAME_KINDS = {
   keyAudit: 14,
   namespace: 15,
   reviewEvent: 17,
+  usage: 18,
 } as const;
 /** The highest kind; a number above it is damage. */
-export const FRAME_KIND_MAX = 17;
+export const FRAME_KIND_MAX = 18;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */

@@ -18,6 +18,7 @@ import type {
   ReviewLog,
   PolicyLog,
   SourceLog,
+  UsageLog,
 } from "./ledger.ts";
 import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
@@ -72,7 +73,16 @@ export interface Replay {
 }
 
 export interface OpenLedger
-  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog, ReviewLog {
+  extends
+    Ledger,
+    EventLog,
+    FrameLog,
+    SourceLog,
+    PolicyLog,
+    KaizenLog,
+    NoteLog,
+    ReviewLog,
+    UsageLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
