@@ -20,7 +20,7 @@ const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
     "cache",
     "soak",
   ],
-  engine: ["kernel", "ed25519", "grounding"],
+  engine: ["kernel", "growth", "ed25519", "grounding"],
   evidence: ["ledger", "store", "start", "restart", "vault-start", "backup"],
   learning: ["kaizen", "kaizen-null", "kaizen-rings", "kaizen-fit", "backtest"],
   quality: [
@@ -71,5 +71,8 @@ export function firstSentence(text: string): string {
   const told = comment.join(" ").replace(/^(?:npm run )?(?:bench|eval)[\w:-]*: /, "");
   const sentence = /^.*?(?=\. |\.$|$)/.exec(told)![0];
   if (sentence.length <= LENGTH_MAX) return sentence;
-  return /^(.*)(?:[,;:] | and )/.exec(sentence.slice(0, LENGTH_MAX))?.[1] ?? sentence;
+  return (
+    /^(.*)(?:[,;:] | and )/.exec(sentence.slice(0, LENGTH_MAX))?.[1]?.replace(/[,;:]$/, "") ??
+    sentence
+  );
 }

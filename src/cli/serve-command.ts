@@ -17,6 +17,7 @@ import {
   takeOverStderr,
   tellFailure,
 } from "./logging/service-log.ts";
+import { addressOf } from "./server-address.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
@@ -143,6 +144,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
   return {
     url: service.url,
     adapter: service.adapter,
+    ...(config.sockets.paths.length === 0 ? {} : { sockets: config.sockets.paths }),
     http_threads: config.httpThreads,
     ...(service.metricsUrl === undefined ? {} : { metrics_url: service.metricsUrl }),
     grpc_port: service.grpcPort ?? null,
@@ -170,8 +172,10 @@ function greet(service: Service, config: ServeConfig): void {
   }
   const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
   const quote = key.startsWith("$") ? '"' : "'";
+  const { base, socket } = addressOf(url);
+  const by = socket === undefined ? "" : ` --unix-socket ${socket}`;
   print("try it:");
-  print(`  curl -s ${url}/v1/trust/verify \\`);
+  print(`  curl -s${by} ${base}/v1/trust/verify \\`);
   print(`    -H ${quote}Authorization: Bearer ${key}${quote} \\`);
   print(`    -H 'Content-Type: application/json' -d '${JSON.stringify(SAMPLE_REQUEST)}'`);
 }

@@ -10,7 +10,11 @@ import { describeSetting } from "../../service/settings/settings-text.ts";
 export { Command, CommanderError, Option };
 
 export function optionOf(setting: Setting & { readonly flag: string }): Option {
-  return new Option(setting.flag, describeSetting(setting));
+  const option = new Option(setting.flag, describeSetting(setting));
+  if (setting.isList !== true) return option;
+  return option.argParser((value, earlier?: string) =>
+    earlier === undefined ? value : `${earlier},${value}`,
+  );
 }
 
 /** Flags of every command that works on the data, by file or through a server. */

@@ -12,6 +12,7 @@ import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
+import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
@@ -39,10 +40,8 @@ export interface LogConfig {
 }
 
 /** Settings of `serve`. */
-export interface ServeConfig {
+export interface ServeConfig extends ListenConfig {
   readonly log: LogConfig;
-  readonly host: string;
-  readonly port: number;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -115,16 +114,13 @@ export function ownerWaitMsOf(flag: string | undefined, environment: Environment
 }
 
 /** Flags of `serve`; the rest is environment. */
-export interface ServeFlags {
-  port?: string;
-  host?: string;
+export interface ServeFlags extends ListenFlags {
   dataDir?: string;
   ownerWait?: string;
   archive?: string;
   archiveEvery?: string;
   sample: boolean;
   scoring?: string;
-  httpThreads?: string;
   metricsListen?: string;
   grpcPort?: string;
   logLevel?: string;
@@ -135,8 +131,7 @@ export interface ServeFlags {
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
     log: logConfigOf(flags, environment),
-    host: readSetting("host", flags.host, environment),
-    port: readSetting("port", flags.port, environment),
+    ...listenOf(flags, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),

@@ -17,6 +17,8 @@ describe("settings of serve", () => {
       log: { level: "info", format: undefined },
       host: "127.0.0.1",
       port: 8080,
+      isTcpWanted: true,
+      sockets: { paths: [], mode: 0o660, group: undefined },
       dataDir: expect.stringMatching(/\/data\/local$/),
       ownerWaitMs: 10_000,
       isSampleWanted: true,
