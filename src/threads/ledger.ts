@@ -154,19 +154,8 @@ function open(data: ThreadData, send: Send) {
   const written = noteSnapshots(figures, data.snapshots, start?.lsn);
   const saved = { identity, outcomesSaved: start?.outcomes ?? 0, written };
   const taker = takerOf(data, core, table, saved, send);
-  const ready = {
-    kind: "ready" as const,
-    lsn: core.lsn,
-    outcomes: core.point().outcomes,
-    truncatedBytes: core.truncatedBytes,
-    engineMemory: table.announce(),
-    keyEvents: [...core.keyEvents],
-    policies: [...core.policies],
-    sources: core.sources,
-    rememberedSinceMs: core.rememberedSinceMs,
-    lastRecordMs: core.lastRecordMs,
-    snapshotLsn: start?.lsn,
-  };
+  const engineMemory = table.announce();
+  const ready = { ...readyOf(core), engineMemory, snapshotLsn: start?.lsn };
   const install = (wanted: unknown) => table.install(wanted as ScoringConfig);
   const rekey = (nowMs: number, actor: string) => {
     const former = key;
@@ -175,6 +164,21 @@ function open(data: ThreadData, send: Send) {
     key = rotateBureauKey({ ...place, former, actor, nowMs, tableSeed: seed });
   };
   return { core, taker, ready, notes, overflow: table.overflow, install, rekey };
+}
+
+/** What the ledger's owner is told of the journal. */
+function readyOf(core: LedgerCore) {
+  return {
+    kind: "ready" as const,
+    lsn: core.lsn,
+    outcomes: core.point().outcomes,
+    truncatedBytes: core.truncatedBytes,
+    keyEvents: [...core.keyEvents],
+    policies: [...core.policies],
+    sources: core.sources,
+    rememberedSinceMs: core.rememberedSinceMs,
+    lastRecordMs: core.lastRecordMs,
+  };
 }
 
 /** Tells the time of the snapshot that this start came from, and of each that is written. */
