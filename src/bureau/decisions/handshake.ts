@@ -14,10 +14,10 @@ import {
   LEG_FORWARD,
   logLeg,
 } from "./log-entry.ts";
-import { agentKey } from "../../contract/identifiers.ts";
+import { agentKey, isReservedAgent } from "../../contract/identifiers.ts";
 import { isShadowed } from "../../policy/rules.ts";
 import { reviewCode, reviewedDecision, reviewLeg } from "./reviewed.ts";
-import { findReserved, isReserved } from "./test-agents.ts";
+import { findReserved } from "./test-agents.ts";
 
 /** SPEC §2.5 rule 1: the most restrictive leg wins. Both arguments index DECISIONS. */
 export function combineDecisions(first: number, second: number): number {
@@ -101,7 +101,7 @@ function logBoth(
     subject: counterparty,
     viewer: initiator,
     reasonCodes: forwardLeg.reason_codes,
-    isReserved: isReserved(counterparty),
+    isReserved: isReservedAgent(counterparty),
     reviewCode: reviewCode(forward.decisionIndex, indexOf(forwardLeg)),
   });
   logLeg(services, call, backward, {
@@ -110,7 +110,7 @@ function logBoth(
     subject: initiator,
     viewer: counterparty,
     reasonCodes: backwardLeg.reason_codes,
-    isReserved: isReserved(initiator),
+    isReserved: isReservedAgent(initiator),
     reviewCode: reviewCode(backward.decisionIndex, indexOf(backwardLeg)),
   });
 }

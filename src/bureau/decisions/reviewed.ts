@@ -2,6 +2,7 @@
 // towards a review. What beats what: a verdict that lets through is nobody's affair; a block (fraud
 // flag, revoked key, refusal) stands whatever people say; so do broken provenance and the minimum of
 // the key, which a review is not about. Hot path: a ruling that lets through returns at once.
+import { isReservedAgent } from "../../contract/identifiers.ts";
 import type { Leg, ReviewPointer, VerifyRequest } from "../../contract/schemas/scores.ts";
 import type { Reading } from "../../engine/reading.ts";
 import type { ReviewCode, ToolLevel } from "../../contract/vocabulary.ts";
@@ -12,7 +13,6 @@ import type { InForce } from "../reviews/desk.ts";
 import type { BureauServices } from "../services.ts";
 import { isOfRecordAlone } from "./level-ruling.ts";
 import type { ProvenanceFinding } from "./provenance.ts";
-import { isReserved } from "./test-agents.ts";
 
 const BLOCK = VERDICTS.indexOf("BLOCK");
 const CONNECT = DECISIONS.indexOf("connect");
@@ -58,7 +58,7 @@ export function reviewedDecision(
   { decisionIndex }: Reading,
   stakes: number,
 ): number {
-  if (decisionIndex !== ESCALATE || isReserved(subject)) return decisionIndex;
+  if (decisionIndex !== ESCALATE || isReservedAgent(subject)) return decisionIndex;
   const { tenant } = call.principal;
   const decided = services.reviews.inForce(tenant, subject, "connect", services.nowMs);
   return decided === undefined ? decisionIndex : escalated(decided, stakes);

@@ -12,6 +12,7 @@ import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
+import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
 
 type Json = Record<string, unknown>;
@@ -28,6 +29,7 @@ const FAMILIES = [
   reviews,
   scores,
   service,
+  signingKeys,
   sources,
 ];
 
