@@ -5,6 +5,7 @@ import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
+import type { Webhooks } from "../contract/webhooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -92,6 +93,8 @@ export interface HttpDependencies {
   namespaces?: Namespaces;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
+  /** Endpoints that are told of events; without them their routes answer `not_found`. */
+  webhooks?: Webhooks;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }

@@ -2,9 +2,11 @@
 // it in the opposite order. Holds no decisions of its own.
 import { randomBytes } from "node:crypto";
 
+import type { Bureau } from "../bureau/bureau.ts";
 import { asFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
+import type { Webhooks } from "../contract/webhooks.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import { type Ground, openGround } from "./ground.ts";
 import { closeAll, type Closer, type OnFatal } from "./closers.ts";
@@ -24,6 +26,7 @@ import { openClock } from "./clock.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { urlOf, versionOf } from "./identity.ts";
+import { openWebhooks } from "./webhooks.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -96,15 +99,14 @@ async function openService(
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
+  const webhooks = openWebhooks(config, claim.paths, ledger, log);
+  closers.push(() => webhooks.close());
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  // Loaded when due: the import reads files of three formats, and most starts import nothing.
-  const sampleCount = isSampleDue
-    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
-    : 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting };
+  const parts = { ...ground, ...learning, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
@@ -134,6 +136,11 @@ async function openService(
   };
 }
 
+/** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
+async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
+  return (await import("./sample.ts")).loadSample(bureau, nowMs);
+}
+
 function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
@@ -148,6 +155,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
+  webhooks: Webhooks;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -162,6 +170,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    webhooks: parts.webhooks,
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,

@@ -12,6 +12,7 @@ import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -27,6 +28,7 @@ const FAMILIES = [
   scores,
   service,
   sources,
+  webhooks,
 ];
 
 /** Every schema that has a name. */

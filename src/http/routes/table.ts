@@ -17,6 +17,7 @@ import { QUERY_ROUTES } from "./query.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SERVICE_ROUTES } from "./service.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKTEST_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
   ...DESCRIPTION_ROUTES,

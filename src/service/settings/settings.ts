@@ -13,6 +13,7 @@ import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
+import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
   choice,
   decimalNumber,
@@ -183,6 +184,7 @@ export const SETTINGS = {
     readBy: "serve and commands",
   },
   ...ARCHIVE_SETTINGS,
+  ...WEBHOOK_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
