@@ -27,6 +27,8 @@ import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts
 
 /** Log for details that a client must not see. */
 export interface HttpLogger {
+  /** Only there when such lines are wanted. */
+  debug?(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;

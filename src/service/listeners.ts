@@ -22,11 +22,14 @@ import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
 import type { Log } from "../platform/log.ts";
+import type { SocketFile } from "../platform/socket-file.ts";
 
 /** Pools of threads besides: signatures, scoring. */
 const POOLS = 2;
 
 export interface ListenersParts {
+  /** Sockets of the file system, claimed; the main thread serves them. */
+  readonly sockets: readonly SocketFile[];
   readonly evidence: Core;
   readonly decisions: OpenDecisionLog;
   readonly scorer: BatchScorer | undefined;
@@ -73,6 +76,7 @@ export async function openListeners(
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
   void watchProcess();
+  warnOfOpenAddress(config, log);
   const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
     mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
@@ -116,6 +120,13 @@ export async function openListeners(
   }
 }
 
+/** Once: keys and evidence cross a network in the clear unless something in front ends TLS. */
+function warnOfOpenAddress({ isTcpWanted, host }: ServeConfig, log: Log): void {
+  if (!isTcpWanted || isLoopback(host)) return;
+  const detail = "keys cross the network in the clear unless a proxy in front ends TLS";
+  log.warn("listener_open", { address: host, detail });
+}
+
 /** The listener for metrics alone, where one is asked for. */
 async function openMetrics(
   { metricsListen }: ServeConfig,
@@ -157,9 +168,11 @@ async function openGrpc(
 }
 
 async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<HttpFront> {
-  const { host, port, httpAdapter: adapter } = config;
+  const { host, port, isTcpWanted, httpAdapter: adapter } = config;
+  const { sockets } = parts;
+  const address = { host, port, isTcpWanted, sockets };
   const limits = limitsOf(config);
-  const server = await startHttpServer({ adapter, host, port, limits, ...parts.dependencies });
+  const server = await startHttpServer({ adapter, ...address, limits, ...parts.dependencies });
   return {
     port: server.port,
     adapter: server.adapter,
@@ -196,6 +209,7 @@ async function openSharedListeners(
       host,
       port,
       isPortShared: true,
+      sockets: parts.sockets,
       limits: limitsOf(config),
       ...dependencies,
       rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
@@ -265,6 +279,7 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
+      isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,

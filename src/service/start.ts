@@ -25,8 +25,8 @@ import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
-import { urlOf, versionOf } from "./identity.ts";
 import { openWebhooks } from "./webhooks.ts";
+import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -115,7 +115,7 @@ async function openService(
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = urlOf(config.host, listeners.port);
+  const url = serviceUrlOf(config, listeners.port);
   closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
   let closing: Promise<void> | undefined;
   return {

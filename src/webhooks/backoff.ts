@@ -6,7 +6,7 @@ const SLOWEST_MS = 3_600_000;
 /** Attempts of one event go on for so long after its first. */
 export const RETRY_MS = 24 * 3_600_000;
 /** While an endpoint fails altogether it is asked this often at least: a day's backlog should not wait. */
-const PROBE_MS_MAX = 900_000;
+const PROBE_MS = 900_000;
 /** Share of a delay that chance takes off, so that endpoints which failed together do not return so. */
 const JITTER = 0.5;
 
@@ -17,7 +17,7 @@ export function retryDelayMs(failures: number, chance: number): number {
 
 /** Delay before an endpoint that fails altogether is asked again. */
 export function probeDelayMs(failures: number, chance: number): number {
-  return Math.min(PROBE_MS_MAX, retryDelayMs(failures, chance));
+  return Math.min(PROBE_MS, retryDelayMs(failures, chance));
 }
 
 /** What a receiver asks for with `Retry-After`, within reason. */

@@ -22,7 +22,7 @@ const ATTEMPTS_KEPT = 50;
 const SAVE_MS = 1000;
 const SAVE_CURSOR_MS = 60_000;
 /** Reads of one source in one turn: other endpoints have theirs between. */
-const READS_MAX = 8;
+const READS_A_TURN = 8;
 const GONE = 410;
 
 export interface EndpointOptions {
@@ -183,7 +183,7 @@ export class Endpoint {
   #fill(): void {
     for (const source of this.#sources()) {
       try {
-        for (let reads = 0; reads < READS_MAX && !this.#outbox.isFull; reads++) {
+        for (let reads = 0; reads < READS_A_TURN && !this.#outbox.isFull; reads++) {
           if (!this.#readOnce(source)) break;
         }
         this.#broken.delete(source.name);

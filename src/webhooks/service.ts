@@ -34,7 +34,7 @@ import { urlFault } from "./target.ts";
 const OVERLAP_MS = 24 * 3_600_000;
 const ID_BYTES = 10;
 /** An end waits so long, ms, for deliveries under way; they are sent again otherwise. */
-const LAST_MS_MAX = 500;
+const LAST_MS = 500;
 const POLL_MS = 20;
 
 export interface WebhookServiceOptions {
@@ -193,7 +193,7 @@ export class WebhookService implements Webhooks {
   /** Waits a moment for deliveries under way, then writes everything down. */
   async close(): Promise<void> {
     const endpoints = [...this.#endpoints.values()];
-    for (let waited = 0; waited < LAST_MS_MAX; waited += POLL_MS) {
+    for (let waited = 0; waited < LAST_MS; waited += POLL_MS) {
       if (endpoints.every(({ inFlight }) => inFlight === 0)) break;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }

@@ -1,7 +1,7 @@
 // Every bench and evaluation in smoke mode: they cannot rot, and their last line stays one JSON
 // object with the members that people and regression bars read.
 import { execFile } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -65,6 +65,16 @@ test.concurrent("bench:first-call: a warmed client's first check is an answer", 
     "client",
     "warmed",
   ]);
+});
+
+test.concurrent("bench:compare: a revision and this tree, figure by figure", async (context) => {
+  context.skip(!existsSync(".git"), "needs a clone");
+  const flags = ["HEAD", "--suite", "kernel", "--rounds", "6", "--", "--smoke"];
+  const { figures, above } = await lastLine("bench/compare.ts", ...flags);
+  expect(above).toEqual([]);
+  const [comparison] = Object.values(figures as Record<string, Record<string, number>>);
+  expect(comparison!["low"]).toBeGreaterThan(0);
+  expect(comparison!["high"]).toBeGreaterThanOrEqual(comparison!["low"]!);
 });
 
 test.concurrent("bench:overload: every request is answered or turned away", async () => {

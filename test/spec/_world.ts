@@ -183,6 +183,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       isSignatureRequired: false,
       poolBytesMin: undefined,
       queueMsMax: 0,
+      isDebugLogged: false,
     },
     ledger,
     decisionRings: [createDecisionRing()],

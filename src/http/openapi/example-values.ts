@@ -180,6 +180,8 @@ export const BY_MESSAGE: Readonly<Json> = {
   PolicyRequest: POLICY_RULES,
   BacktestRequest: { policy: POLICY_RULES, from: "2026-02-01T00:00:00.000Z" },
   KeyRequest: { tenant: "acme", scopes: ["score:read"], label: "payments gateway" },
+  KeyPatch: { label: "payments gateway", minimum_scores: { L3: 700 } },
+  KeyRotation: { overlap_sec: 3600 },
   KaizenRunRequest: { dry_run: true },
   KaizenRollbackRequest: { reason: "more escalations than expected" },
   ReporterKeyRequest: { jwk: JWK, proof: "eyJhbGciOiJFZDI1NTE5In0.bm9uY2U.c2lnbmF0dXJl" },

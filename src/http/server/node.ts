@@ -1,7 +1,8 @@
 // Adapter for node:http: used where no native binary loads, and the oracle for tests of the native
 // adapter. Same framing rules, same limits, same texts.
 import http from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type net from "node:net";
+import type { Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
 import { HeadReader } from "./framing.ts";
 import type { Connections } from "./connections.ts";
@@ -30,16 +31,22 @@ export async function listenNode(
 ): Promise<HttpServer> {
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const server = new NodeServer(application, limits, options.connections);
-  await server.listen(options.host, options.port, options.isPortShared === true);
+  const { host, port, isPortShared = false } = options;
+  if (options.isTcpWanted !== false) {
+    await server.listen({ host, port, exclusive: true, reusePort: isPortShared });
+  }
   return server;
 }
 
 class NodeServer implements HttpServer {
   readonly adapter = "node";
   inflight = 0;
+  port = 0;
   readonly #application: HttpApplication;
   readonly #budget: BodyBudget;
-  readonly #server: http.Server;
+  readonly #headerBytesMax: number;
+  /** One for each address: a server of Node's listens once. */
+  readonly #servers: http.Server[] = [];
   /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
@@ -54,8 +61,12 @@ class NodeServer implements HttpServer {
     this.#application = application;
     this.connections = connections;
     this.#budget = new BodyBudget(limits);
-    this.#server = http.createServer({
-      maxHeaderSize: limits.headerBytesMax,
+    this.#headerBytesMax = limits.headerBytesMax;
+  }
+
+  #makeServer(): http.Server {
+    const server = http.createServer({
+      maxHeaderSize: this.#headerBytesMax,
       headersTimeout: IDLE_MS,
       requestTimeout: REQUEST_MS_MAX,
       keepAliveTimeout: IDLE_MS,
@@ -64,8 +75,8 @@ class NodeServer implements HttpServer {
       requireHostHeader: false,
       insecureHTTPParser: false,
     });
-    this.#server.on("connection", (socket) => this.#take(socket));
-    this.#server.on("request", (request, response) => {
+    server.on("connection", (socket) => this.#take(socket));
+    server.on("request", (request, response) => {
       const { socket } = request;
       const pipeline = this.#pipelineOf(socket);
       this.#idle.delete(socket);
@@ -77,32 +88,37 @@ class NodeServer implements HttpServer {
         try {
           this.#serve(request, response);
         } catch (error) {
-          application.onFailure(error);
+          this.#application.onFailure(error);
           response.destroy();
         }
       });
     });
-    this.#server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+    server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+    return server;
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
-  }
-
-  listen(host: string, port: number, isShared: boolean): Promise<void> {
+  listen(options: net.ListenOptions): Promise<void> {
+    const server = this.#makeServer();
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port, exclusive: true, reusePort: isShared }, () => {
-        this.#server.off("error", reject);
+      server.once("error", reject);
+      server.listen(options, () => {
+        server.off("error", reject);
+        this.#servers.push(server);
+        const address = server.address();
+        if (typeof address === "object" && address !== null) this.port = address.port;
         resolve();
       });
     });
   }
 
+  listenAt(path: string): Promise<void> {
+    return this.listen({ path, exclusive: true });
+  }
+
   stopAccepting(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#server.close();
+    for (const server of this.#servers) server.close();
   }
 
   close(graceMs = CLOSE_GRACE_MS): Promise<void> {
@@ -122,7 +138,7 @@ class NodeServer implements HttpServer {
       });
     }
     await new Promise((resolve) => setImmediate(resolve));
-    this.#server.closeAllConnections();
+    for (const server of this.#servers) server.closeAllConnections();
   }
 
   /** At the bound the longest idle connection makes room for a new one. */

@@ -220,7 +220,7 @@ class HttpThread {
     else if (message.kind === "refused") this.#options.onRefused(message.refusals);
     else if (message.kind === "log") {
       const { level, message: text, fields } = message;
-      this.#options.log[level](text, { thread: this.#number, ...fields });
+      this.#options.log[level]?.(text, { thread: this.#number, ...fields });
     } else if (message.kind === "broken") this.#break(message.detail);
     else if (message.kind !== "closed") this.#expected.resolve();
   }
