@@ -1,10 +1,20 @@
 // Events that webhooks tell of, whose they are, and the bounds of telling them.
 
-/** Events of one tenant: its decisions, its keys. */
-export const TENANT_WEBHOOK_EVENTS = ["decision.denied", "key.revoked"] as const;
+/** Events of one tenant: its decisions, its reviews, its keys. */
+export const TENANT_WEBHOOK_EVENTS = [
+  "decision.denied",
+  "review.opened",
+  "agent.fraud_flagged",
+  "key.revoked",
+] as const;
 
 /** Events of the service itself: no tenant's endpoint is told of them. */
-export const SERVICE_WEBHOOK_EVENTS = ["kaizen.promoted", "kaizen.rolled_back"] as const;
+export const SERVICE_WEBHOOK_EVENTS = [
+  "kaizen.promoted",
+  "kaizen.rolled_back",
+  "journal.damaged",
+  "store.lagging",
+] as const;
 
 export const WEBHOOK_EVENTS = [...TENANT_WEBHOOK_EVENTS, ...SERVICE_WEBHOOK_EVENTS] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];

@@ -6,7 +6,6 @@ import type { Bureau } from "../bureau/bureau.ts";
 import { asFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
-import type { Webhooks } from "../contract/webhooks.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import { type Ground, openGround } from "./ground.ts";
 import { closeAll, type Closer, type OnFatal } from "./closers.ts";
@@ -21,11 +20,12 @@ import { healthOf } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
+import type { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
-import { openWebhooks } from "./webhooks.ts";
+import { openWebhooks, watchStore } from "./webhooks.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
@@ -100,7 +100,11 @@ async function openService(
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
   const webhooks = openWebhooks(config, claim.paths, ledger, log);
-  closers.push(() => webhooks.close());
+  const lag = watchStore(ground.store, ledger, clock.now, log);
+  closers.push(
+    () => lag.close(),
+    () => webhooks.close(),
+  );
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
@@ -155,7 +159,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
-  webhooks: Webhooks;
+  webhooks: WebhookKeeper;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {

@@ -11,6 +11,7 @@ import {
 import { bodyOf, type EventSource, type Place, type WebhookEvent } from "./event.ts";
 import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
 import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";
+import { descriptionOf, type EndpointFigures, figuresOf } from "./fares.ts";
 import type { Attempt, Post } from "./post.ts";
 import { signedHeaders } from "./signature.ts";
 
@@ -21,6 +22,8 @@ const ATTEMPTS_KEPT = 50;
 /** Longest time, ms, between a delivery and the file that knows of it; and where only a cursor moved. */
 const SAVE_MS = 1000;
 const SAVE_CURSOR_MS = 60_000;
+/** Ids of events read that are remembered, to send none twice. */
+const KNOWN_MAX = 4096;
 /** Reads of one source in one turn: other endpoints have theirs between. */
 const READS_A_TURN = 8;
 const GONE = 410;
@@ -34,6 +37,8 @@ export interface EndpointOptions {
   /** In [0, 1). */
   readonly chance: () => number;
   readonly log: (event: string, detail: string) => void;
+  /** Called after every attempt. */
+  readonly onAttempt: (isDelivered: boolean) => void;
   /** Called when it stops itself; to be written down. */
   readonly onPause: (id: string, by: WebhookPause) => void;
 }
@@ -49,6 +54,8 @@ export class Endpoint {
   #isDirty = false;
   #hasMoved = false;
   #isClosed = false;
+  /** Ids of events that were read; a crash forgets them, and the receiver knows repeats by their id. */
+  readonly #known = new Set<string>();
   /** Sources that could not be read, told of once. */
   readonly #broken = new Set<string>();
 
@@ -96,6 +103,10 @@ export class Endpoint {
     this.#outbox.resume(this.#options.clock());
   }
 
+  figures(): EndpointFigures {
+    return figuresOf(this.stored, this.#outbox, this.#dead.length);
+  }
+
   get inFlight(): number {
     return this.#outbox.inFlight;
   }
@@ -110,24 +121,7 @@ export class Endpoint {
   }
 
   describe(): Webhook {
-    const { id, url, events, tenant, description, pausedBy, createdAtMs, former } = this.stored;
-    const { health, size } = this.#outbox;
-    return {
-      id,
-      url,
-      events: [...events],
-      tenant,
-      description,
-      enabled: pausedBy === null,
-      paused_by: pausedBy,
-      created_at: isoTime(createdAtMs),
-      waiting: size,
-      delivered: health.delivered,
-      dead: this.#dead.length,
-      failing_since: timeOrNull(health.failingSinceMs),
-      last_success_at: timeOrNull(health.lastSuccessMs),
-      former_secret_until: timeOrNull(former?.untilMs),
-    };
+    return descriptionOf(this.stored, this.#outbox, this.#dead.length);
   }
 
   /** Sends one event that stands in no log. */
@@ -217,7 +211,12 @@ export class Endpoint {
     return (events as readonly string[]).includes(type) && (own === null || own === tenant);
   }
 
+  /** Some events tell of one thing many times a day, under one id: the first is sent. */
   #add(event: WebhookEvent): void {
+    if (this.#known.has(event.id)) return;
+    this.#known.add(event.id);
+    const [oldest] = this.#known;
+    if (this.#known.size > KNOWN_MAX) this.#known.delete(oldest!);
     this.#outbox.add(event);
     this.#isDirty = true;
   }
@@ -231,7 +230,8 @@ export class Endpoint {
   async #send(waiting: Waiting): Promise<void> {
     const attempt = await this.#post(waiting.event, waiting.attempts);
     if (this.#isClosed) return;
-    const { clock, onPause } = this.#options;
+    const { clock, onAttempt, onPause } = this.#options;
+    onAttempt(attempt.isDelivered);
     const nowMs = clock();
     this.#isDirty = true;
     if (attempt.isDelivered) this.#outbox.delivered(waiting, nowMs);
@@ -281,12 +281,4 @@ export class Endpoint {
     const sinceMs = this.#outbox.health.failingSinceMs ?? nowMs;
     return nowMs - sinceMs >= FAILING_MS_MAX ? "failing" : undefined;
   }
-}
-
-function isoTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
-}
-
-function timeOrNull(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : isoTime(timeMs);
 }

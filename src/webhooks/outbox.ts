@@ -73,6 +73,16 @@ export class Outbox {
     this.#put({ event, attempts: 0, firstMs: undefined, nextMs: 0 });
   }
 
+  /** When the oldest event happened, epoch ms; undefined for an empty box. */
+  oldestMs(): number | undefined {
+    let oldest: number | undefined;
+    for (const [first] of this.#lanes.values()) {
+      const atMs = first?.event.atMs ?? Infinity;
+      if (oldest === undefined || atMs < oldest) oldest = atMs;
+    }
+    return oldest;
+  }
+
   /** All of them; lane by lane, in order. */
   list(): Waiting[] {
     return [...this.#lanes.values()].flat();

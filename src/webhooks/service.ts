@@ -24,6 +24,7 @@ import type { Webhooks } from "../contract/webhooks.ts";
 import type { Networks } from "./address.ts";
 import { Endpoint, type EndpointOptions } from "./endpoint.ts";
 import { bodyOf, type EventSource } from "./event.ts";
+import { sumOf, type WebhookFigures } from "./fares.ts";
 import { type StoredEndpoint, WebhookFiles } from "./files.ts";
 import type { Post } from "./post.ts";
 import { RememberedSource } from "./remembered-source.ts";
@@ -55,6 +56,8 @@ export class WebhookService implements Webhooks {
   readonly #files: WebhookFiles;
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #sources: RememberedSource[];
+  /** Since the start. */
+  readonly #attempts = { delivered: 0, failed: 0 };
 
   /** @throws FileUnusable when the list or what an endpoint keeps cannot be read. */
   constructor(options: WebhookServiceOptions) {
@@ -190,6 +193,11 @@ export class WebhookService implements Webhooks {
     return { redelivered: endpoint.redeliver(chosen), dead: endpoint.dead.length };
   }
 
+  figures(): WebhookFigures {
+    const endpoints = [...this.#endpoints.values()].map((each) => each.figures());
+    return sumOf(endpoints, { ...this.#attempts });
+  }
+
   /** Waits a moment for deliveries under way, then writes everything down. */
   async close(): Promise<void> {
     const endpoints = [...this.#endpoints.values()];
@@ -206,6 +214,9 @@ export class WebhookService implements Webhooks {
   #open(stored: StoredEndpoint): Endpoint {
     const { post, clock, chance, log } = this.#options;
     const onPause = (id: string, by: WebhookPause) => this.#pause(id, by);
+    const onAttempt = (isDelivered: boolean) => {
+      this.#attempts[isDelivered ? "delivered" : "failed"]++;
+    };
     const sources = this.#sources;
     const options: EndpointOptions = {
       files: this.#files,
@@ -214,6 +225,7 @@ export class WebhookService implements Webhooks {
       clock,
       chance,
       log,
+      onAttempt,
       onPause,
     };
     return new Endpoint(stored, options);

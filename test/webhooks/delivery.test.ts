@@ -91,6 +91,21 @@ describe("an endpoint", () => {
     });
   });
 
+  it("is told once a day that an agent waits for a review, however often it asks", async () => {
+    const stage = openStage();
+    const receiver = await receiverOf();
+    await register(stage, receiver, { events: ["review.opened"] });
+    const flagged = { ...denial("a"), isFlagged: true };
+    for (let n = 0; n < 5; n++) {
+      stage.log.log(flagged, flagged);
+      await stage.settle();
+    }
+    stage.log.log({ ...flagged, evaluatedAtMs: stage.clock.nowMs + 24 * HOUR_MS });
+    await stage.settle();
+    expect(receiver.accepted().map(({ type }) => type)).toEqual(["review.opened", "review.opened"]);
+    expect(idsOf(receiver.accepted())).toHaveLength(2);
+  });
+
   it("of a tenant is told of that tenant alone", async () => {
     const stage = openStage();
     const [own, all] = [await receiverOf(), await receiverOf()];
@@ -136,6 +151,9 @@ describe("an endpoint", () => {
     await stage.settle();
     expect(await stage.service.read(id)).toMatchObject({ enabled: false, paused_by: "gone" });
     expect(stage.logged.join()).toContain(`webhook_paused ${id} by \`gone\``);
+    const { endpoints, ...figures } = stage.service.figures();
+    expect(Object.fromEntries(endpoints)).toEqual({ active: 0, failing: 0, paused: 0, stopped: 1 });
+    expect(figures).toEqual({ waiting: 1, dead: 0, delivered: 0, failed: 1, oldestMs: undefined });
     stage.log.log(denial("b"));
     await stage.pass(HOUR_MS);
     expect(receiver.received).toHaveLength(1);

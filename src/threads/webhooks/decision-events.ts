@@ -5,9 +5,10 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
 import { isObject } from "../../contract/parse/json-object.ts";
-import { DECISIONS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
+import { DECISIONS, type ReasonCode, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import {
   FLAG_ENFORCED,
+  FLAG_FLAGGED,
   FLAG_LET_THROUGH,
   FLAG_RESERVED,
 } from "../../store/decisions/ring-layout.ts";
@@ -25,6 +26,8 @@ import {
 } from "../../webhooks/event.ts";
 
 const NAME = "decisions";
+/** The reason of decisions about an agent that carries a fraud flag. */
+const FRAUD: ReasonCode = "FRAUD_FLAG";
 
 interface DecisionPlace {
   readonly segment: string;
@@ -46,7 +49,7 @@ interface Stretch {
 
 export class DecisionEvents implements EventSource {
   readonly name = NAME;
-  readonly types = ["decision.denied"] as const;
+  readonly types = ["decision.denied", "review.opened", "agent.fraud_flagged"] as const;
   readonly #directory: string;
   readonly #serviceId: string;
   #stretch: Stretch | undefined;
@@ -112,12 +115,35 @@ export class DecisionEvents implements EventSource {
 
   #eventsOf(columns: DecisionColumns, row: number, segment: string, index: number): WebhookEvent[] {
     const flags = columns.indexes[8]![row]!;
-    if ((flags & FLAG_LET_THROUGH) !== 0) return [];
-    const id = eventIdOf(this.#serviceId, NAME, segment, index, "denied");
+    const isDenied = (flags & FLAG_LET_THROUGH) === 0;
+    const isFlagged = (flags & FLAG_FLAGGED) !== 0;
+    if (!isDenied && !isFlagged) return [];
     const data = decisionOf(columns, row);
     const atMs = columns.numbers[0]![row]!;
     const { tenant, agent_id: lane } = data;
-    return [{ id, type: "decision.denied", tenant, lane, atMs, data }];
+    const common = { tenant, lane, atMs, data };
+    const events: WebhookEvent[] = [];
+    if (isDenied) {
+      const id = eventIdOf(this.#serviceId, NAME, segment, index, "denied");
+      events.push({ ...common, id, type: "decision.denied" });
+    }
+    if (isFlagged)
+      events.push({ ...common, id: this.#dailyId("review", data, atMs), type: "review.opened" });
+    if (data.reason_codes.includes(FRAUD)) {
+      events.push({
+        ...common,
+        id: this.#dailyId("fraud", data, atMs),
+        type: "agent.fraud_flagged",
+      });
+    }
+    return events;
+  }
+
+  /** One id for all of a day: an endpoint is told of the first, and knows a repeat by it. */
+  #dailyId(what: "review" | "fraud", data: Decision, atMs: number): string {
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    const level = what === "review" ? (data.tool_level ?? data.kind) : null;
+    return eventIdOf(this.#serviceId, NAME, what, data.tenant, data.agent_id, level, day);
   }
 }
 
@@ -128,6 +154,8 @@ function placeOf(value: unknown): DecisionPlace {
   const count = (each: unknown) => (Number.isSafeInteger(each) ? (each as number) : 0);
   return { segment, byte: count(byte), before: count(before), taken: count(taken) };
 }
+
+type Decision = ReturnType<typeof decisionOf>;
 
 /** The columns of a record in its order (store/decisions/rows.ts), as a receiver reads them. */
 function decisionOf({ indexes, numbers, texts, counts }: DecisionColumns, row: number) {

@@ -27,7 +27,7 @@ type Told = Omit<WebhookEvent, "id"> | undefined;
 
 export class JournalEvents implements EventSource {
   readonly name = NAME;
-  readonly types = ["key.revoked"] as const;
+  readonly types = ["key.revoked", "journal.damaged", "store.lagging"] as const;
   readonly #reader: JournalReader;
   readonly #serviceId: string;
   readonly #durable: () => number;
@@ -61,20 +61,6 @@ export class JournalEvents implements EventSource {
   }
 }
 
-function toldBy(bytes: Buffer, at: number): Told {
-  const kind = frameKind(bytes, at);
-  if (kind !== FRAME_KINDS.keyAudit && kind !== FRAME_KINDS.key) return undefined;
-  const start = at + FRAME_BYTES;
-  const payload = bytes.toString("utf8", start, start + frameLength(bytes, at));
-  const atMs = Math.floor(frameTimeUs(bytes, at) / 1000);
-  try {
-    return kind === FRAME_KINDS.key ? reporterKey(payload, atMs) : apiKey(payload, atMs);
-  } catch {
-    // Not one of ours, or of a later version.
-    return undefined;
-  }
-}
-
 function reporterKey(payload: string, atMs: number): Told {
   const event = JSON.parse(payload) as KeyEvent;
   if (event.event !== "revoked") return undefined;
@@ -90,4 +76,33 @@ function apiKey(payload: string, atMs: number): Told {
   const { key_id: keyId, label } = detail as { key_id: string; label: string | null };
   const data = { kind: "api_key", key_id: keyId, label, revoked_by: actor };
   return { type: "key.revoked", tenant, lane: "", atMs, data };
+}
+
+/** Of the audit records, those of the service itself that somebody has to act on. */
+function serviceAudit(payload: string, atMs: number): Told {
+  const { event: type, ...members } = JSON.parse(payload) as { event: string };
+  if (type !== "journal.damaged" && type !== "store.lagging") return undefined;
+  const data = Object.fromEntries(Object.entries(members).filter(([name]) => name !== "at_ms"));
+  return { type, tenant: null, lane: "", atMs, data };
+}
+
+/** By kind of record; all others say nothing that anybody is told. A new kind is one line. */
+const DECODERS: Readonly<Record<number, (payload: string, atMs: number) => Told>> = {
+  [FRAME_KINDS.key]: reporterKey,
+  [FRAME_KINDS.keyAudit]: apiKey,
+  [FRAME_KINDS.audit]: serviceAudit,
+};
+
+function toldBy(bytes: Buffer, at: number): Told {
+  const decode = DECODERS[frameKind(bytes, at)];
+  if (decode === undefined) return undefined;
+  const start = at + FRAME_BYTES;
+  const payload = bytes.toString("utf8", start, start + frameLength(bytes, at));
+  const atMs = Math.floor(frameTimeUs(bytes, at) / 1000);
+  try {
+    return decode(payload, atMs);
+  } catch {
+    // Not one of ours, or of a later version.
+    return undefined;
+  }
 }

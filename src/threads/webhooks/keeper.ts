@@ -6,6 +6,7 @@ import { ServiceFault } from "../../contract/faults.ts";
 import type { Webhooks } from "../../contract/webhooks.ts";
 import type { Log } from "../../platform/log.ts";
 import { hasEndpoints } from "../../webhooks/files.ts";
+import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { FromWebhooks, ToWebhooks, WebhookCall, WebhookThreadData } from "./messages.ts";
 
 const ENTRY = new URL("./worker.ts", import.meta.url);
@@ -33,6 +34,8 @@ interface PendingCall {
 export class WebhookKeeper implements Webhooks {
   readonly #options: WebhookKeeperOptions;
   readonly #calls = new Map<number, PendingCall>();
+  /** As of the last second; undefined before there was an endpoint. */
+  figures: WebhookFigures | undefined;
   #worker: Worker | undefined;
   #number = 0;
   #again: NodeJS.Timeout | undefined;
@@ -106,6 +109,10 @@ export class WebhookKeeper implements Webhooks {
   }
 
   #take(message: FromWebhooks): void {
+    if (message.kind === "figures") {
+      this.figures = message.figures;
+      return;
+    }
     if (message.kind === "log") {
       const { event, detail } = message;
       this.#options.log[WARNINGS.has(event) ? "warn" : "error"](event, { detail });

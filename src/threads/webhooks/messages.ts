@@ -1,5 +1,6 @@
 // Messages between the main thread and the thread that tells webhooks.
 import type { FaultCode, FieldError } from "../../contract/faults.ts";
+import type { WebhookFigures } from "../../webhooks/fares.ts";
 import type { Webhooks } from "../../contract/webhooks.ts";
 
 export interface WebhookThreadData {
@@ -33,4 +34,5 @@ export type FromWebhooks =
       readonly detail: string;
       readonly errors: readonly FieldError[];
     }
+  | { readonly kind: "figures"; readonly figures: WebhookFigures }
   | { readonly kind: "log"; readonly event: string; readonly detail: string };

@@ -19,6 +19,8 @@ import { KaizenEvents } from "./kaizen-events.ts";
 import type { FromWebhooks, ToWebhooks, WebhookThreadData } from "./messages.ts";
 
 const TICK_MS = 250;
+/** Between two reports of figures. */
+const FIGURES_MS = 1000;
 /** Of one question to a name server, ms, and how often it is put. */
 const DNS_MS = 3000;
 const DNS_TRIES = 2;
@@ -31,9 +33,14 @@ if (parentPort !== null) {
     tell({ kind: "log", event, detail }),
   );
   const timer = setInterval(() => service.tick(), TICK_MS);
+  const telling = setInterval(
+    () => tell({ kind: "figures", figures: service.figures() }),
+    FIGURES_MS,
+  );
   port.on("message", (message: ToWebhooks) => {
     if (message.kind === "end") {
       clearInterval(timer);
+      clearInterval(telling);
       void service.close().then(() => port.close());
     } else {
       void answer(service, message).then(tell);

@@ -1,4 +1,4 @@
-// Events of the journal for webhooks: revoked keys, under the same ids whenever they are read, and
+// Events of the journal for webhooks: revoked keys and damage, under the same ids whenever they are read, and
 // nothing of outcomes.
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -33,6 +33,10 @@ it("tells of revoked keys, in order, from any place on", async () => {
     const revoked = { event: "revoked", at_ms: NOW_MS, tenant: "globex", kid: "kid-1" };
     const key = { ...revoked, compromised_since_ms: null };
     await ledger.appendKeyEvent(Buffer.from(JSON.stringify(key)));
+    const damage = { event: "journal.damaged", at_ms: NOW_MS, segment: "seg-1.log", offset: 7 };
+    await ledger.appendAudit(Buffer.from(JSON.stringify(damage)));
+    await ledger.appendAudit(Buffer.from(JSON.stringify({ event: "access.denied" })));
+    await ledger.appendAudit(Buffer.from("not JSON"));
     const { readings, next } = source.read(begin);
     expect(next).toBe(ledger.position());
     expect(readings.flatMap(({ events }) => events)).toMatchObject([
@@ -42,6 +46,11 @@ it("tells of revoked keys, in order, from any place on", async () => {
         data: { kind: "api_key", key_id: "k1", label: "gateway", revoked_by: "k0" },
       },
       { type: "key.revoked", tenant: "globex", data: { kind: "reporter_key", kid: "kid-1" } },
+      {
+        type: "journal.damaged",
+        tenant: null,
+        data: { segment: "seg-1.log", offset: 7 },
+      },
     ]);
     expect(readings[0]!.next).toBe(position);
     // The same ids again, and from between them the rest.
