@@ -8,15 +8,21 @@ import { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { versionOf } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
-/** Begins to tell the endpoints that there are. */
+interface WebhookGround {
+  readonly paths: DataPaths;
+  readonly evidence: { readonly ledger: Pick<OpenLedger, "position" | "figures"> };
+}
+
+/** Begins to tell the endpoints that there are, and puts the end of it on `closers`. */
 export function openWebhooks(
   config: Pick<ServeConfig, "serviceId" | "webhookAllow">,
-  paths: DataPaths,
-  ledger: Pick<OpenLedger, "position" | "figures">,
+  { paths, evidence }: WebhookGround,
   log: Log,
+  closers: { push(close: () => Promise<void>): unknown },
 ): WebhookKeeper {
+  const { ledger } = evidence;
   const serviceId = config.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
-  return new WebhookKeeper({
+  const keeper = new WebhookKeeper({
     data: () => ({
       dataDir: paths.root,
       serviceId,
@@ -27,4 +33,6 @@ export function openWebhooks(
     }),
     log,
   });
+  closers.push(() => keeper.close());
+  return keeper;
 }
