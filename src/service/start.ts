@@ -23,9 +23,10 @@ import { openReporters, type Reporters } from "./reporters.ts";
 import type { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
+import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
-import { openWebhooks, watchStore } from "./webhooks.ts";
+import { openWebhooks } from "./webhooks.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
@@ -99,20 +100,16 @@ async function openService(
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
-  const webhooks = openWebhooks(config, claim.paths, ledger, log);
-  const lag = watchStore(ground.store, ledger, clock.now, log);
-  closers.push(
-    () => lag.close(),
-    () => webhooks.close(),
-  );
+  const webhooks = openWebhooks(config, ground, log, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
   const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting, webhooks };
+  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const parts = { ...ground, ...learning, ...metering, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -156,7 +153,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning {
+interface Parts extends Ground, Learning, Metering {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
   webhooks: WebhookKeeper;
@@ -183,6 +180,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
+    usage: parts.usageMeter,
+    usageBook: parts.usageBook,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

@@ -10,26 +10,28 @@ import { LagWatch } from "./health/lag-watch.ts";
 import { versionOf } from "./identity.ts";
 import type { ServeConfig } from "./settings/config.ts";
 
-/** Puts it on record when the store lags: an event that no other part journals. */
-export function watchStore(
-  store: Pick<OpenStore, "status">,
-  ledger: Pick<OpenLedger, "appendAudit">,
-  clock: () => number,
-  log: Log,
-): LagWatch {
-  const append = (payload: Uint8Array) => ledger.appendAudit(payload);
-  return new LagWatch({ state: () => store.status(), append, clock, log });
+interface WebhookGround {
+  readonly paths: DataPaths;
+  readonly store: Pick<OpenStore, "status">;
+  readonly clock: { readonly now: () => number };
+  readonly evidence: {
+    readonly ledger: Pick<OpenLedger, "position" | "figures" | "appendAudit">;
+  };
 }
 
-/** Begins to tell the endpoints that there are. */
+/**
+ * Begins to tell the endpoints that there are, and to look whether the store lags, which no other part puts
+ * on record; puts the end of both on `closers`.
+ */
 export function openWebhooks(
   config: Pick<ServeConfig, "serviceId" | "webhookAllow">,
-  paths: DataPaths,
-  ledger: Pick<OpenLedger, "position" | "figures">,
+  { paths, store, clock, evidence }: WebhookGround,
   log: Log,
+  closers: { push(close: () => Promise<void>): unknown },
 ): WebhookKeeper {
+  const { ledger } = evidence;
   const serviceId = config.serviceId ?? loadServiceId(paths, () => `trustrank:${randomUUID()}`);
-  return new WebhookKeeper({
+  const keeper = new WebhookKeeper({
     data: () => ({
       dataDir: paths.root,
       serviceId,
@@ -40,4 +42,12 @@ export function openWebhooks(
     }),
     log,
   });
+  const append = (payload: Uint8Array) => ledger.appendAudit(payload);
+  const state = () => store.status();
+  const lag = new LagWatch({ state, append, clock: clock.now, log });
+  closers.push(() => {
+    lag.close();
+    return keeper.close();
+  });
+  return keeper;
 }
