@@ -4,8 +4,9 @@ import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
+import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
-import type { Webhooks } from "../contract/webhooks.ts";
+import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -96,6 +97,8 @@ export interface HttpDependencies {
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
   namespaces?: Namespaces;
+  /** The bureau's own signing keys; without them their routes answer `not_found`. */
+  signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** Endpoints that are told of events; without them their routes answer `not_found`. */

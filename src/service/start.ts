@@ -25,6 +25,7 @@ import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
@@ -172,6 +173,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
     webhooks: parts.webhooks,
+    signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,

@@ -7,7 +7,7 @@ import {
   WEBHOOK_DEAD_MAX,
   WEBHOOK_TEST_EVENT,
   type WebhookPause,
-} from "../contract/webhook-events.ts";
+} from "../contract/webhooks/events.ts";
 import { bodyOf, type EventSource, type Place, type WebhookEvent } from "./event.ts";
 import type { DeadLetter, KeptAttempt, StoredEndpoint, WebhookFiles } from "./files.ts";
 import { NEW_HEALTH, Outbox, OUTBOX_EVENTS_MAX, type Waiting } from "./outbox.ts";

@@ -1,7 +1,7 @@
 // Events as they are sent, and as their sources give them. An event's id comes from its place in a
 // durable log: whoever reads the place again, after a crash too, sends the same id.
 import { createHash } from "node:crypto";
-import type { WEBHOOK_TEST_EVENT, WebhookEventType } from "../contract/webhook-events.ts";
+import type { WEBHOOK_TEST_EVENT, WebhookEventType } from "../contract/webhooks/events.ts";
 
 export interface WebhookEvent {
   /** Value of `webhook-id`; the same for every attempt and every endpoint. */

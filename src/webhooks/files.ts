@@ -9,7 +9,7 @@ import {
   WEBHOOK_PAUSES,
   type WebhookEventType,
   type WebhookPause,
-} from "../contract/webhook-events.ts";
+} from "../contract/webhooks/events.ts";
 import { FileUnusable } from "../journal/faults.ts";
 import { nodeFiles, replaceFile } from "../journal/files.ts";
 import type { Place, WebhookEvent } from "./event.ts";

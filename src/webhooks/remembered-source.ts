@@ -1,6 +1,6 @@
 // Source that remembers its last answer until the next tick: endpoints that have caught up stand at the
 // same place, and one read serves them all.
-import type { WebhookEventType } from "../contract/webhook-events.ts";
+import type { WebhookEventType } from "../contract/webhooks/events.ts";
 import type { EventSource, Place } from "./event.ts";
 
 export class RememberedSource implements EventSource {

@@ -19,8 +19,8 @@ import {
   WEBHOOK_EVENTS,
   type WebhookEventType,
   type WebhookPause,
-} from "../contract/webhook-events.ts";
-import type { Webhooks } from "../contract/webhooks.ts";
+} from "../contract/webhooks/events.ts";
+import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { Networks } from "./address.ts";
 import { Endpoint, type EndpointOptions } from "./endpoint.ts";
 import { bodyOf, type EventSource } from "./event.ts";

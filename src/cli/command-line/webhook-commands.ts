@@ -1,5 +1,5 @@
 // Flags of the commands about webhooks.
-import { WEBHOOK_EVENTS } from "../../contract/webhook-events.ts";
+import { WEBHOOK_EVENTS } from "../../contract/webhooks/events.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
 import { type Command, withAccess } from "./flags.ts";

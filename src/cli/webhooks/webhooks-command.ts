@@ -120,9 +120,13 @@ async function redeliver(
   flags: OutputFlags & { readonly only?: string },
 ): Promise<void> {
   const ids = flags.only?.split(",").map((each) => each.trim());
-  const answer = await ask<WebhookRedelivery>(access, "POST", `${routeOf(id)}/dead/redeliver`, {
-    ...(ids === undefined ? {} : { webhook_ids: ids }),
-  });
+  const body = ids === undefined ? {} : { webhook_ids: ids };
+  const answer = await ask<WebhookRedelivery>(
+    access,
+    "POST",
+    `${routeOf(id)}/dead/redeliver`,
+    body,
+  );
   if (flags.json === true) printJson(answer);
   else print(`${answer.redelivered} wait again, ${answer.dead} are left`);
 }

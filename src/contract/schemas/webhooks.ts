@@ -6,7 +6,7 @@ import {
   WEBHOOK_ID_LENGTH_MAX,
   WEBHOOK_PAUSES,
   WEBHOOK_URL_LENGTH_MAX,
-} from "../webhook-events.ts";
+} from "../webhooks/events.ts";
 import { TENANT_LENGTH_MAX } from "../limits.ts";
 import * as t from "./schema.ts";
 

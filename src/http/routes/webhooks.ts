@@ -6,7 +6,7 @@ import {
   parseWebhookRedelivery,
   parseWebhookRequest,
 } from "../../contract/parse/requests.ts";
-import type { Webhooks } from "../../contract/webhooks.ts";
+import type { Webhooks } from "../../contract/webhooks/port.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 

@@ -3,7 +3,7 @@
 // none of it.
 import { Worker } from "node:worker_threads";
 import { ServiceFault } from "../../contract/faults.ts";
-import type { Webhooks } from "../../contract/webhooks.ts";
+import type { Webhooks } from "../../contract/webhooks/port.ts";
 import type { Log } from "../../platform/log.ts";
 import { hasEndpoints } from "../../webhooks/files.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";

@@ -1,7 +1,7 @@
 // Messages between the main thread and the thread that tells webhooks.
 import type { FaultCode, FieldError } from "../../contract/faults.ts";
 import type { WebhookFigures } from "../../webhooks/fares.ts";
-import type { Webhooks } from "../../contract/webhooks.ts";
+import type { Webhooks } from "../../contract/webhooks/port.ts";
 
 export interface WebhookThreadData {
   readonly dataDir: string;

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WebhookCreated } from "../../../src/contract/schemas/webhooks.ts";
-import { WEBHOOK_ENDPOINTS_MAX } from "../../../src/contract/webhook-events.ts";
+import { WEBHOOK_ENDPOINTS_MAX } from "../../../src/contract/webhooks/events.ts";
 import { NO_NETWORKS } from "../../../src/webhooks/address.ts";
 import { WebhookService } from "../../../src/webhooks/service.ts";
 import { temporaryDirectory } from "../../ledger/_fixtures.ts";

@@ -10,7 +10,7 @@ import type {
   WebhookRedelivery,
   WebhookRequest,
   WebhookTested,
-} from "./schemas/webhooks.ts";
+} from "../schemas/webhooks.ts";
 
 /** Every call throws ServiceFault `not_found` for an id that no endpoint has. */
 export interface Webhooks {
