@@ -6,8 +6,9 @@ import { parseArgs } from "node:util";
 import { startCerbos, CERBOS_BODY, CERBOS_ROUTE } from "./load/cerbos.ts";
 import { cpuByThread, cpuOf, stolenSeconds } from "./load/cpu.ts";
 import { type Answered, ask, type Generator, GENERATORS } from "./load/generators.ts";
+import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
 import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
-import { ADMIN_KEY, machine, startFloor, startService } from "./server-process.ts";
+import { machine, startFloor, startService } from "./server-process.ts";
 
 const HELP = `npm run bench:http -- [options]
 
@@ -32,25 +33,6 @@ cerbos     one rule on an attribute of the principal, logs off
 A table on stderr: median (10th to 90th percentile of the rounds). One JSON object on the last line.
 `;
 
-/** Of the sample history: `ledger-sync` is allowed at L2, an unknown agent is not at L3. */
-const verifyBody = (agent: string, level: string, cited?: readonly string[]): string =>
-  JSON.stringify({
-    agent_id: agent,
-    action: "payments.transfer",
-    tool_level: level,
-    context: {
-      content_hash: `sha256:${"ab".repeat(32)}`,
-      ...(cited === undefined ? {} : { cited_sources: cited }),
-      session_duration_sec: 318,
-    },
-  });
-const KNOWN = "agent://acme/ledger-sync";
-const BODIES = {
-  plain: verifyBody(KNOWN, "L2"),
-  cited: verifyBody(KNOWN, "L2", ["doc:quarterly-report", "doc:price-list"]),
-  denied: verifyBody("agent://acme/unknown-bot", "L3"),
-};
-const ROUTE = "/v1/trust/verify";
 const FLOOR = "uws";
 const SIDES = [FLOOR, "allowed", "cited", "denied", "node", "fastify", "cerbos"] as const;
 type Side = (typeof SIDES)[number];
@@ -103,7 +85,7 @@ async function load({ server, route, body }: Started, seconds: number): Promise<
   const answered = await ask(values.generator as Generator, {
     url: server.url + route,
     body,
-    headers: { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" },
+    headers: HEADERS,
     connections: Number(values.connections),
     seconds,
   });

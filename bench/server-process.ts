@@ -102,11 +102,33 @@ export function startServiceWith(
   return startServiceLogged("inherit", [], env, dataDir, cleanUp, ...flags);
 }
 
+/** The service of another tree of this repository. */
+export function startServiceIn(
+  tree: string,
+  dataDir: string,
+  cleanUp: () => void,
+): Promise<ServerProcess> {
+  const command = path.join(tree, "src/cli/trustrank.ts");
+  return startCommand(command, "inherit", [], {}, dataDir, cleanUp);
+}
+
 /**
  * The same, with its log in an open file, and by another program: `runner` and its parameters are
  * put before the command.
  */
-export async function startServiceLogged(
+export function startServiceLogged(
+  log: number | "inherit",
+  runner: readonly string[],
+  env: Readonly<Record<string, string>>,
+  dataDir: string,
+  cleanUp: () => void,
+  ...flags: string[]
+): Promise<ServerProcess> {
+  return startCommand(COMMAND, log, runner, env, dataDir, cleanUp, ...flags);
+}
+
+async function startCommand(
+  command: string,
   log: number | "inherit",
   runner: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -115,7 +137,7 @@ export async function startServiceLogged(
   ...flags: string[]
 ): Promise<ServerProcess> {
   const serve = ["serve", "--port", "0", "--data-dir", dataDir, ...flags];
-  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, COMMAND, ...serve];
+  const [program, ...rest] = [...runner, process.execPath, ...NODE_FLAGS, command, ...serve];
   const child = spawn(program!, rest, {
     env: { ...process.env, TRUSTRANK_ADMIN_KEY: ADMIN_KEY, ...env },
     stdio: ["ignore", "ignore", log],

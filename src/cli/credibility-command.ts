@@ -7,7 +7,7 @@ import { defaultConfig } from "../engine/config.ts";
 import { openCore } from "../service/core.ts";
 import type { CredibilityBatch, CredibilityStatus } from "../kaizen/credibility/credibility.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { makeLog } from "../platform/log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
 import { CommandFailure } from "../service/failure.ts";
@@ -41,14 +41,14 @@ export async function runCredibility(
 }
 
 async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const log = commandLog();
   let isBroken = false;
   const evidence = await openCore({
     dataDir,
     isReservedEnabled: false,
     tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => (isBroken = true),
-    log: { ...log, info: () => undefined },
+    log,
   });
   try {
     const config = defaultConfig();
@@ -61,7 +61,7 @@ async function onFiles(dataDir: string, isStatus: boolean): Promise<Answer> {
       rules: seeds,
       config,
       clock: Date.now,
-      log: { ...log, info: () => undefined },
+      log,
     });
     if (isStatus) return { status: service.status() };
     await service.open();

@@ -8,31 +8,43 @@ import { CommandFailure, EXIT_DAMAGED, EXIT_FAILED, EXIT_USAGE } from "../servic
 import { InvalidSetting } from "../service/settings/settings.ts";
 import { note } from "./output.ts";
 
-/** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */
+/** A failure as a person or a log is told of it. */
+export interface Told {
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** Tells of a failure on stderr; returns the exit code. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof CommandFailure) return complain(error.message, error.exitCode);
-  if (error instanceof InvalidSetting) return complain(error.message, EXIT_USAGE);
+  const { message, exitCode } = toldOf(error);
+  note(`trustrank: ${message}`);
+  return exitCode;
+}
+
+/** Every failure as one sentence and its exit code; anything unexpected keeps its stack. */
+export function toldOf(error: unknown): Told {
+  if (error instanceof CommandFailure) return told(error.message, error.exitCode);
+  if (error instanceof InvalidSetting) return told(error.message, EXIT_USAGE);
   if (error instanceof JournalDamaged) {
     const isEndLost = error.damage.lostUpto !== undefined;
     const flag = isEndLost ? "--accept-loss" : "--repair";
     const advice = `run \`trustrank doctor\`, then \`trustrank doctor ${flag}\` to go on without it`;
-    return complain(`${error.message}: ${advice}`, EXIT_DAMAGED);
+    return told(`${error.message}: ${advice}`, EXIT_DAMAGED);
   }
-  if (error instanceof JournalEndLost) return complain(error.message, error.exitCode);
-  if (error instanceof RepairRefused) return complain(error.message, EXIT_DAMAGED);
-  if (error instanceof FileUnusable) return complain(error.message, error.exitCode);
-  if (error instanceof JournalBroken) return complain(error.message, error.exitCode);
-  if (error instanceof BackupFault) return complain(error.message, error.exitCode);
-  if (error instanceof ServiceFault) return complain(error.detail, EXIT_FAILED);
-  if (error instanceof DataDirectoryInUse) return complain(error.message, EXIT_FAILED);
-  if (error instanceof DataDirectoryUnusable) return complain(error.message, EXIT_FAILED);
+  if (error instanceof JournalEndLost) return told(error.message, error.exitCode);
+  if (error instanceof RepairRefused) return told(error.message, EXIT_DAMAGED);
+  if (error instanceof FileUnusable) return told(error.message, error.exitCode);
+  if (error instanceof JournalBroken) return told(error.message, error.exitCode);
+  if (error instanceof BackupFault) return told(error.message, error.exitCode);
+  if (error instanceof ServiceFault) return told(error.detail, EXIT_FAILED);
+  if (error instanceof DataDirectoryInUse) return told(error.message, EXIT_FAILED);
+  if (error instanceof DataDirectoryUnusable) return told(error.message, EXIT_FAILED);
   if ((error as NodeJS.ErrnoException).code !== undefined) {
-    return complain((error as Error).message, EXIT_FAILED);
+    return told((error as Error).message, EXIT_FAILED);
   }
-  return complain((error as Error).stack ?? String(error), EXIT_FAILED);
+  return told((error as Error).stack ?? String(error), EXIT_FAILED);
 }
 
-function complain(message: string, exitCode: number): number {
-  note(`trustrank: ${message}`);
-  return exitCode;
+function told(message: string, exitCode: number): Told {
+  return { message, exitCode };
 }

@@ -3,7 +3,7 @@
 import { environment } from "./environment.ts";
 import { openCore } from "../service/core.ts";
 import { timeZoneOf, tableBytesMaxOf } from "../service/settings/config.ts";
-import { makeLog } from "../platform/log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { type OpenStore, startStore } from "../store/client.ts";
 import { note } from "./output.ts";
 
@@ -31,13 +31,13 @@ async function onTable<T>(
   store: OpenStore,
   work: (store: OpenStore) => Promise<T>,
 ): Promise<T> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const log = commandLog();
   const { ledger } = await openCore({
     dataDir,
     isReservedEnabled: false,
     tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => undefined,
-    log: { ...log, info: () => undefined },
+    log,
   });
   try {
     store.showScores(ledger.engineMemory);

@@ -7,7 +7,7 @@ import { defaultConfig } from "../engine/config.ts";
 import { KaizenService } from "../kaizen/service/service.ts";
 import type { Kaizen, KaizenStatus, RunRecord, RunSummary } from "../kaizen/kaizen.ts";
 import { dataPaths } from "../journal/data-directory.ts";
-import { makeLog } from "../platform/log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { openCore } from "../service/core.ts";
 import { withData } from "./data-access.ts";
 import type { DataAccess } from "./data-access.ts";
@@ -51,7 +51,7 @@ type Status = KaizenStatus & { runs: RunSummary[] };
 
 /** Opens kaizen on the files for the time of `work`. */
 async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Promise<T>) {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const log = commandLog();
   let isBroken = false;
   const evidence = await openCore({
     dataDir,
@@ -68,7 +68,7 @@ async function onFiles<T>(dataDir: string, work: (kaizen: KaizenService) => Prom
       journal: dataPaths(dataDir).journal,
       ledger: evidence.ledger,
       clock: Date.now,
-      log: { ...log, info: () => undefined },
+      log,
       seeds: isCredibilityWanted ? seeds : undefined,
     });
     await kaizen.open();

@@ -6,6 +6,7 @@ import { serveHttp, serveStdio } from "../mcp/server.ts";
 import { versionOf } from "../service/identity.ts";
 import { type DataAccess, reachableUrl } from "./data-access.ts";
 import { note } from "./output.ts";
+import { addressOf } from "./server-address.ts";
 
 export interface McpFlags {
   /** Port for streamable HTTP; without it standard input and output. */
@@ -20,13 +21,15 @@ export interface McpFlags {
  */
 export async function runMcp(access: DataAccess, flags: McpFlags): Promise<void> {
   const allowsReports = flags.allowReports === true;
-  const options = { baseUrl: urlOf(access), version: versionOf(), allowsReports };
+  const url = urlOf(access);
+  const { base: baseUrl, fetch } = addressOf(url);
+  const options = { baseUrl, fetch, version: versionOf(), allowsReports };
   if (flags.http === undefined) {
     await serveStdio(options, keyOf(access.server));
     return;
   }
   const listener = await serveHttp(options, { host: flags.host, port: flags.http });
-  note(`MCP at ${listener.url}, over ${options.baseUrl}; callers bring their own API key`);
+  note(`MCP at ${listener.url}, over ${url}; callers bring their own API key`);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());
   });

@@ -8,7 +8,7 @@ import { isPlainText, parseNamespace } from "../contract/identifiers.ts";
 import { TENANT_LENGTH_MAX } from "../contract/limits.ts";
 import type { RegistryEvent } from "../contract/namespaces.ts";
 import type { NamespaceDescription } from "../contract/schemas/namespaces.ts";
-import { makeLog } from "../platform/log.ts";
+import { commandLog } from "./logging/command-log.ts";
 import { openCore } from "../service/core.ts";
 import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
 import { OPERATOR } from "../service/import/bureau-sink.ts";
@@ -112,12 +112,12 @@ async function onFiles<T>(
   dataDir: string,
   run: (namespaces: Namespaces) => Promise<T>,
 ): Promise<T> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const log = commandLog();
   const core = await openCore({
     dataDir,
     isReservedEnabled: false,
     onFatal: () => undefined,
-    log: { ...log, info: () => undefined },
+    log,
   });
   try {
     const registry = new KeyRegistry();

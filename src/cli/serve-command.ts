@@ -1,13 +1,23 @@
 // `trustrank serve`: starts the service, greets its user, and turns signals and failures into an
 // orderly end with an exit code that a supervisor can read.
-import type { ServeConfig } from "../service/settings/config.ts";
-import { makeLog } from "../platform/log.ts";
+import { type ServeConfig, serveConfigOf, type ServeFlags } from "../service/settings/config.ts";
+import type { Log } from "../platform/log.ts";
 import { startService } from "../service/start.ts";
 import type { Service } from "../service/start.ts";
 import { acceptLoss, lossText } from "../service/accept-loss.ts";
 import { CommandFailure, EXIT_FAILED } from "../service/failure.ts";
+import { versionOf } from "../service/identity.ts";
 import { claimingWithin } from "./data-access.ts";
-import { note, print, printJson } from "./output.ts";
+import { environment, layEnvironment } from "./environment.ts";
+import { print, printJson } from "./output.ts";
+import {
+  type ServiceLog,
+  serviceLog,
+  serviceLogAtFirst,
+  takeOverStderr,
+  tellFailure,
+} from "./logging/service-log.ts";
+import { addressOf } from "./server-address.ts";
 
 /** An end that takes longer than this is cut off. */
 const STOP_MS_MAX = 10_000;
@@ -19,37 +29,75 @@ const SAMPLE_REQUEST = {
   context: {},
 };
 
-/** Resolves once the service listens; the process then lives until a signal or a failure. */
-export async function runServe(
+/** Flags of the command; those of settings win over the environment. */
+export interface ServeCommandFlags extends ServeFlags {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly acceptLoss?: boolean;
+}
+
+/**
+ * Resolves once the service listens, or has failed to; the process then lives until a signal or a
+ * failure. From the first line on stderr has the form of the log, wrong settings included.
+ */
+export async function runServe(flags: ServeCommandFlags): Promise<void> {
+  let voice = serviceLogAtFirst(flags, environment());
+  try {
+    await layEnvironment(flags.config);
+    const config = serveConfigOf(flags, environment());
+    voice = serviceLog(config);
+    await serve(config, flags, voice);
+  } catch (error) {
+    process.exitCode = tellFailure(voice, error);
+  }
+}
+
+async function serve(
   config: ServeConfig,
-  flags: { json?: boolean; acceptLoss?: boolean },
+  flags: ServeCommandFlags,
+  voice: ServiceLog,
 ): Promise<void> {
+  const { log } = voice;
+  log.info("service_starting", {
+    version: versionOf(),
+    data_dir: config.dataDir,
+    pid: process.pid,
+  });
   if (flags.acceptLoss === true) {
     const claiming = claimingWithin(config.ownerWaitMs);
     const accepted = await acceptLoss(config.dataDir, Date.now(), claiming);
-    if (accepted !== undefined) note(`accepted: ${lossText(accepted)}`);
+    if (accepted !== undefined) log.warn("loss_accepted", { detail: lossText(accepted) });
   }
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
   let service: Service | undefined;
   let fatalCode = 0;
   let fatalWhy = "";
   const exitCodeNow = () => fatalCode;
+  const onFatal = (exitCode: number, why: string) => {
+    // What fails while it ends has been told.
+    const isFirst = fatalCode === 0;
+    fatalCode = exitCode;
+    fatalWhy = why;
+    if (service !== undefined && isFirst) void end(service, log, why, exitCodeNow);
+  };
+  takeOverStderr(voice, () => {
+    // What was waited for may never come.
+    if (service === undefined) process.exit(EXIT_FAILED);
+    onFatal(Math.max(fatalCode, EXIT_FAILED), "an error that nobody caught: ending");
+  });
   try {
-    service = await startService(config, log, (exitCode, why) => {
-      fatalCode = exitCode;
-      fatalWhy = why;
-      if (service !== undefined) void end(service, why, exitCodeNow);
-    });
+    service = await startService(config, log, onFatal);
   } catch (error) {
     if (fatalCode === 0) throw error;
     throw new CommandFailure(fatalWhy, fatalCode);
   }
   const running = service;
   // It failed between listening and here.
-  if (exitCodeNow() !== 0) return end(running, fatalWhy, exitCodeNow);
+  if (exitCodeNow() !== 0) return end(running, log, fatalWhy, exitCodeNow);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void end(running, `${signal}: draining`, exitCodeNow));
+    process.once(signal, () => void end(running, log, `${signal}: draining`, exitCodeNow));
   }
+  const { admin_key: _, ...facts } = factsOf(service, config);
+  log.info("service_listening", facts);
   if (flags.json === true) printJson(factsOf(service, config));
   else greet(service, config);
 }
@@ -59,19 +107,25 @@ export async function runServe(
  * pending outcomes are refused by then, and native threads cut off by an exit would abort the
  * process.
  */
-async function end(service: Service, why: string, exitCodeNow: () => number): Promise<void> {
-  note(why);
+async function end(
+  service: Service,
+  log: Log,
+  why: string,
+  exitCodeNow: () => number,
+): Promise<void> {
+  if (exitCodeNow() === 0) log.info("service_ending", { detail: why });
+  else log.error("service_failed", { detail: why, exit_code: exitCodeNow() });
   setTimeout(() => {
-    note("some requests did not end in time");
-    if (service.isThreadLate) endAtOnce();
+    log.warn("service_end_late", { detail: "some requests did not end in time" });
+    if (service.isThreadLate) endAtOnce(log);
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }, STOP_MS_MAX).unref();
   try {
     await service.close();
-    if (service.isThreadLate) endAtOnce();
+    if (service.isThreadLate) endAtOnce(log);
     process.exit(exitCodeNow());
   } catch (error) {
-    note(`could not stop cleanly: ${(error as Error).message}`);
+    log.error("service_end_failed", { detail: (error as Error).message });
     process.exit(Math.max(exitCodeNow(), EXIT_FAILED));
   }
 }
@@ -80,8 +134,9 @@ async function end(service: Service, why: string, exitCodeNow: () => number): Pr
  * Ends the process without waiting for native code: an exit would wait for a call into the database
  * or the archive's disk that does not come back, or abort. All that was acknowledged is synced by now.
  */
-function endAtOnce(): void {
-  note("a call into the database or the archive does not come back: ending without it");
+function endAtOnce(log: Log): void {
+  const detail = "a call into the database or the archive does not come back: ending without it";
+  log.warn("service_end_forced", { detail });
   process.kill(process.pid, "SIGKILL");
 }
 
@@ -89,6 +144,7 @@ function factsOf(service: Service, config: ServeConfig): Record<string, unknown>
   return {
     url: service.url,
     adapter: service.adapter,
+    ...(config.sockets.paths.length === 0 ? {} : { sockets: config.sockets.paths }),
     http_threads: config.httpThreads,
     ...(service.metricsUrl === undefined ? {} : { metrics_url: service.metricsUrl }),
     grpc_port: service.grpcPort ?? null,
@@ -116,8 +172,10 @@ function greet(service: Service, config: ServeConfig): void {
   }
   const key = newAdminKey ?? (config.adminKey === undefined ? "<key>" : "$TRUSTRANK_ADMIN_KEY");
   const quote = key.startsWith("$") ? '"' : "'";
+  const { base, socket } = addressOf(url);
+  const by = socket === undefined ? "" : ` --unix-socket ${socket}`;
   print("try it:");
-  print(`  curl -s ${url}/v1/trust/verify \\`);
+  print(`  curl -s${by} ${base}/v1/trust/verify \\`);
   print(`    -H ${quote}Authorization: Bearer ${key}${quote} \\`);
   print(`    -H 'Content-Type: application/json' -d '${JSON.stringify(SAMPLE_REQUEST)}'`);
 }

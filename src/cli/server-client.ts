@@ -3,11 +3,12 @@
 import type { ServerAccess } from "../service/settings/config.ts";
 import type { Problem } from "../contract/schemas/service.ts";
 import { CommandFailure } from "../service/failure.ts";
+import { addressOf, type ServerAddress } from "./server-address.ts";
 
 const TIMEOUT_MS = 60_000;
 
 export interface ServerRequest {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly contentType?: string;
   readonly body?: string;
@@ -16,6 +17,7 @@ export interface ServerRequest {
 /** One server and the key to talk to it. */
 export class ServerClient {
   readonly url: string;
+  readonly #address: ServerAddress;
   readonly #key: string;
 
   /** @throws CommandFailure when there is no key. */
@@ -25,6 +27,7 @@ export class ServerClient {
         `the server at ${url} asks for a key: give --key or set TRUSTRANK_KEY`,
       );
     }
+    this.#address = addressOf(url);
     this.url = url.replace(/\/+$/, "");
     this.#key = access.key;
   }
@@ -48,7 +51,7 @@ export class ServerClient {
     if (request.body !== undefined) headers["content-type"] = request.contentType!;
     let response: Response;
     try {
-      response = await fetch(this.url + request.path, {
+      response = await this.#address.fetch(this.#address.base + request.path, {
         method: request.method,
         headers,
         body: request.body ?? null,

@@ -1,7 +1,6 @@
 // Entry of the `trustrank` command: its commands, and their exit codes. Every command itself is a plain
 // function in its own file.
-import { environment, layEnvironment } from "./environment.ts";
-import { serveConfigOf } from "../service/settings/config.ts";
+import { layEnvironment } from "./environment.ts";
 import { EXIT_USAGE } from "../service/failure.ts";
 import { versionOf } from "../service/identity.ts";
 import { SETTINGS } from "../service/settings/settings.ts";
@@ -13,6 +12,7 @@ import {
   addExport,
   addImport,
   addQuery,
+  addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
@@ -26,6 +26,9 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.config))
     .addOption(optionOf(SETTINGS.port))
     .addOption(optionOf(SETTINGS.host))
+    .addOption(optionOf(SETTINGS.listen))
+    .addOption(optionOf(SETTINGS.socketMode))
+    .addOption(optionOf(SETTINGS.socketGroup))
     .addOption(optionOf(SETTINGS.dataDir))
     .addOption(optionOf(SETTINGS.ownerWait))
     .addOption(optionOf(SETTINGS.archive))
@@ -34,6 +37,8 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.httpThreads))
     .addOption(optionOf(SETTINGS.metricsListen))
     .addOption(optionOf(SETTINGS.grpcPort))
+    .addOption(optionOf(SETTINGS.logLevel))
+    .addOption(optionOf(SETTINGS.logFormat))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(
@@ -41,7 +46,7 @@ function addServe(program: Command): void {
       "go on where the journal ends, although more is known to have been there",
     )
     .addHelpText("after", `\nEnvironment:\n${describeVariables().join("\n")}`)
-    .action((flags) => runServe(serveConfigOf(flags, environment()), flags));
+    .action((flags) => runServe(flags));
 }
 
 function addConfig(program: Command): void {
@@ -74,7 +79,11 @@ const program = new Command("trustrank")
   .version(versionOf())
   .exitOverride()
   .showHelpAfterError("(--help shows what there is)")
-  .hook("preAction", (_, command) => layEnvironment(command.opts<{ config?: string }>().config));
+  .hook("preAction", async (_, command) => {
+    // `serve` does so itself: what is wrong there is told in the form of its log.
+    if (command.name() !== "serve")
+      await layEnvironment(command.opts<{ config?: string }>().config);
+  });
 for (const add of [
   addServe,
   addKeys,
@@ -84,6 +93,7 @@ for (const add of [
   addQuery,
   addPolicy,
   addExport,
+  addUsage,
   addKaizen,
   addDoctor,
   addBackup,

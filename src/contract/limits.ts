@@ -23,6 +23,8 @@ export const NAMESPACES_MAX = 100_000;
 /** A replaced key goes on verifying for this long unless its owner says otherwise. */
 export const KEY_OVERLAP_MS = 86_400_000;
 export const KEY_OVERLAP_MS_MAX = 30 * 86_400_000;
+/** The same for an API key's secret: its holder is told at once, and needs no day. */
+export const SECRET_OVERLAP_MS = 3_600_000;
 export const AGENT_ID_BYTES_MAX = 512;
 export const AGENT_SEGMENT_LENGTH_MAX = 128;
 export const ACTION_LENGTH_MAX = 256;
@@ -34,6 +36,9 @@ export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;
 export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
+/** Days of one report of usage, and the rows by key and day that it may be made of. */
+export const USAGE_DAYS_MAX = 366;
+export const USAGE_ROWS_MAX = 100_000;
 /** Namespaces that a policy vouches for. */
 export const VOUCHED_MAX = 100;
 /** Rarest audit: one of so many challenges. */

@@ -23,7 +23,7 @@ export interface NoteEvents {
   /** Changes of API keys: audit events of their own kind. */
   audit_events: {
     recorded_at: number;
-    /** `api_key.created`, `api_key.revoked`. */
+    /** `api_key.created`, `api_key.changed`, `api_key.rotated`, `api_key.revoked`. */
     event: string;
     /** Tenant of the key. */
     tenant: string;

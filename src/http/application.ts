@@ -11,7 +11,7 @@ import { ApiPages } from "./openapi/pages.ts";
 import { replyFormat } from "./codec/negotiation.ts";
 import { Turns } from "./turns.ts";
 import { RateLimiter } from "./access/rate-limits.ts";
-import { faultReply } from "./codec/reply.ts";
+import { faultReply, withoutOverridden } from "./codec/reply.ts";
 import { RequestIds } from "./codec/request-id.ts";
 import { ASYNC_DEADLINE_MS, type Route, RouteTable } from "./route.ts";
 import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./server/port.ts";
@@ -208,18 +208,27 @@ export class Application implements HttpApplication {
   #problem(exchange: Exchange, thrown: unknown): Reply {
     const { path } = exchange.head;
     if (thrown instanceof ServiceFault) {
-      this.#countFault(exchange, thrown.code);
-      this.services.refusals?.note(exchange, thrown.code);
+      const { code, detail } = thrown;
+      this.#countFault(exchange, code);
+      this.services.refusals?.note(exchange, code);
+      this.#logger.debug?.("request_refused", { ...this.#namesOf(exchange), code, detail });
       return faultReply(thrown, path, exchange);
     }
     this.#countFault(exchange, "internal");
     this.#logger.error("request failed", {
-      request_id: exchange.requestId,
-      route: this.#table.routes[exchange.routeIndex]?.name ?? UNMATCHED,
+      ...this.#namesOf(exchange),
       error: describeError(thrown),
     });
     const fault = new ServiceFault("internal", "the failure is logged under this request id");
     return faultReply(fault, path, exchange);
+  }
+
+  /** What a log line about a request begins with. */
+  #namesOf({ requestId, routeIndex, traceId, principal: { tenant } }: Exchange) {
+    const route = this.#table.routes[routeIndex]?.name ?? UNMATCHED;
+    // Members that are undefined are no members of a line.
+    const known = { tenant: tenant || undefined, trace_id: traceId || undefined };
+    return { request_id: requestId, route, ...known };
   }
 
   #countFault({ routeIndex }: Exchange, code: FaultCode): void {
@@ -253,7 +262,7 @@ export class Application implements HttpApplication {
       ...dependencies,
       metrics: this.#metrics,
       tallies: this.#metrics.tallies,
-      usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
+      usage: dependencies.usage ?? new UsageMeter({ now: dependencies.clock }),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
       turns: new Turns(),
@@ -280,17 +289,4 @@ function isPlainPost(method: string, path: string): boolean {
 
 function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-/** Header lines of `headers` that `extra` does not set itself (`Retry-After` of a rate limit). */
-function withoutOverridden(
-  headers: readonly string[],
-  extra: readonly string[] | undefined,
-): string[] {
-  const kept: string[] = [];
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index] as string;
-    if (extra === undefined || !extra.includes(name)) kept.push(name, headers[index + 1] as string);
-  }
-  return kept;
 }

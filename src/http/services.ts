@@ -4,6 +4,7 @@ import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
+import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
@@ -22,10 +23,13 @@ import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
 import type { UsageMeter } from "./access/usage.ts";
+import type { UsageBook } from "./access/usage-report.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
 /** Log for details that a client must not see. */
 export interface HttpLogger {
+  /** Only there when such lines are wanted. */
+  debug?(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -72,6 +76,8 @@ export interface HttpDependencies {
   /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
   tallies?: Tallies;
+  /** Usage of this process on all threads; without it this meter is all there is. */
+  usageBook?: UsageBook;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */
@@ -90,6 +96,8 @@ export interface HttpDependencies {
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
   namespaces?: Namespaces;
+  /** The bureau's own signing keys; without them their routes answer `not_found`. */
+  signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** The evidence vault; without it its routes answer `not_found`. */

@@ -17,6 +17,7 @@ import type {
   RequestHead,
 } from "./server/port.ts";
 import type { HttpDependencies } from "./services.ts";
+import type { SocketFile } from "../platform/socket-file.ts";
 import { countsOf, type ThreadCounts } from "./thread-counts.ts";
 import { listenUws } from "./server/uws.ts";
 import { loadUws } from "./server/uws-binary.ts";
@@ -24,6 +25,8 @@ import { SERVER_LIMITS } from "./server/port.ts";
 
 export interface HttpServerOptions extends HttpDependencies, Omit<ListenOptions, "connections"> {
   adapter: Adapter;
+  /** Sockets of the file system to listen on besides, each claimed by this process. */
+  sockets?: readonly SocketFile[];
   /** Route table other than the service's own; for threads that relay some routes. */
   routes?: readonly Route[];
 }
@@ -54,20 +57,23 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const { usage, tallies } = application.services;
   const relayed = new Application({ ...options, rateLimits: {}, usage, tallies }, routes);
   const drain = () => {
+    for (const file of options.sockets ?? []) file.withdraw();
     application.isDraining = true;
     relayed.isDraining = true;
   };
   const adapter = chooseAdapter(options);
   const listen = adapter === "uws" ? listenUws : listenNode;
   const limits = { ...SERVER_LIMITS, ...options.limits };
-  const connections = new Connections(limits.connectionsMax);
+  const connections = new Connections(limits.connectionsMax, options.logger);
   application.services.metrics.connections = connections;
   const server = await listen(application, { ...options, connections });
+  await openSockets(server, options.sockets);
   const endWatch = application.turningAway.queue.start();
   return {
     adapter: server.adapter,
     port: server.port,
     connections,
+    listenAt: (path) => server.listenAt(path),
     get inflight() {
       return server.inflight;
     },
@@ -88,6 +94,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       return admission.refusal ?? admission.answer(EMPTY);
     },
   };
+}
+
+async function openSockets(server: HttpServer, sockets: readonly SocketFile[] = []): Promise<void> {
+  try {
+    for (const file of sockets) await file.open((path) => server.listenAt(path));
+  } catch (error) {
+    for (const file of sockets) file.withdraw();
+    await server.close(0);
+    throw error;
+  }
 }
 
 async function relay(application: Application, head: RequestHead, body: Buffer): Promise<Reply> {

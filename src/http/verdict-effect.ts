@@ -10,7 +10,7 @@ export function askBureau(
   request: VerifyRequest,
   requestId = exchange.requestId,
 ): VerifyResponse | Promise<VerifyResponse> {
-  const call = { requestId, principal: exchange.principal };
+  const call = { ...exchange.call(), requestId };
   const response = exchange.services.bureau.verify(request, call);
   if (response instanceof Promise) {
     return response.then((settled) => countVerify(exchange, request, settled));
@@ -32,10 +32,10 @@ export function isLetThrough(response: VerifyResponse): boolean {
 /** Counts a verdict and the paid read that it was. Returns it. */
 export function countVerify(
   exchange: Exchange,
-  { tool_level: level }: VerifyRequest,
+  { tool_level: level, agent_id: agent }: VerifyRequest,
   response: VerifyResponse,
 ): VerifyResponse {
   exchange.services.tallies.countVerdict(level, response.policy_action);
-  exchange.services.usage.countRead(exchange.principal, "verify");
+  exchange.services.usage.countRead(exchange.principal, "verify", agent);
   return response;
 }

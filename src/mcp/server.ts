@@ -14,13 +14,15 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { TrustRankError } from "../client/errors.ts";
-import { globalFetch } from "../client/runtime.ts";
+import { type FetchLike, globalFetch } from "../client/runtime.ts";
 import { Transport } from "../client/transport.ts";
 import { RESOURCES, toolsOf } from "./tools.ts";
 
 /** Where the service is, and what is offered of it. */
 export interface McpOptions {
   readonly baseUrl: string;
+  /** Requests go out by it; by the platform's own unless given. */
+  readonly fetch?: FetchLike;
   readonly version: string;
   /** Offers `report_outcome` too. */
   readonly allowsReports: boolean;
@@ -31,8 +33,8 @@ const BODY_BYTES_MAX = 64 * 1024;
 const PATH = "/mcp";
 
 function serverOf(options: McpOptions, apiKey: string): Server {
-  const { baseUrl, version, allowsReports } = options;
-  const service = new Transport({ baseUrl, apiKey, fetch: globalFetch });
+  const { baseUrl, version, allowsReports, fetch = globalFetch } = options;
+  const service = new Transport({ baseUrl, apiKey, fetch });
   const tools = toolsOf(allowsReports);
   const capabilities = { tools: {}, resources: {} };
   const server = new Server({ name: "trustrank", version }, { capabilities });

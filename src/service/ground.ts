@@ -6,6 +6,7 @@ import type { Closer, OnFatal } from "./closers.ts";
 import { openDecisionLog, type OpenDecisionLog } from "./decision-log.ts";
 import { asFailure, EXIT_DAMAGED } from "./failure.ts";
 import { claimFor } from "./ownership.ts";
+import { claimSockets } from "./sockets.ts";
 import { moveOldNotes } from "./old-notes.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -37,7 +38,10 @@ export async function openGround(
   const archive = new ServiceArchive(config, claim.paths, log);
   closers.push(() => archive.close());
   // Checked before a long journal is replayed; the servers check again when they listen.
-  if (config.port > 0) await findPort(config.host, config.port).catch(asFailure);
+  if (config.isTcpWanted && config.port > 0) {
+    await findPort(config.host, config.port).catch(asFailure);
+  }
+  const sockets = await claimSockets(config, closers);
   const { paths } = claim;
   const keyring = await openKeyring({
     dataDir: paths.root,
@@ -77,7 +81,7 @@ export async function openGround(
     onPolicy: (event) => subscribers.sendPolicy(event),
     clock: clock.now,
   });
-  return { claim, paths, archive, keyring, decisions, store, evidence, policies, clock };
+  return { claim, paths, sockets, archive, keyring, decisions, store, evidence, policies, clock };
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>;

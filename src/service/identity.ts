@@ -1,5 +1,6 @@
 // Version of the service and its version address, as it prints them.
 import { readFileSync } from "node:fs";
+import type { ServeConfig } from "./settings/config.ts";
 
 const MANIFEST = new URL("../../package.json", import.meta.url);
 
@@ -7,6 +8,14 @@ const MANIFEST = new URL("../../package.json", import.meta.url);
 export function urlOf(host: string, port: number): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** Where commands find the service: its port, or else its first socket. */
+export function serviceUrlOf(
+  { host, isTcpWanted, sockets }: Pick<ServeConfig, "host" | "isTcpWanted" | "sockets">,
+  port: number,
+): string {
+  return isTcpWanted ? urlOf(host, port) : `unix:${sockets.paths[0]}`;
 }
 
 /** Version of the package, as `--version` and the service itself print it. */

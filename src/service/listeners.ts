@@ -16,19 +16,25 @@ import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
+import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
 import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
 import type { Log } from "../platform/log.ts";
+import type { SocketFile } from "../platform/socket-file.ts";
 
 /** Pools of threads besides: signatures, scoring. */
 const POOLS = 2;
 
 export interface ListenersParts {
+  /** Sockets of the file system, claimed; the main thread serves them. */
+  readonly sockets: readonly SocketFile[];
   readonly evidence: Core;
   readonly decisions: OpenDecisionLog;
+  /** In which the further HTTP threads count usage. */
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
@@ -73,6 +79,7 @@ export async function openListeners(
 ): Promise<Listeners> {
   const { ledger } = parts.evidence;
   void watchProcess();
+  warnOfOpenAddress(config, log);
   const refusals = new RefusalAudit({
     append: (payload) => ledger.appendAudit(payload),
     mayWrite: () => !ledger.disk.isLow && ledger.isHealthy(),
@@ -116,6 +123,13 @@ export async function openListeners(
   }
 }
 
+/** Once: keys and evidence cross a network in the clear unless something in front ends TLS. */
+function warnOfOpenAddress({ isTcpWanted, host }: ServeConfig, log: Log): void {
+  if (!isTcpWanted || isLoopback(host)) return;
+  const detail = "keys cross the network in the clear unless a proxy in front ends TLS";
+  log.warn("listener_open", { address: host, detail });
+}
+
 /** The listener for metrics alone, where one is asked for. */
 async function openMetrics(
   { metricsListen }: ServeConfig,
@@ -132,9 +146,11 @@ async function openMetrics(
 }
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
+function limitsOf(config: ServeConfig): { connectionsMax: number } {
+  const { connectionsMax, httpThreads, grpc, sockets } = config;
   const threads = httpThreads + POOLS * defaultThreads();
-  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
+  const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
+  const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
   const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
   return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }
@@ -157,9 +173,11 @@ async function openGrpc(
 }
 
 async function openSingleFront(config: ServeConfig, parts: ListenersParts): Promise<HttpFront> {
-  const { host, port, httpAdapter: adapter } = config;
+  const { host, port, isTcpWanted, httpAdapter: adapter } = config;
+  const { sockets } = parts;
+  const address = { host, port, isTcpWanted, sockets };
   const limits = limitsOf(config);
-  const server = await startHttpServer({ adapter, host, port, limits, ...parts.dependencies });
+  const server = await startHttpServer({ adapter, ...address, limits, ...parts.dependencies });
   return {
     port: server.port,
     adapter: server.adapter,
@@ -196,6 +214,7 @@ async function openSharedListeners(
       host,
       port,
       isPortShared: true,
+      sockets: parts.sockets,
       limits: limitsOf(config),
       ...dependencies,
       rateBuckets: threads.bucketsBy((keyId) => keyring.numberOf(keyId)),
@@ -233,7 +252,7 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
+  { evidence, decisions, scorer, dependencies, usageMemories, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
@@ -265,9 +284,11 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
+      isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,
+    usageMemories,
     log,
     relay,
     scorer,

@@ -21,9 +21,11 @@ import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
+import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
-import { urlOf, versionOf } from "./identity.ts";
+import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
 const DRAIN_MS = 7000;
@@ -104,16 +106,17 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting };
+  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const parts = { ...ground, ...learning, ...metering, scorer, reporting };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
-  const url = urlOf(config.host, listeners.port);
+  const url = serviceUrlOf(config, listeners.port);
   closers.push(startIndexing(evidence.sources.vault.memory, log), announce(claim, url));
   let closing: Promise<void> | undefined;
   return {
@@ -145,7 +148,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning {
+interface Parts extends Ground, Learning, Metering {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
 }
@@ -162,6 +165,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
@@ -170,6 +174,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
+    usage: parts.usageMeter,
+    usageBook: parts.usageBook,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

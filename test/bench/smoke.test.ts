@@ -1,7 +1,7 @@
 // Every bench and evaluation in smoke mode: they cannot rot, and their last line stays one JSON
 // object with the members that people and regression bars read.
 import { execFile } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -65,6 +65,16 @@ test.concurrent("bench:first-call: a warmed client's first check is an answer", 
     "client",
     "warmed",
   ]);
+});
+
+test.concurrent("bench:compare: a revision and this tree, figure by figure", async (context) => {
+  context.skip(!existsSync(".git"), "needs a clone");
+  const flags = ["HEAD", "--suite", "kernel", "--rounds", "6", "--", "--smoke"];
+  const { figures, above } = await lastLine("bench/compare.ts", ...flags);
+  expect(above).toEqual([]);
+  const [comparison] = Object.values(figures as Record<string, Record<string, number>>);
+  expect(comparison!["low"]).toBeGreaterThan(0);
+  expect(comparison!["high"]).toBeGreaterThanOrEqual(comparison!["low"]!);
 });
 
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
@@ -173,6 +183,14 @@ test.concurrent("bench:backup: the same table, and the same chain at a point in 
   expect(report["archive_same_table"]).toBe(true);
   expect(report["accepted_beside"]).toBeGreaterThan(0);
   expect(report["until"]).toBeLessThan(report["position"] as number);
+});
+
+test.concurrent("bench:recovery: the unit's command comes back by itself, and loses nothing", async () => {
+  const report = await lastLine("bench/recovery.ts", "--smoke");
+  expect(report).toMatchObject({ ends: ["SIGSEGV", "SIGKILL"], lost: 0 });
+  expect(report["restart_pause_seconds"]).toBeLessThanOrEqual(0.1);
+  expect(Number(report["answered"])).toBeGreaterThan(0);
+  expect(Number(report["acknowledged"])).toBeGreaterThan(0);
 });
 
 test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {

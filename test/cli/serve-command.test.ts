@@ -78,9 +78,13 @@ describe("a service", () => {
   it("owns its data directory", async () => {
     const second = await runCommand(["serve", "--port", "0", "--owner-wait", "0.1", ...at]);
     expect(second.code).toBe(1);
-    const [waited, refused] = second.stderr.trim().split("\n");
-    expect(JSON.parse(waited!)).toMatchObject({ message: "data_directory_waiting" });
-    expect(refused).toMatch(/in use by pid \d+ on host `.+`, started 20\S+Z$/);
+    const said = second.stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const events = ["service_starting", "data_directory_waiting", "service_failed"];
+    expect(said.map(({ message }) => message)).toEqual(events);
+    expect(said[2].detail).toMatch(/in use by pid \d+ on host `.+`, started 20\S+Z$/);
   });
 
   it("is not asked by a command on a copy of its directory", async () => {

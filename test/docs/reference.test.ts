@@ -114,6 +114,16 @@ describe("docs/reference/metrics.md", () => {
     expect(sorted(namesUnder(page, "## Log events"))).toEqual(sorted(found));
   });
 
+  it("has the level that each event is logged at", () => {
+    const stated = new Map(
+      rowsUnder(page, "## Log events").map(([event, level]) => [plain(event!), level]),
+    );
+    const logged = sourcesOf("src").flatMap(({ text }) => [...text.matchAll(LEVELLED_CALL)]);
+    expect(logged.length).toBeGreaterThan(40);
+    for (const [, level, event] of logged)
+      expect([event, stated.get(event!)]).toEqual([event, level]);
+  });
+
   it("has every audit event that the view names", () => {
     const rows = readFileSync(join(ROOT, "src/store/rows/journal.ts"), "utf8");
     const [, columns] = /\n {6}\[\n {8}"event",\n([^]*?)\n {6}\]/.exec(rows)!;
@@ -125,12 +135,15 @@ describe("docs/reference/metrics.md", () => {
 
 /** Calls of a log, messages that become one, and audit events that are logged as they are. */
 const LOG_CALLS = [
-  /(?:\blog|[lL]ogger)(?:\?\.)?\.?(?:info|warn|error)\(\s*"([^"]+)"/g,
+  /(?:\blog|[lL]ogger)(?:\(\))?(?:\?\.)?\.?(?:debug|info|warn|error)(?:\?\.)?\(\s*"([^"]+)"/g,
   /(?:\blog|#log)\(\s*"([a-z_ ]+)"/g,
   /kind: "(?:note|log)",\s*event: "([^"]+)"/g,
   /#report\(\s*"([a-z]+_[a-z_]+)"/g,
   /event: "(access\.denied)"/g,
 ];
+
+const LEVELLED_CALL =
+  /(?:\blog|[lL]ogger)(?:\(\))?\.(debug|info|warn|error)(?:\?\.)?\(\s*"([^"]+)"/g;
 
 function eventsIn(text: string): string[] {
   return LOG_CALLS.flatMap((call) => [...text.matchAll(call)].map(([, event]) => event!));

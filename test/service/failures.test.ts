@@ -27,7 +27,15 @@ describe("a start that fails", () => {
     const { port } = holder.address() as AddressInfo;
     const failed = await runCommand(["serve", "--port", String(port), ...other]);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toMatch(/^trustrank: cannot listen on [^\n]+\n$/);
+    const said = failed.stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(said).toMatchObject([
+      { level: "info", message: "service_starting" },
+      { level: "error", message: "service_failed", exit_code: 1 },
+    ]);
+    expect(said[1].detail).toMatch(/^cannot listen on [^\n]+$/);
     holder.close();
     const started = startCommand(["serve", "--port", "0", "--no-sample", "--json", ...other]);
     const facts = JSON.parse(await started.firstLine);
@@ -53,9 +61,11 @@ describe("a file that cannot be used", () => {
     const failed = await runCommand(["serve", "--port", "0", "--no-sample", "--data-dir", root]);
     expect(failed.code).toBe(65);
     const last = failed.stderr.trim().split("\n").at(-1);
-    expect(last).toMatch(/^trustrank: `[^\n]+` cannot be used, it holds no [^\n]+: /);
-    expect(last).toContain(path);
-    expect(last).toContain(advice);
+    const { message, exit_code: exitCode, detail } = JSON.parse(last!);
+    expect([message, exitCode]).toEqual(["service_failed", 65]);
+    expect(detail).toMatch(/^`[^\n]+` cannot be used, it holds no [^\n]+: /);
+    expect(detail).toContain(path);
+    expect(detail).toContain(advice);
     // As it was: nothing is made anew over what may be the only copy.
     expect(readFileSync(path, "utf8")).toBe(content);
   });

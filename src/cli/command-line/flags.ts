@@ -10,7 +10,11 @@ import { describeSetting } from "../../service/settings/settings-text.ts";
 export { Command, CommanderError, Option };
 
 export function optionOf(setting: Setting & { readonly flag: string }): Option {
-  return new Option(setting.flag, describeSetting(setting));
+  const option = new Option(setting.flag, describeSetting(setting));
+  if (setting.isList !== true) return option;
+  return option.argParser((value, earlier?: string) =>
+    earlier === undefined ? value : `${earlier},${value}`,
+  );
 }
 
 /** Flags of every command that works on the data, by file or through a server. */
@@ -34,6 +38,16 @@ export function daysOf(text: string): number {
   const [, digits] = /^(\d{1,5})d?$/.exec(text) ?? [];
   if (digits === undefined) throw new InvalidArgumentError("expected days, such as `30d`");
   return Number(digits);
+}
+
+const SECONDS_BY_UNIT: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** `1h`, `90m`, `0`: seconds. */
+export function overlapOf(text: string): number {
+  const [, digits, unit] = /^(\d{1,7})([smhd])$/.exec(text) ?? [];
+  if (text === "0") return 0;
+  if (digits === undefined) throw new InvalidArgumentError("expected a time, such as `1h`, or `0`");
+  return Number(digits) * SECONDS_BY_UNIT[unit!]!;
 }
 
 export function namespaceOf(text: string): string {

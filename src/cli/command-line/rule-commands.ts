@@ -1,11 +1,14 @@
 // Flags of the commands that decide who may do what: keys, namespaces, policies, weights.
+import { SECRET_OVERLAP_MS } from "../../contract/limits.ts";
 import { VOUCHED_LEVELS } from "../../contract/policy.ts";
 import * as commands from "../commands.ts";
 import { accessOf } from "../data-access.ts";
-import { type Command, countOf, Option, timeOf, withAccess } from "./flags.ts";
+import { type Command, countOf, Option, overlapOf, timeOf, withAccess } from "./flags.ts";
 
 export function addKeys(program: Command): void {
-  const keys = program.command("keys").description("make, list and revoke API keys");
+  const keys = program
+    .command("keys")
+    .description("make, list, change, rotate and revoke API keys");
   withAccess(keys.command("create"))
     .description("make a key; its text is printed this once")
     .option("--scopes <scopes>", "comma-separated (default score:read,outcomes:write)")
@@ -17,6 +20,28 @@ export function addKeys(program: Command): void {
   withAccess(keys.command("list"))
     .description("every key ever made, without secrets")
     .action((flags) => commands.listKeys(accessOf(flags), flags));
+  withAccess(keys.command("set"))
+    .description("change what a key is and may do; what no flag names stays")
+    .argument("<id>", "id of the key")
+    .option("--label <label>", "another name")
+    .option("--no-label", "no name")
+    .option("--scopes <scopes>", "comma-separated; those left out are taken away")
+    .option("--expires <time>", "when it ends: a date or an RFC 3339 date-time", timeOf)
+    .option("--no-expires", "it never ends")
+    .option("--minimums <scores>", "minimum scores by level, such as L2=600,L3=700")
+    .action((id: string, flags) => commands.setKey(accessOf(flags), id, flags));
+  withAccess(keys.command("rotate"))
+    .description("give a key a new secret; its text is printed this once")
+    .argument("<id>", "id of the key")
+    .addOption(
+      new Option("--overlap <time>", "how long the present secret works on; 0: it ends")
+        .argParser(overlapOf)
+        .default(SECRET_OVERLAP_MS / 1000, "1h"),
+    )
+    .action((id: string, flags) => commands.rotateKey(accessOf(flags), id, flags));
+  withAccess(keys.command("rotate-signing"))
+    .description("let another key sign the journal and the vault's roots from now on")
+    .action((flags) => commands.rotateSigningKey(accessOf(flags), flags));
   withAccess(keys.command("revoke"))
     .description("revoke a key at once and for good")
     .argument("<id>", "id of the key")

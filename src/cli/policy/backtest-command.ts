@@ -21,7 +21,7 @@ import {
   reasonWords,
   shareOf,
 } from "../../kaizen/report/backtest-words.ts";
-import { makeLog } from "../../platform/log.ts";
+import { commandLog } from "../logging/command-log.ts";
 import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
@@ -90,19 +90,18 @@ export async function backtestPolicy(
 }
 
 async function runHere(dataDir: string, order: Order): Promise<Backtest> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
-  const quiet = { ...log, info: () => undefined };
+  const log = commandLog();
   const core = await openCore({
     dataDir,
     isReservedEnabled: false,
     tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => undefined,
-    log: quiet,
+    log,
   });
   try {
     const { ledger, policies } = core;
     const { journal } = dataPaths(dataDir);
-    const shared = { dataDir, journal, ledger, clock: Date.now, log: quiet };
+    const shared = { dataDir, journal, ledger, clock: Date.now, log };
     const kaizen = new KaizenService(shared);
     const backtests = new BacktestService({
       ...shared,

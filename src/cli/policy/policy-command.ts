@@ -9,7 +9,7 @@ import { parsePolicy } from "../../contract/parse/policy.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { PolicyDocument } from "../../contract/schemas/policy.ts";
 import { TOOL_LEVELS } from "../../contract/vocabulary.ts";
-import { makeLog } from "../../platform/log.ts";
+import { commandLog } from "../logging/command-log.ts";
 import { tableBytesMaxOf } from "../../service/settings/config.ts";
 import { openCore } from "../../service/core.ts";
 import { CommandFailure } from "../../service/failure.ts";
@@ -103,7 +103,7 @@ async function orFailure<T>(origin: string, run: () => Promise<T>): Promise<T> {
 }
 
 async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Promise<Awaited<T>> {
-  const log = makeLog((line) => process.stderr.write(line), Date.now);
+  const log = commandLog();
   let isBroken = false;
   const {
     ledger,
@@ -114,7 +114,7 @@ async function onFiles<T>(dataDir: string, run: (policies: Policies) => T): Prom
     isReservedEnabled: false,
     tableBytesMax: tableBytesMaxOf(environment()),
     onFatal: () => (isBroken = true),
-    log: { ...log, info: () => undefined },
+    log,
   });
   try {
     const onPolicy = () => undefined;

@@ -37,6 +37,8 @@ export const parseEvidenceBatch = parserOf(sources.EvidenceBatch);
 export const parseTextLabels = parserOf(sources.TextLabels);
 
 export const parseKeyRequest = parserOf(service.KeyRequest);
+export const parseKeyPatch = parserOf(service.KeyPatch);
+export const parseKeyRotation = parserOf(service.KeyRotation);
 export const parseQueryRequest = parserOf(service.QueryRequest);
 export const parseKaizenRunRequest = parserOf(kaizen.KaizenRunRequest);
 export const parseKaizenRollbackRequest = parserOf(kaizen.KaizenRollbackRequest);

@@ -11,7 +11,8 @@ const publicJwk = t.object({
   x: t.text,
 });
 
-const overlap = t.checked<number>(
+/** How long a replaced key or secret works on, in whole seconds. */
+export const overlapSec = t.checked<number>(
   { "~shown": { type: "integer", minimum: 0, maximum: OVERLAP_SEC_MAX } },
   (value) =>
     typeof value === "number" &&
@@ -50,7 +51,7 @@ export const ReporterKeyRequest = t.strict(
     ),
     not_before: t.optional(t.timeOrMs),
     expires: t.optional(t.timeOrMs),
-    overlap_sec: t.optional(overlap),
+    overlap_sec: t.optional(overlapSec),
   },
   UNKNOWN,
 );

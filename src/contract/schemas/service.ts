@@ -1,21 +1,29 @@
 // Messages of operators and analysts: API keys, SQL, usage, health; and the problem, which is the
 // answer of every route that fails.
 import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
-import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../limits.ts";
+import { KEY_LABEL_LENGTH_MAX, SECRET_OVERLAP_MS, TENANT_LENGTH_MAX } from "../limits.ts";
+import { PAID_READS, USAGE_GROUPS } from "../usage.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
+import { nullable } from "./nullable.ts";
+import { overlapSec } from "./reporter-keys.ts";
 import * as t from "./schema.ts";
+
+const minimumScores = t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS), {
+  ...t.STRICT,
+  "~unknown": "is not a tool level",
+});
+const scopes = t.list(t.oneOf(SCOPES), {
+  minItems: 1,
+  maxItems: SCOPES.length,
+  "~noun": "scopes",
+});
 
 /** `POST /v1/keys`. */
 export const KeyRequest = t.strict("KeyRequest", {
   tenant: t.plainText(TENANT_LENGTH_MAX),
-  scopes: t.list(t.oneOf(SCOPES), { minItems: 1, maxItems: SCOPES.length, "~noun": "scopes" }),
+  scopes,
   /** Minimum internal score by tool level; levels left out keep the default. */
-  minimum_scores: t.optional(
-    t.object(t.all(t.optional(t.internalScore), ...TOOL_LEVELS), {
-      ...t.STRICT,
-      "~unknown": "is not a tool level",
-    }),
-  ),
+  minimum_scores: t.optional(minimumScores),
   is_shadow: t.optional(t.flag),
   first_party: t.optional(t.flag),
   label: t.optional(t.plainText(KEY_LABEL_LENGTH_MAX)),
@@ -36,10 +44,45 @@ export const KeyDescription = t.message("KeyDescription", {
   created_at: t.time,
   expires_at: t.timeOrNull,
   revoked_at: t.timeOrNull,
+  /** When its secret was last replaced. */
+  rotated_at: t.timeOrNull,
+  /** Until when an earlier secret works; null when only the newest does. */
+  overlap_ends_at: t.timeOrNull,
 });
 export type KeyDescription = t.MessageOf<typeof KeyDescription>;
 
 export const KeyCreated = t.message("KeyCreated", { key: t.text, ...KeyDescription.properties });
+
+/** `PATCH /v1/keys/{id}`: members that are left out stay as they are. */
+export const KeyPatch = t.strict(
+  "KeyPatch",
+  {
+    label: t.optional(t.said(nullable(t.plainText(KEY_LABEL_LENGTH_MAX)), "null: none")),
+    scopes: t.optional(t.said(scopes, "All of them: those that are left out are taken away.")),
+    expires_at: t.optional(t.said(nullable(t.timeOrMs), "null: never")),
+    minimum_scores: t.optional(t.said(minimumScores, "Levels that are left out stay as they are.")),
+  },
+  {
+    minProperties: 1,
+    "~refine": [
+      {
+        check: (value: unknown) => Object.keys(value as object).length > 0,
+        error: () => "required must name something to change",
+      },
+    ],
+  },
+);
+export type KeyPatch = t.MessageOf<typeof KeyPatch>;
+
+/** `POST /v1/keys/{id}/rotate`. */
+export const KeyRotation = t.strict("KeyRotation", {
+  overlap_sec: t.defaulted(
+    t.said(overlapSec, "How long the present secret works on; 0: it ends at once."),
+    SECRET_OVERLAP_MS / 1000,
+  ),
+});
+export type KeyRotation = t.MessageOf<typeof KeyRotation>;
+
 export const KeyList = t.message("KeyList", { keys: t.list(KeyDescription) });
 
 /** `POST /v1/query`. */
@@ -70,21 +113,27 @@ export const QuerySchema = t.message("QuerySchema", {
   time_zone: t.text,
 });
 
+/** What was read and reported. */
+const counted = {
+  paid_reads: t.integer,
+  reads: t.object(t.all(t.integer, ...PAID_READS)),
+  /** Reads about the reserved test agents: free. */
+  test_reads: t.integer,
+  outcomes_reported: t.integer,
+};
+
 /** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
 export const UsageReport = t.message("UsageReport", {
-  /** Counting began here: counters live as long as the process. */
+  /** Whole days, UTC; `until` is the first moment that is no longer in them. */
   since: t.time,
-  keys: t.list(
-    t.object({
-      key_id: t.text,
-      tenant: t.text,
-      paid_reads: t.integer,
-      reads: t.object({
-        ...t.all(t.integer, "verify", "check", "handshake", "explain"),
-      }),
-      outcomes_reported: t.integer,
-    }),
+  until: t.time,
+  group_by: t.list(t.oneOf(USAGE_GROUPS)),
+  /** With the members that `group_by` names. */
+  rows: t.list(
+    t.object({ ...t.all(t.optional(t.text), "day", "month", "tenant", "key_id"), ...counted }),
   ),
+  /** Of all these days. */
+  keys: t.list(t.object({ key_id: t.text, tenant: t.text, ...counted })),
 });
 export type UsageReport = t.MessageOf<typeof UsageReport>;
 

@@ -10,6 +10,12 @@ import { type Scope, SCOPES, TOOL_LEVELS, type ToolLevel } from "../../contract/
 const FILE_NAME = "keys.json";
 const FORMAT = 1;
 
+/**
+ * Earlier secrets that are kept with a key. A rotation needs one; the others are for a rotation
+ * whose answer was lost, and to tell the holder of a replaced secret from a guesser.
+ */
+export const EARLIER_SECRETS_MAX = 4;
+
 /** One stored key. */
 export interface StoredKey {
   keyId: string;
@@ -18,6 +24,8 @@ export interface StoredKey {
   tenant: string;
   scopes: Scope[];
   minimumScores: Record<ToolLevel, number>;
+  /** True once they were changed: what stands there is meant. Left out: false. */
+  areMinimumsChosen?: boolean;
   isShadow: boolean;
   /** Left out by files from before it: false. */
   isFirstParty?: boolean;
@@ -25,7 +33,19 @@ export interface StoredKey {
   createdAtMs: number;
   expiresAtMs: number | null;
   revokedAtMs: number | null;
+  /** Of the present secret; null or left out: the first one. */
+  rotatedAtMs?: number | null;
+  /** Secrets before the present one, the oldest first; some may have ended. Left out: none. */
+  earlierSecrets?: readonly EarlierSecret[];
 }
+
+interface EarlierSecret {
+  secretHash: string;
+  /** Epoch ms; works before it. */
+  untilMs: number;
+}
+
+const DIGEST = /^[0-9a-f]{64}$/;
 
 /**
  * The stored keys; an absent file is an empty list.
@@ -57,7 +77,9 @@ const OLD_MINIMUM_DEFAULT = 575;
 /** A key that was left at the old default follows the new one. */
 function withoutOldDefault(key: StoredKey): StoredKey {
   const isOld = TOOL_LEVELS.every((level) => key.minimumScores[level] === OLD_MINIMUM_DEFAULT);
-  return isOld ? { ...key, minimumScores: { ...MINIMUM_SCORES_DEFAULT } } : key;
+  return isOld && key.areMinimumsChosen !== true
+    ? { ...key, minimumScores: { ...MINIMUM_SCORES_DEFAULT } }
+    : key;
 }
 
 /** Replaces the file. Resolves when the new list is durable. */
@@ -97,7 +119,7 @@ function isStoredKey(value: unknown): value is StoredKey {
   return (
     typeof keyId === "string" &&
     typeof secretHash === "string" &&
-    /^[0-9a-f]{64}$/.test(secretHash) &&
+    DIGEST.test(secretHash) &&
     typeof tenant === "string" &&
     Array.isArray(scopes) &&
     scopes.every((scope) => (SCOPES as readonly unknown[]).includes(scope)) &&
@@ -108,16 +130,40 @@ function isStoredKey(value: unknown): value is StoredKey {
     (label === null || typeof label === "string") &&
     typeof value["createdAtMs"] === "number" &&
     isTimeOrNull(value["expiresAtMs"]) &&
-    isTimeOrNull(value["revokedAtMs"])
+    isTimeOrNull(value["revokedAtMs"]) &&
+    hasStoredRotation(value)
   );
+}
+
+function hasStoredRotation(value: Record<string, unknown>): boolean {
+  const { rotatedAtMs = null, earlierSecrets = [], areMinimumsChosen = false } = value;
+  return (
+    isTimeOrNull(rotatedAtMs) &&
+    typeof areMinimumsChosen === "boolean" &&
+    Array.isArray(earlierSecrets) &&
+    earlierSecrets.length <= EARLIER_SECRETS_MAX &&
+    earlierSecrets.every(isEarlierSecret)
+  );
+}
+
+function isEarlierSecret(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { secretHash, untilMs } = value;
+  return typeof secretHash === "string" && DIGEST.test(secretHash) && typeof untilMs === "number";
 }
 
 function isTimeOrNull(value: unknown): boolean {
   return value === null || typeof value === "number";
 }
 
-/** Public description of a key. */
-export function describe(stored: StoredKey): KeyDescription {
+/** When the last of a key's earlier secrets ends, epoch ms; null when none works at `nowMs`. */
+function overlapEndMs({ earlierSecrets = [] }: StoredKey, nowMs: number): number | null {
+  const lastMs = Math.max(0, ...earlierSecrets.map(({ untilMs }) => untilMs));
+  return lastMs > nowMs ? lastMs : null;
+}
+
+/** Public description of a key, as it is at `nowMs`. */
+export function describe(stored: StoredKey, nowMs: number): KeyDescription {
   return {
     key_id: stored.keyId,
     tenant: stored.tenant,
@@ -127,11 +173,17 @@ export function describe(stored: StoredKey): KeyDescription {
     first_party: stored.isFirstParty ?? false,
     label: stored.label,
     created_at: isoTime(stored.createdAtMs),
-    expires_at: stored.expiresAtMs === null ? null : isoTime(stored.expiresAtMs),
-    revoked_at: stored.revokedAtMs === null ? null : isoTime(stored.revokedAtMs),
+    expires_at: isoTimeOrNull(stored.expiresAtMs),
+    revoked_at: isoTimeOrNull(stored.revokedAtMs),
+    rotated_at: isoTimeOrNull(stored.rotatedAtMs ?? null),
+    overlap_ends_at: isoTimeOrNull(overlapEndMs(stored, nowMs)),
   };
 }
 
 function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString();
+}
+
+function isoTimeOrNull(timeMs: number | null): string | null {
+  return timeMs === null ? null : isoTime(timeMs);
 }

@@ -21,7 +21,11 @@ export interface ParsedKey {
 
 /** A new key for `environment` (2 to 8 lower-case letters). Its text exists only here. */
 export function makeKey(environment: string): ParsedKey & { text: string } {
-  const keyId = randomDigits(KEY_ID_LENGTH);
+  return makeSecret(environment, randomDigits(KEY_ID_LENGTH));
+}
+
+/** A new secret for the key of this id. */
+export function makeSecret(environment: string, keyId: string): ParsedKey & { text: string } {
   const secret = randomDigits(SECRET_LENGTH);
   const covered = `tr_${environment}_${keyId}_${secret}`;
   return { keyId, secret, text: covered + checksum(covered, covered.length) };

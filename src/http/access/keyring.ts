@@ -1,23 +1,33 @@
 // Keyring: API keys in memory and in keys.json, and the authentication of every request. Secrets
 // are never stored, only SHA-256 digests compared in constant time.
-import { hash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { ServiceFault } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
-import { MINIMUM_SCORES_DEFAULT } from "../../contract/policy.ts";
-import { type Scope, TOOL_LEVELS, type ToolLevel } from "../../contract/vocabulary.ts";
 import type { KeyDescription } from "../../contract/schemas/service.ts";
-import { voiceOf } from "../../contract/voices.ts";
+import {
+  type KeyChange,
+  type NewKey,
+  newStoredKey,
+  withChange,
+  withSecret,
+} from "./key-changes.ts";
+import { INSTALLED_KEY_ID, installedHolder, type InstalledHolder } from "./installed-key.ts";
 import { describe, readKeys, type StoredKey, writeKeys } from "./key-file.ts";
-import { makeKey, parseKey } from "./key-format.ts";
+import { makeKey, makeSecret, parseKey } from "./key-format.ts";
+import {
+  digestOf,
+  type Entry,
+  entryOf,
+  isValidAt,
+  type Proof,
+  renew,
+  secretOf,
+} from "./key-holder.ts";
 
 const BEARER = /^bearer +/i;
 const HEADER_LENGTH_MAX = 512;
-const INSTALLED_SECRET_LENGTH_MIN = 32;
 const DEFAULT_ENVIRONMENT = "live";
 const ENVIRONMENT = /^[a-z]{2,8}$/;
-/** Key id of the operator's own key from the environment; no generated id has a hyphen. */
-const INSTALLED_KEY_ID = "installed-admin";
-const NO_DIGEST = Buffer.alloc(32);
 const PROVED_HEADERS_MAX = 1024;
 
 export interface KeyringOptions {
@@ -25,31 +35,16 @@ export interface KeyringOptions {
   now: () => number;
   /** The `<env>` part of new keys: 2 to 8 lower-case letters. */
   environment?: string;
-  /** Runs once per key that was made or revoked, ahead of the answer to its caller. */
+  /** Runs once per key that was made, changed or revoked, ahead of the answer to its caller. */
   onChange?: (stored: StoredKey) => void;
 }
 
-export interface NewKey {
-  tenant: string;
-  scopes: readonly Scope[];
-  minimumScores?: Partial<Record<ToolLevel, number>> | undefined;
-  isShadow?: boolean | undefined;
-  isFirstParty?: boolean | undefined;
-  label?: string | undefined;
-  expiresAtMs?: number | undefined;
-}
-
-/** Holder of an API key. The operator's own key is never stored. */
-interface Holder {
-  stored?: StoredKey;
-  digest: Buffer;
-  principal: Principal;
-}
-
-interface Entry extends Holder {
-  stored: StoredKey;
-  /** Counted from 1 in order of creation. */
-  number: number;
+/** A key with another secret. */
+export interface RotatedKey {
+  /** Its text, shown this once. */
+  key: string;
+  description: KeyDescription;
+  undo: () => Promise<void>;
 }
 
 /** Opens the keyring of a data directory; the directory must exist. */
@@ -64,8 +59,8 @@ export async function openKeyring(options: KeyringOptions): Promise<Keyring> {
 export class Keyring {
   readonly #options: KeyringOptions;
   readonly #entries = new Map<string, Entry>();
-  readonly #proved = new Map<string, Holder>();
-  #installed: Holder | undefined = undefined;
+  readonly #proved = new Map<string, Proof>();
+  #installed: InstalledHolder | undefined = undefined;
   /** Changes run one after the other: two writers of one file would lose a key. */
   #lastChange: Promise<unknown> = Promise.resolve();
 
@@ -79,11 +74,18 @@ export class Keyring {
     return [...this.#entries.values()].map((entry) => entry.stored);
   }
 
-  /** Applies a key created or revoked by another keyring over the same file. */
+  /** Applies a key created, changed or revoked by another keyring over the same file. */
   adopt(stored: StoredKey): void {
     const entry = this.#entries.get(stored.keyId);
-    if (entry !== undefined) entry.stored = stored;
-    else this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
+    if (entry === undefined) {
+      this.#entries.set(stored.keyId, entryOf(stored, this.#entries.size + 1));
+      return;
+    }
+    renew(entry, stored);
+    // A secret that was proved before may have an end now.
+    for (const [header, { holder }] of this.#proved) {
+      if (holder === entry) this.#proved.delete(header);
+    }
   }
 
   /** A key in its stored form, in any state; undefined when unknown. */
@@ -104,8 +106,8 @@ export class Keyring {
   authenticate(header: string | undefined): Principal | undefined {
     if (header === undefined || header.length > HEADER_LENGTH_MAX) return undefined;
     const proved = this.#proved.get(header);
-    if (proved !== undefined) return this.#ifValid(proved);
-    return this.#prove(header);
+    if (proved === undefined) return this.#prove(header);
+    return isValidAt(proved, this.#options.now) ? proved.holder.principal : undefined;
   }
 
   #prove(header: string): Principal | undefined {
@@ -113,60 +115,114 @@ export class Keyring {
     if (token === undefined) return undefined;
     const parsed = parseKey(token);
     if (parsed === undefined) return this.#authenticateInstalled(token, header);
-    const entry = this.#entries.get(parsed.keyId);
-    // An unknown id costs the same comparison as a known one.
-    const isMatch = timingSafeEqual(digestOf(parsed.secret), entry?.digest ?? NO_DIGEST);
-    if (entry === undefined) return this.#authenticateInstalled(token, header);
-    if (!isMatch) return undefined;
-    this.#remember(header, entry);
-    return this.#ifValid(entry);
-  }
-
-  /** Revocation and expiry are checked on every request, remembered or not. */
-  #ifValid(entry: Holder): Principal | undefined {
-    const { stored } = entry;
-    if (stored === undefined) return entry.principal;
-    if (stored.revokedAtMs !== null) return undefined;
-    const { expiresAtMs } = stored;
-    if (expiresAtMs !== null && expiresAtMs <= this.#options.now()) return undefined;
-    return entry.principal;
+    const holder = this.#entries.get(parsed.keyId);
+    const secret = secretOf(holder, parsed.secret);
+    if (holder === undefined) return this.#authenticateInstalled(token, header);
+    if (secret === undefined) return undefined;
+    const proof = { holder, untilMs: secret.untilMs };
+    this.#remember(header, proof);
+    return isValidAt(proof, this.#options.now) ? holder.principal : undefined;
   }
 
   /**
    * Remembers a header whose secret was proved, so that the next request of the same caller is
    * spared the digest (0.8 us of some 14). Only valid headers are kept and looked up whole: a guess
-   * is hashed and compared as before and learns nothing from its timing.
+   * is hashed and compared as before and learns nothing from its timing. Revocation, expiry and the
+   * end of an overlap are checked on every request, remembered or not.
    */
-  #remember(header: string, entry: Holder): void {
+  #remember(header: string, proof: Proof): void {
     if (this.#proved.size >= PROVED_HEADERS_MAX) this.#proved.clear();
-    this.#proved.set(header, entry);
+    this.#proved.set(header, proof);
   }
 
   /** Makes a key; `key` is its text, shown this once. Resolves when the key is durable. */
   create(request: NewKey): Promise<{ key: string; description: KeyDescription }> {
     return this.#change(async () => {
       const made = makeKey(this.#options.environment ?? DEFAULT_ENVIRONMENT);
-      const stored: StoredKey = {
-        keyId: made.keyId,
-        secretHash: digestOf(made.secret).toString("hex"),
-        tenant: request.tenant,
-        scopes: [...new Set(request.scopes)],
-        minimumScores: minimumScores(request.minimumScores),
-        isShadow: request.isShadow ?? false,
-        isFirstParty: request.isFirstParty ?? false,
-        label: request.label ?? null,
-        createdAtMs: this.#options.now(),
-        expiresAtMs: request.expiresAtMs ?? null,
-        revokedAtMs: null,
-      };
+      const stored = newStoredKey(request, made, this.#options.now());
       await this.#persist(stored);
-      return { key: made.text, description: describe(stored) };
+      return { key: made.text, description: this.#describe(stored) };
     });
+  }
+
+  /**
+   * Changes members of a key; its secret stays. In force on every thread once it resolves. Rejects
+   * with ServiceFault `not_found` or `api_key_revoked`, or with what `check` throws at the result.
+   */
+  change(
+    keyId: string,
+    change: KeyChange,
+    check: (changed: StoredKey, before: StoredKey) => void = () => undefined,
+  ): Promise<{ before: KeyDescription; description: KeyDescription }> {
+    return this.#change(async () => {
+      const before = this.#living(keyId);
+      const stored = withChange(before, change);
+      check(stored, before);
+      await this.#persist(stored);
+      return { before: this.#describe(before), description: this.#describe(stored) };
+    });
+  }
+
+  /**
+   * Gives a key another secret, whose text is shown this once; the present one works for
+   * `overlapMs` more. `undo` puts things back as they were, as far as nothing else has changed.
+   * Rejects with ServiceFault `not_found`, `api_key_revoked` or `api_key_overlaps`, or with what
+   * `check` throws at the key.
+   */
+  rotate(
+    keyId: string,
+    overlapMs: number,
+    check: (stored: StoredKey) => void = () => undefined,
+  ): Promise<RotatedKey> {
+    return this.#change(async () => {
+      const before = this.#living(keyId);
+      check(before);
+      const { secret, text } = makeSecret(this.#options.environment ?? DEFAULT_ENVIRONMENT, keyId);
+      const secretHash = digestOf(secret).toString("hex");
+      const stored = withSecret(before, secretHash, overlapMs, this.#options.now());
+      await this.#persist(stored);
+      const undo = () => this.#undoRotation(before, secretHash);
+      return { key: text, description: this.#describe(stored), undo };
+    });
+  }
+
+  #undoRotation(before: StoredKey, secretHash: string): Promise<void> {
+    return this.#change(async () => {
+      const { stored } = this.#entries.get(before.keyId)!;
+      if (stored.secretHash !== secretHash) return;
+      const { rotatedAtMs, earlierSecrets } = before;
+      await this.#persist({
+        ...stored,
+        secretHash: before.secretHash,
+        ...(rotatedAtMs === undefined ? { rotatedAtMs: null } : { rotatedAtMs }),
+        earlierSecrets: earlierSecrets ?? [],
+      });
+    });
+  }
+
+  /** @throws ServiceFault */
+  #living(keyId: string): StoredKey {
+    const stored = this.#known(keyId);
+    if (stored.revokedAtMs === null) return stored;
+    throw new ServiceFault("api_key_revoked", "a revoked key stays as it is: make another");
+  }
+
+  /** @throws ServiceFault */
+  #known(keyId: string): StoredKey {
+    const stored = this.stored(keyId);
+    if (stored !== undefined) return stored;
+    const isInstalled = keyId === INSTALLED_KEY_ID;
+    const detail = isInstalled ? "this key stands in the environment alone" : "no key has this id";
+    throw new ServiceFault("not_found", detail);
+  }
+
+  #describe(stored: StoredKey): KeyDescription {
+    return describe(stored, this.#options.now());
   }
 
   /** Every key ever made, in order of creation, revoked ones included. */
   list(): KeyDescription[] {
-    return [...this.#entries.values()].map((entry) => describe(entry.stored));
+    return [...this.#entries.values()].map((entry) => this.#describe(entry.stored));
   }
 
   /** True when an unrevoked, unexpired key (or an installed one) has the scope `admin`. */
@@ -187,12 +243,11 @@ export class Keyring {
    */
   revoke(keyId: string): Promise<KeyDescription> {
     return this.#change(async () => {
-      const entry = this.#entries.get(keyId);
-      if (entry === undefined) throw new ServiceFault("not_found", "no key has this id");
-      if (entry.stored.revokedAtMs !== null) return describe(entry.stored);
-      const stored: StoredKey = { ...entry.stored, revokedAtMs: this.#options.now() };
+      const known = this.#known(keyId);
+      if (known.revokedAtMs !== null) return this.#describe(known);
+      const stored: StoredKey = { ...known, revokedAtMs: this.#options.now() };
       await this.#persist(stored);
-      return describe(stored);
+      return this.#describe(stored);
     });
   }
 
@@ -201,31 +256,16 @@ export class Keyring {
    * is held. It is not written to keys.json: the environment it came from stays its only source.
    */
   installAdminKey(secret: string): void {
-    if (secret.length < INSTALLED_SECRET_LENGTH_MIN || /[^\x21-\x7e]/.test(secret)) {
-      const length = INSTALLED_SECRET_LENGTH_MIN;
-      throw new Error(`an admin key needs ${length} or more visible ASCII characters`);
-    }
-    if (secret.length > HEADER_LENGTH_MAX - "Bearer ".length) {
-      throw new Error("an admin key this long does not fit in a header");
-    }
-    const principal: Principal = {
-      keyId: INSTALLED_KEY_ID,
-      tenant: "operator",
-      scopes: new Set<Scope>(["admin"]),
-      minimumScores: minimumScores(undefined),
-      isShadow: false,
-      isFirstParty: true,
-      voice: voiceOf(INSTALLED_KEY_ID),
-    };
+    const installed = installedHolder(secret, HEADER_LENGTH_MAX - "Bearer ".length);
     this.#proved.clear();
-    this.#installed = { digest: digestOf(secret), principal };
+    this.#installed = installed;
   }
 
   #authenticateInstalled(token: string, header: string): Principal | undefined {
     const installed = this.#installed;
     if (installed === undefined) return undefined;
     if (!timingSafeEqual(digestOf(token), installed.digest)) return undefined;
-    this.#remember(header, installed);
+    this.#remember(header, { holder: installed, untilMs: null });
     return installed.principal;
   }
 
@@ -246,32 +286,7 @@ export class Keyring {
   }
 }
 
-function entryOf(stored: StoredKey, number: number): Entry {
-  const principal: Principal = {
-    keyId: stored.keyId,
-    tenant: stored.tenant,
-    scopes: new Set(stored.scopes),
-    minimumScores: stored.minimumScores,
-    isShadow: stored.isShadow,
-    isFirstParty: stored.isFirstParty ?? false,
-    voice: voiceOf(stored.keyId),
-  };
-  return { stored, digest: Buffer.from(stored.secretHash, "hex"), principal, number };
-}
-
-function minimumScores(given: Partial<Record<ToolLevel, number>> | undefined) {
-  const entries = TOOL_LEVELS.map((level) => [
-    level,
-    given?.[level] ?? MINIMUM_SCORES_DEFAULT[level],
-  ]);
-  return Object.fromEntries(entries) as Record<ToolLevel, number>;
-}
-
 function afterScheme(header: string): string | undefined {
   const found = BEARER.exec(header);
   return found === null ? undefined : header.slice(found[0].length);
-}
-
-function digestOf(secret: string): Buffer {
-  return hash("sha256", secret, "buffer");
 }

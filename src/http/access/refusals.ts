@@ -1,12 +1,13 @@
 // Counts of refused authorisations on their way to the audit trail: reason, key and origin.
 // Gathered for a moment and bounded, so that a flood costs a map entry, not a record each. Holds no
 // secret and no header: a key is named by its id, and only when the id is one of ours.
-import { hash, timingSafeEqual } from "node:crypto";
 import type { FaultCode } from "../../contract/faults.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { RequestHead } from "../server/port.ts";
 import type { Keyring } from "./keyring.ts";
+import type { StoredKey } from "./key-file.ts";
 import { parseKey } from "./key-format.ts";
+import { entryOf, secretOf } from "./key-holder.ts";
 
 /** Faults of refused authorisation. */
 const CODES: ReadonlySet<FaultCode> = new Set([
@@ -21,6 +22,7 @@ export type RefusalReason =
   | "malformed_key"
   | "unknown_key"
   | "wrong_secret"
+  | "replaced_secret"
   | "revoked_key"
   | "expired_key"
   | "insufficient_scope"
@@ -139,11 +141,16 @@ function unknownCaller({ head, services }: RefusedRequest): Omit<RefusalSource, 
   if (parsed === undefined) return { reason: "malformed_key", ...unknown };
   const stored = services.keyring.stored(parsed.keyId);
   if (stored === undefined) return { reason: "unknown_key", ...unknown };
-  const { keyId, tenant, secretHash, revokedAtMs } = stored;
-  const digest = hash("sha256", parsed.secret, "buffer");
-  const isMatch = timingSafeEqual(digest, Buffer.from(secretHash, "hex"));
-  const reason = !isMatch ? "wrong_secret" : revokedAtMs === null ? "expired_key" : "revoked_key";
-  return { reason, keyId, tenant };
+  const { keyId, tenant } = stored;
+  return { reason: reasonOf(stored, parsed.secret, services.clock()), keyId, tenant };
+}
+
+function reasonOf(stored: StoredKey, text: string, nowMs: number): RefusalReason {
+  const secret = secretOf(entryOf(stored, 0), text);
+  if (secret === undefined) return "wrong_secret";
+  if (stored.revokedAtMs !== null) return "revoked_key";
+  const isReplaced = secret.untilMs !== null && secret.untilMs <= nowMs;
+  return isReplaced ? "replaced_secret" : "expired_key";
 }
 
 /**

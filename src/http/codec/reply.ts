@@ -89,3 +89,16 @@ export function bodyReply(
   const headers = ["Content-Type", mediaType, "Cache-Control", NO_STORE, "X-Request-Id", echoedId];
   return { status, headers, body };
 }
+
+/** Header lines of `headers` that `extra` does not set itself (`Retry-After` of a rate limit). */
+export function withoutOverridden(
+  headers: readonly string[],
+  extra: readonly string[] | undefined,
+): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string;
+    if (extra === undefined || !extra.includes(name)) kept.push(name, headers[index + 1] as string);
+  }
+  return kept;
+}

@@ -4,9 +4,9 @@
 // fifth of the cost of a reply. One buffer per thread, overwritten by the next verdict.
 import type { VerifyResponse } from "../../contract/schemas/scores.ts";
 import type { Regime, RiskLevel, Tier } from "../../contract/vocabulary.ts";
-import { num } from "./json-text.ts";
+import { num, writeNumber } from "./json-text.ts";
 import { writeId } from "./request-id.ts";
-import { timeMembers, wrapAll } from "./verdict-writer.ts";
+import { timeMembers } from "./verdict-writer.ts";
 
 type Trust = VerifyResponse["trust_evaluation"];
 type Provenance = VerifyResponse["provenance_data"];
@@ -31,8 +31,8 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   put(provenancePiece(response.provenance_data));
   if (sources !== undefined) putSources(sources);
   put(policyPiece(response.policy_action));
-  put(codesPiece(response.reason_codes));
-  put(stakesPiece(response.max_stakes));
+  putCodes(response.reason_codes);
+  putStakes(response.max_stakes);
   put(stampPiece(response));
   if (response.levels !== undefined) putLevels(response.levels);
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
@@ -74,6 +74,8 @@ function putString(text: string): void {
   at = to;
 }
 
+/** Most bytes of a number as JSON.stringify writes it. */
+const NUMBER_BYTES = 32;
 /** Pieces kept in one memory; past it the memory starts anew. */
 const KEPT_MAX = 512;
 
@@ -98,9 +100,6 @@ const TRUST_COMBINATIONS = 2 * 4 * 5 * 4;
 const trustPieces: (Uint8Array | undefined)[] = Array.from({
   length: (SCORE_MAX - SCORE_MIN + 1) * TRUST_COMBINATIONS,
 });
-/** 0, 0.001 to 1: printing a fraction costs more than all the rest of a number. */
-const THOUSANDTHS = Array.from({ length: 1001 }, (_, n) => Buffer.from(`${n / 1000}`));
-
 function putTrust(trust: Trust): void {
   const { internal_score: internal, confidence, regime } = trust;
   const isUsual =
@@ -115,9 +114,8 @@ function putTrust(trust: Trust): void {
     const index = (internal - SCORE_MIN) * TRUST_COMBINATIONS + standing * 4 + regimeIndex;
     put((trustPieces[index] ??= Buffer.from(trustText(trust))));
   } else put(Buffer.from(trustText(trust)));
-  const count = Math.round(confidence * 1000);
-  const isThousandth = count / 1000 === confidence;
-  put((isThousandth ? THOUSANDTHS[count] : undefined) ?? Buffer.from(num(confidence)));
+  reserve(NUMBER_BYTES);
+  at = writeNumber(out, at, confidence);
 }
 
 function trustText(trust: Trust): string {
@@ -145,7 +143,7 @@ function provenancePiece({ is_hallucinated, source_verified, reason }: Provenanc
 
 const SOURCES = Buffer.from(',"sources":');
 const NO_SOURCES = Buffer.from(',"sources":[]');
-const END_OF_SOURCES = Buffer.from("]");
+const END_OF_ARRAY = Buffer.from("]");
 const OPEN_ARRAY = 0x5b;
 const NAME = Buffer.from(',{"id":');
 /** Sources by identifier, up to their status; undefined when met once, the name kept as it came. */
@@ -181,7 +179,7 @@ function putSources(sources: NonNullable<Provenance["sources"]>): void {
   }
   // Every element begins with a comma; the first one's place is the bracket's.
   out[first] = OPEN_ARRAY;
-  put(END_OF_SOURCES);
+  put(END_OF_ARRAY);
 }
 
 const policyPieces = new Map<string, Map<string, Uint8Array>>();
@@ -207,20 +205,28 @@ function policyPieceOf(verdict: string, label: string): Uint8Array {
 }
 
 const NO_CODES = Buffer.from("[]");
-const codesPieces = new Map<string, Uint8Array>();
+/** Each code behind its comma; there are few, and all are ours. */
+const codePieces = new Map<string, Uint8Array>();
 
-function codesPiece(codes: readonly string[]): Uint8Array {
-  if (codes.length === 0) return NO_CODES;
-  if (codes.length > 1) return Buffer.from(wrapAll(codes));
-  return codesPieces.get(codes[0]!) ?? keep(codesPieces, codes[0]!, wrapAll(codes));
+function putCodes(codes: readonly string[]): void {
+  if (codes.length === 0) return put(NO_CODES);
+  const first = at;
+  for (let index = 0; index < codes.length; index += 1) {
+    const code = codes[index]!;
+    put(codePieces.get(code) ?? keep(codePieces, code, `,"${code}"`));
+  }
+  out[first] = OPEN_ARRAY;
+  put(END_OF_ARRAY);
 }
 
 const ANY_STAKES = Buffer.from(',"max_stakes":null');
-const NO_STAKES = Buffer.from(',"max_stakes":0');
+const STAKES = Buffer.from(',"max_stakes":');
 
-function stakesPiece(stakes: number | null): Uint8Array {
-  if (stakes === null) return ANY_STAKES;
-  return stakes === 0 ? NO_STAKES : Buffer.from(`,"max_stakes":${num(stakes)}`);
+function putStakes(stakes: number | null): void {
+  if (stakes === null) return put(ANY_STAKES);
+  put(STAKES);
+  reserve(NUMBER_BYTES);
+  at = writeNumber(out, at, stakes);
 }
 
 let lastStamp = {

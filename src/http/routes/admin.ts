@@ -1,12 +1,17 @@
 // Routes of operators: API keys, usage. They refuse unknown members (contract/parse/requests.ts).
 import { BODY_BYTES_MAX } from "../../contract/limits.ts";
-import { parseKeyRequest } from "../../contract/parse/requests.ts";
-import type { KeyDescription, KeyRequest } from "../../contract/schemas/service.ts";
+import { invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import { parseKeyPatch, parseKeyRequest, parseKeyRotation } from "../../contract/parse/requests.ts";
+import type { KeyDescription, KeyPatch, KeyRequest } from "../../contract/schemas/service.ts";
 import type { Exchange } from "../exchange.ts";
-import type { NewKey } from "../access/keyring.ts";
+import { excessOf, type KeyChange, type NewKey } from "../access/key-changes.ts";
+import type { StoredKey } from "../access/key-file.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { type UsageAccount, usageReport } from "../access/usage.ts";
+import { usageOf, usageQuestionOf, usageReport } from "../access/usage-report.ts";
+import { tenantOf } from "./decisions.ts";
+
+const KEY_ID = { description: "`key_id` of the key", example: "k3yid00001" };
 
 export const ADMIN_ROUTES: readonly Route[] = [
   {
@@ -31,10 +36,34 @@ export const ADMIN_ROUTES: readonly Route[] = [
     handle: (exchange) => exchange.document(200, { keys: exchange.services.keyring.list() }),
   },
   {
+    name: "change_key",
+    method: "PATCH",
+    path: "/v1/keys/{id}",
+    parameter: KEY_ID,
+    summary: "Changes a key's label, scopes, expiry or minimum scores; its secret stays",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyPatch" },
+    responses: { 200: { description: "The key as it is now", schema: "KeyDescription" } },
+    isSynchronous: false,
+    handle: changeKey,
+  },
+  {
+    name: "rotate_key",
+    method: "POST",
+    path: "/v1/keys/{id}/rotate",
+    parameter: KEY_ID,
+    summary: "Gives a key a new secret; the present one works until the overlap ends",
+    access: "admin",
+    body: { kind: "document", bytesMax: BODY_BYTES_MAX, schema: "KeyRotation" },
+    responses: { 200: { description: "The key, its new text shown once", schema: "KeyCreated" } },
+    isSynchronous: false,
+    handle: rotateKey,
+  },
+  {
     name: "revoke_key",
     method: "DELETE",
     path: "/v1/keys/{id}",
-    parameter: { description: "`key_id` of the key", example: "k3yid00001" },
+    parameter: KEY_ID,
     summary: "Revokes a key at once and for good",
     access: "admin",
     responses: { 200: { description: "The revoked key", schema: "KeyDescription" } },
@@ -45,25 +74,38 @@ export const ADMIN_ROUTES: readonly Route[] = [
     name: "usage",
     method: "GET",
     path: "/v1/usage",
-    summary: "Paid reads and free reports of the key; of all keys for an administrator",
+    summary: "Paid reads and free reports of the tenant's keys; of all keys for an administrator",
     access: "key",
-    responses: { 200: { description: "The counters", schema: "UsageReport" } },
-    isSynchronous: true,
+    query: {
+      from: "First day, UTC, as `2026-01-31`; the first of the month of `to` by default",
+      to: "Last day, UTC; today by default",
+      group_by: {
+        description: "What `rows` are told apart by: `day` (the default), `month`, `tenant`, `key`",
+        example: "day,key",
+      },
+    },
+    responses: { 200: { description: "The sums", schema: "UsageReport" } },
+    isSynchronous: false,
     handle: usage,
   },
 ];
 
-function usage(exchange: Exchange): Reply | Promise<Reply> {
-  const { allCounts, usage: meter } = exchange.services;
-  const report = (accounts: readonly UsageAccount[]) =>
-    exchange.document(200, usageReport(exchange.principal, meter.sinceMs, accounts));
-  if (allCounts === undefined) return report(meter.accounts());
-  return allCounts().then((threads) => report(threads.flatMap((thread) => thread.usage)));
+async function usage(exchange: Exchange): Promise<Reply> {
+  const { usageBook, usage: meter, store, clock } = exchange.services;
+  const question = usageQuestionOf(exchange.head.query, clock());
+  const isAlone = usageBook === undefined;
+  const book = usageBook ?? { meter: "own", since: 0, rows: () => meter.rows("own") };
+  const tenant = tenantOf(exchange);
+  const rows = await usageOf(isAlone ? undefined : store, book, question, tenant);
+  return exchange.document(200, usageReport(exchange.principal, question, rows));
 }
 
 async function createKey(exchange: Exchange): Promise<Reply> {
   const request = parseKeyRequest(exchange.readDocument());
   const { keyring } = exchange.services;
+  const { scopes, expires_at: expiresAtMs = null } = request;
+  const excess = excessOf(exchange.principal, ownExpiryMs(exchange), { scopes, expiresAtMs });
+  if (excess.length > 0) throw invalidRequest(excess);
   const { key, description } = await keyring.create(newKeyOf(request));
   try {
     await noteKeyChange(exchange, "api_key.created", description);
@@ -73,6 +115,56 @@ async function createKey(exchange: Exchange): Promise<Reply> {
     throw error;
   }
   return exchange.document(201, { key, ...description });
+}
+
+/** In force before it is on record, as a revocation is. */
+async function changeKey(exchange: Exchange): Promise<Reply> {
+  const patch = parseKeyPatch(exchange.readDocument());
+  const { keyring, clock } = exchange.services;
+  if (typeof patch.expires_at === "number" && patch.expires_at <= clock()) {
+    const detail = "must lie ahead: to end a key now, revoke it";
+    throw invalidRequest([{ pointer: "/expires_at", code: "range", detail }]);
+  }
+  const { principal } = exchange;
+  const expiryMs = ownExpiryMs(exchange);
+  const { before, description } = await keyring.change(
+    exchange.decodedParameter(),
+    keyChangeOf(patch),
+    (changed, was) => {
+      const excess = excessOf(principal, expiryMs, changed, was);
+      if (excess.length > 0) throw invalidRequest(excess);
+    },
+  );
+  await noteKeyChange(exchange, "api_key.changed", { ...description, before });
+  return exchange.document(200, description);
+}
+
+async function rotateKey(exchange: Exchange): Promise<Reply> {
+  const { overlap_sec: overlapSec } = parseKeyRotation(exchange.readDocument());
+  const { principal, services } = exchange;
+  const expiryMs = ownExpiryMs(exchange);
+  const check = (stored: StoredKey) => {
+    // The new secret is told to the key that asks.
+    if (excessOf(principal, expiryMs, stored).length === 0) return;
+    const detail = "a key with `admin` is not rotated by one that expires before it";
+    throw new ServiceFault("insufficient_scope", detail);
+  };
+  const id = exchange.decodedParameter();
+  const rotated = await services.keyring.rotate(id, overlapSec * 1000, check);
+  const { key, description } = rotated;
+  try {
+    await noteKeyChange(exchange, "api_key.rotated", description);
+  } catch (error) {
+    // Nobody has seen the new text: the present secret must not end for it.
+    await rotated.undo();
+    throw error;
+  }
+  return exchange.document(200, { key, ...description });
+}
+
+/** Null: the key that asks never expires. */
+function ownExpiryMs({ principal, services }: Exchange): number | null {
+  return services.keyring.stored(principal.keyId)?.expiresAtMs ?? null;
 }
 
 /** In force before it is on record; a caller that gets an error asks again, and it is recorded. */
@@ -86,7 +178,7 @@ async function revokeKey(exchange: Exchange): Promise<Reply> {
 async function noteKeyChange(
   exchange: Exchange,
   event: string,
-  detail: KeyDescription,
+  detail: KeyDescription & { readonly before?: KeyDescription },
 ): Promise<void> {
   const { notes, clock } = exchange.services;
   const { keyId: actor } = exchange.principal;
@@ -103,5 +195,14 @@ function newKeyOf(request: KeyRequest): NewKey {
     isFirstParty: request.first_party,
     label: request.label,
     expiresAtMs: request.expires_at,
+  };
+}
+
+function keyChangeOf(patch: KeyPatch): KeyChange {
+  return {
+    label: patch.label,
+    scopes: patch.scopes,
+    expiresAtMs: patch.expires_at,
+    minimumScores: patch.minimum_scores,
   };
 }

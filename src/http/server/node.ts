@@ -1,9 +1,10 @@
 // Adapter for node:http: used where no native binary loads, and the oracle for tests of the native
 // adapter. Same framing rules, same limits, same texts.
 import http from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type net from "node:net";
+import type { Socket } from "node:net";
 import { type BodyBuffer, BodyBudget } from "./body-buffer.ts";
-import { HeadReader } from "./framing.ts";
+import { HeadReader, splitTarget } from "./framing.ts";
 import type { Connections } from "./connections.ts";
 import { parserReply, writeReply } from "./node-reply.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -18,7 +19,7 @@ import {
   type ServerLimits,
 } from "./port.ts";
 
-/** As the native server: ten seconds of idling. */
+/** As the native server. */
 const IDLE_MS = 10_000;
 const REQUEST_MS_MAX = 30_000;
 const EMPTY = Buffer.alloc(0);
@@ -30,22 +31,29 @@ export async function listenNode(
 ): Promise<HttpServer> {
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const server = new NodeServer(application, limits, options.connections);
-  await server.listen(options.host, options.port, options.isPortShared === true);
+  const { host, port, isPortShared = false } = options;
+  if (options.isTcpWanted !== false) {
+    await server.listen({ host, port, exclusive: true, reusePort: isPortShared });
+  }
   return server;
 }
 
 class NodeServer implements HttpServer {
   readonly adapter = "node";
   inflight = 0;
+  port = 0;
   readonly #application: HttpApplication;
   readonly #budget: BodyBudget;
-  readonly #server: http.Server;
+  readonly #headerBytesMax: number;
+  /** One for each address: a server of Node's listens once. */
+  readonly #servers: http.Server[] = [];
   /** Sockets about to be closed: further input that the parser finds on them is not a request. */
   readonly #condemned = new WeakSet<Socket>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
   readonly connections: Connections;
-  /** Sockets without a request under way, the longest idle first. */
+  /** Sockets without a request under way, the longest idle first; none of the file system's. */
   readonly #idle = new Set<Socket>();
+  readonly #counted = new Set<Socket>();
   #isDraining = false;
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
@@ -54,8 +62,12 @@ class NodeServer implements HttpServer {
     this.#application = application;
     this.connections = connections;
     this.#budget = new BodyBudget(limits);
-    this.#server = http.createServer({
-      maxHeaderSize: limits.headerBytesMax,
+    this.#headerBytesMax = limits.headerBytesMax;
+  }
+
+  #makeServer(): http.Server {
+    const server = http.createServer({
+      maxHeaderSize: this.#headerBytesMax,
       headersTimeout: IDLE_MS,
       requestTimeout: REQUEST_MS_MAX,
       keepAliveTimeout: IDLE_MS,
@@ -64,45 +76,51 @@ class NodeServer implements HttpServer {
       requireHostHeader: false,
       insecureHTTPParser: false,
     });
-    this.#server.on("connection", (socket) => this.#take(socket));
-    this.#server.on("request", (request, response) => {
+    server.on("connection", (socket) => this.#take(socket));
+    server.on("request", (request, response) => {
       const { socket } = request;
       const pipeline = this.#pipelineOf(socket);
       this.#idle.delete(socket);
       pipeline.enter(() => {
         response.once("close", () => {
           pipeline.leave();
-          if (!pipeline.isBusy && !socket.destroyed) this.#idle.add(socket);
+          const isIdle = !pipeline.isBusy && !socket.destroyed;
+          if (isIdle && !isLocal(socket)) this.#idle.add(socket);
         });
         try {
           this.#serve(request, response);
         } catch (error) {
-          application.onFailure(error);
+          this.#application.onFailure(error);
           response.destroy();
         }
       });
     });
-    this.#server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+    server.on("clientError", (error, socket) => this.#onClientError(error, socket as Socket));
+    return server;
   }
 
-  get port(): number {
-    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
-  }
-
-  listen(host: string, port: number, isShared: boolean): Promise<void> {
+  listen(options: net.ListenOptions): Promise<void> {
+    const server = this.#makeServer();
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port, exclusive: true, reusePort: isShared }, () => {
-        this.#server.off("error", reject);
+      server.once("error", reject);
+      server.listen(options, () => {
+        server.off("error", reject);
+        this.#servers.push(server);
+        const address = server.address();
+        if (typeof address === "object" && address !== null) this.port = address.port;
         resolve();
       });
     });
   }
 
+  listenAt(path: string): Promise<void> {
+    return this.listen({ path, exclusive: true });
+  }
+
   stopAccepting(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#server.close();
+    for (const server of this.#servers) server.close();
   }
 
   close(graceMs = CLOSE_GRACE_MS): Promise<void> {
@@ -122,26 +140,29 @@ class NodeServer implements HttpServer {
       });
     }
     await new Promise((resolve) => setImmediate(resolve));
-    this.#server.closeAllConnections();
+    for (const server of this.#servers) server.closeAllConnections();
   }
 
   /** At the bound the longest idle connection makes room for a new one. */
   #take(socket: Socket): void {
     const { connections } = this;
-    connections.open += 1;
-    socket.once("close", () => {
-      connections.open -= 1;
-      this.#idle.delete(socket);
-    });
-    if (connections.isFull) {
+    const hasRoom = connections.enter(() => isLocal(socket));
+    this.#counted.add(socket);
+    socket.once("close", () => this.#drop(socket));
+    if (!hasRoom) {
       const [oldest] = this.#idle;
-      this.#idle.delete(oldest as Socket);
-      if (oldest === undefined) connections.refused += 1;
-      else connections.closedIdle += 1;
+      connections.turnAway(oldest === undefined ? "refused" : "closedIdle");
+      // Now, not when it has closed: many may come before that.
+      this.#drop(oldest ?? socket);
       (oldest ?? socket).destroy();
       if (oldest === undefined) return;
     }
-    this.#idle.add(socket);
+    if (!isLocal(socket)) this.#idle.add(socket);
+  }
+
+  #drop(socket: Socket): void {
+    this.#idle.delete(socket);
+    if (this.#counted.delete(socket)) this.connections.leave();
   }
 
   #pipelineOf(socket: Socket): Pipeline {
@@ -270,7 +291,7 @@ class NodeServer implements HttpServer {
   }
 }
 
-function splitTarget(target: string): [string, string] {
-  const mark = target.indexOf("?");
-  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+/** Whether it came by a socket of the file system, where peers have no address. */
+function isLocal(socket: Socket): boolean {
+  return socket.remoteAddress === undefined;
 }

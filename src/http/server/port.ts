@@ -117,6 +117,8 @@ export interface ListenOptions {
    * among them. Otherwise a second copy of the service is refused the port.
    */
   isPortShared?: boolean;
+  /** False: host and port are not listened on. */
+  isTcpWanted?: boolean;
   limits?: Partial<ServerLimits>;
   /** Counts this server's connections, bounded by itself. */
   connections: Connections;
@@ -150,6 +152,8 @@ export interface HttpServer {
   /** Requests accepted and not yet answered. */
   readonly inflight: number;
   readonly connections: Connections;
+  /** Listens on a socket of the file system too, made at this path: nothing may lie there. */
+  listenAt(path: string): Promise<void>;
   /** Accepts no new connections; replies from now on end theirs. */
   stopAccepting(): void;
   /** Stops accepting, waits up to `graceMs` for requests in flight, then closes every socket. */

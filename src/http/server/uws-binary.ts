@@ -18,6 +18,8 @@ export interface Uws {
       options: number,
       done: (socket: us_listen_socket | false) => void,
     ): TemplatedApp;
+    /** Replaces whatever lies at the path, and writes past its own memory where that is too long. */
+    listen_unix(done: (socket: us_listen_socket | false) => void, path: string): TemplatedApp;
     /** Called for each connection, with 1 once it is open and with -1 once it is not. */
     filter(changed: (response: HttpResponse, change: number) => void): void;
   };

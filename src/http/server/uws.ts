@@ -28,7 +28,9 @@ export async function listenUws(
   const limits = { ...SERVER_LIMITS, ...options.limits };
   const uws = loadUws(limits.headerBytesMax);
   const server = new UwsServer(uws, application, new BodyBudget(limits), options.connections);
-  await server.listen(options.host, options.port, options.isPortShared === true);
+  if (options.isTcpWanted !== false) {
+    await server.listen(options.host, options.port, options.isPortShared === true);
+  }
   return server;
 }
 
@@ -43,7 +45,7 @@ class UwsServer implements HttpServer, UwsHost {
   isDraining = false;
   readonly #uws: Uws;
   readonly #app: ReturnType<Uws["App"]>;
-  #listenSocket: us_listen_socket | undefined = undefined;
+  readonly #listenSockets: us_listen_socket[] = [];
   #onIdle: (() => void) | undefined = undefined;
   #closed: Promise<void> | undefined = undefined;
 
@@ -79,9 +81,10 @@ class UwsServer implements HttpServer, UwsHost {
 
   /** The native server has no handle on idle connections: the new one is closed, at once. */
   #count(response: HttpResponse, change: number): void {
-    this.connections.open += change;
-    if (change < 0 || !this.connections.isFull) return;
-    this.connections.refused += 1;
+    if (change < 0) return this.connections.leave();
+    // Only sockets of the file system have peers without an address.
+    if (this.connections.enter(() => response.getRemoteAddressAsText().byteLength === 0)) return;
+    this.connections.turnAway("refused");
     response.close();
   }
 
@@ -94,18 +97,26 @@ class UwsServer implements HttpServer, UwsHost {
           reject(new Error(`cannot listen on \`${host}:${port}\`: is the port taken?`));
           return;
         }
-        this.#listenSocket = socket;
+        this.#listenSockets.push(socket);
         this.port = this.#uws.us_socket_local_port(socket);
         resolve();
       });
     });
   }
 
+  listenAt(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#app.listen_unix((socket) => {
+        if (socket === false) return reject(new Error(`cannot listen on \`unix:${path}\``));
+        this.#listenSockets.push(socket);
+        resolve();
+      }, path);
+    });
+  }
+
   stopAccepting(): void {
     this.isDraining = true;
-    if (this.#listenSocket === undefined) return;
-    this.#uws.us_listen_socket_close(this.#listenSocket);
-    this.#listenSocket = undefined;
+    for (const socket of this.#listenSockets.splice(0)) this.#uws.us_listen_socket_close(socket);
   }
 
   close(graceMs = CLOSE_GRACE_MS): Promise<void> {

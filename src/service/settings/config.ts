@@ -8,9 +8,11 @@ import type { Adapter } from "../../http/server/port.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import { tableBytesOf } from "../../engine/table-use.ts";
 import type { NewcomersPerHour } from "../../ledger/admission/newcomer-limits.ts";
+import type { LogFormat, LogLevel } from "../../platform/log.ts";
 import type { SeedRules } from "../../kaizen/credibility/seeds.ts";
 import type { ScoringMode } from "../../threads/scoring/modes.ts";
 import { type ArchiveConfig, archiveConfigOf } from "./archive-settings.ts";
+import { type ListenConfig, type ListenFlags, listenOf } from "./listen-config.ts";
 import { type Environment, MEBIBYTE, readSetting } from "./settings.ts";
 
 const MS_PER_SECOND = 1000;
@@ -30,10 +32,16 @@ export interface JournalSettings {
   readonly scrubEveryMs: number | undefined;
 }
 
+/** Settings of the log. */
+export interface LogConfig {
+  readonly level: LogLevel;
+  /** Undefined: as fits where stderr goes. */
+  readonly format: LogFormat | undefined;
+}
+
 /** Settings of `serve`. */
-export interface ServeConfig {
-  readonly host: string;
-  readonly port: number;
+export interface ServeConfig extends ListenConfig {
+  readonly log: LogConfig;
   readonly dataDir: string;
   /** Longest wait in ms for another owner of the data directory to end. */
   readonly ownerWaitMs: number;
@@ -106,25 +114,24 @@ export function ownerWaitMsOf(flag: string | undefined, environment: Environment
 }
 
 /** Flags of `serve`; the rest is environment. */
-export interface ServeFlags {
-  port?: string;
-  host?: string;
+export interface ServeFlags extends ListenFlags {
   dataDir?: string;
   ownerWait?: string;
   archive?: string;
   archiveEvery?: string;
   sample: boolean;
   scoring?: string;
-  httpThreads?: string;
   metricsListen?: string;
   grpcPort?: string;
+  logLevel?: string;
+  logFormat?: string;
 }
 
 /** @throws InvalidSetting for a setting with an impossible value, a port out of range for one. */
 export function serveConfigOf(flags: ServeFlags, environment: Environment): ServeConfig {
   return {
-    host: readSetting("host", flags.host, environment),
-    port: readSetting("port", flags.port, environment),
+    log: logConfigOf(flags, environment),
+    ...listenOf(flags, environment),
     dataDir: dataDirOf(flags.dataDir, environment),
     ownerWaitMs: ownerWaitMsOf(flags.ownerWait, environment),
     isSampleWanted: flags.sample && readSetting("sample", undefined, environment),
@@ -162,6 +169,17 @@ export function serveConfigOf(flags: ServeFlags, environment: Environment): Serv
     isReservedEnabled:
       readSetting("testAgents", undefined, environment) ??
       readSetting("nodeEnv", undefined, environment) !== "production",
+  };
+}
+
+/** Settings of the log. @throws InvalidSetting */
+export function logConfigOf(
+  flags: Pick<ServeFlags, "logLevel" | "logFormat">,
+  environment: Environment,
+): LogConfig {
+  return {
+    level: readSetting("logLevel", flags.logLevel, environment),
+    format: readSetting("logFormat", flags.logFormat, environment),
   };
 }
 

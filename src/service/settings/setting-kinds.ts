@@ -19,6 +19,8 @@ export interface Setting {
   /** Where the default is no plain value. */
   readonly defaultText?: string;
   readonly sentence: string;
+  /** The flag may be given several times: its values are one list with commas. */
+  readonly isList?: boolean;
   /** Never printed; may stand in a file of its own, named by the variable with `_FILE` behind it. */
   readonly isSecret?: boolean;
   /** Commands other than `serve` read it, too or alone. */

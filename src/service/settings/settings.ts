@@ -12,6 +12,8 @@ import { QUERY_MEMORY_MEGABYTES } from "../../store/client.ts";
 import { isTimeZone } from "../../store/local-time.ts";
 import { HTTP_THREADS_MAX, SCORING_MODES } from "../../threads/scoring/modes.ts";
 import { ARCHIVE_SETTINGS } from "./archive-settings.ts";
+import { LISTEN_SETTINGS } from "./listen-settings.ts";
+import { LOG_SETTINGS } from "./log-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
 import {
   choice,
@@ -52,20 +54,7 @@ export const SETTINGS = {
     sentence: "YAML file of settings, their names in snake case; the environment wins over it",
     readBy: "serve and commands",
   },
-  port: {
-    flag: "--port <port>",
-    variables: ["TRUSTRANK_PORT", "PORT"],
-    kind: wholeNumber(0, 65_535),
-    default: 8080,
-    sentence: "port to listen on; 0 takes any free one",
-  },
-  host: {
-    flag: "--host <host>",
-    variables: ["TRUSTRANK_HOST"],
-    kind: anyText("an address"),
-    default: "127.0.0.1",
-    sentence: "address to listen on; a proxy that ends TLS belongs in front of public traffic",
-  },
+  ...LISTEN_SETTINGS,
   dataDir: {
     flag: "--data-dir <dir>",
     variables: ["TRUSTRANK_DATA_DIR"],
@@ -183,6 +172,7 @@ export const SETTINGS = {
     readBy: "serve and commands",
   },
   ...ARCHIVE_SETTINGS,
+  ...LOG_SETTINGS,
   ...ROOM_SETTINGS,
   scrubHours: {
     variables: ["TRUSTRANK_SCRUB_HOURS"],
@@ -242,7 +232,7 @@ export const SETTINGS = {
   url: {
     flag: "--url <url>",
     variables: ["TRUSTRANK_URL"],
-    kind: anyText("a URL"),
+    kind: anyText("a URL, or `unix:/path` of a socket"),
     default: undefined,
     defaultText: "the server that holds the data directory",
     sentence: "server that a command talks to",

@@ -14,6 +14,7 @@ import {
   FLAG_LET_THROUGH,
   FLAG_RESERVED,
   FLAG_SESSION,
+  FLAG_TRACED,
   HEAD,
   INPUT_COUNT,
   NUMBER_COUNT,
@@ -26,11 +27,19 @@ import {
   RING_BYTES,
   SESSION_SECONDS_MAX,
   TAIL,
+  TRACE_BYTES,
 } from "./ring-layout.ts";
+import { AnswerTexts, CallerTexts, writeText } from "./ring-texts.ts";
 
 /** Denials that did not fit, waiting in the writer's own memory. */
 const WAITING_MAX = 16_384;
 const REFILL_INTERVAL_MS = 20;
+
+/** Texts that are kept from record to record. */
+interface Texts {
+  readonly caller: CallerTexts;
+  readonly answer: AnswerTexts;
+}
 
 /** Views over the bytes that a record is written to. */
 interface Target {
@@ -70,6 +79,7 @@ export class DecisionRing implements DecisionLog {
   readonly #ring: Target;
   readonly #waitMs: number;
   readonly #perSecond: number;
+  readonly #texts: Texts = { caller: new CallerTexts(), answer: new AnswerTexts() };
   #second = 0;
   #letThrough = 0;
   #waiting: Uint8Array[] = [];
@@ -99,7 +109,7 @@ export class DecisionRing implements DecisionLog {
     const bytesMax = bytesMaxOf(entry);
     const mayDrop = entry.isLetThrough && !entry.isFlagged;
     const at = this.#reserve(bytesMax, mayDrop ? DROP_BYTES : RING_BYTES);
-    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry));
+    if (at >= 0) this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
     else if (mayDrop) this.#control[DROPPED]! += 1;
     else this.#keep(entry, bytesMax);
   }
@@ -144,7 +154,7 @@ export class DecisionRing implements DecisionLog {
     }
     if (this.#waiting.length >= WAITING_MAX) throw saturated();
     const aside = targetOf(new ArrayBuffer(bytesMax), 0, bytesMax);
-    const length = writeEntry(aside, 0, entry);
+    const length = writeEntry(aside, 0, entry, this.#texts);
     aside.words[0] = length;
     this.#waiting.push(aside.bytes.subarray(0, length));
     this.#timer ??= setTimeout(() => this.#refill(), REFILL_INTERVAL_MS).unref();
@@ -172,15 +182,13 @@ export class DecisionRing implements DecisionLog {
     Atomics.wait(this.#gate, TAIL, tail, this.#waitMs);
     const at = this.#reserve(bytesMax, RING_BYTES);
     if (at < 0) throw saturated();
-    this.#publish(at, writeEntry(this.#ring, at, entry));
+    this.#publish(at, writeEntry(this.#ring, at, entry, this.#texts));
   }
 }
 
 function saturated(): ServiceFault {
   return new ServiceFault("overloaded", "the decision log cannot keep up");
 }
-
-const encoder = new TextEncoder();
 
 /** Bytes an entry takes at most: every UTF-16 unit is up to three bytes. */
 function bytesMaxOf(entry: DecisionEntry): number {
@@ -193,11 +201,12 @@ function bytesMaxOf(entry: DecisionEntry): number {
   for (let index = 0; index < reasonCodes.length; index += 1) {
     units += reasonCodes[index]!.length + 1;
   }
-  return (OFFSET_TEXTS + 3 * units + 7) & ~7;
+  const traceBytes = entry.traceId === "" ? 0 : TRACE_BYTES;
+  return ((OFFSET_TEXTS + 3 * units + 7) & ~7) + traceBytes;
 }
 
 /** Writes all but the length at `at` of `target`; returns it, a multiple of 8. */
-function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
+function writeEntry(target: Target, at: number, entry: DecisionEntry, texts: Texts): number {
   const { bytes, lengths } = target;
   writeIndexes(bytes, at + OFFSET_INDEXES, entry);
   if (entry.sessionSeconds >= 0) writeSession(bytes, at + OFFSET_SESSION, entry.sessionSeconds);
@@ -205,18 +214,31 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry): number {
   const slot = (at + OFFSET_LENGTHS) / 2;
   let to = at + OFFSET_TEXTS;
   to += lengths[slot] = writeText(bytes, to, entry.requestId);
-  to += lengths[slot + 1] = writeText(bytes, to, entry.principal.tenant);
-  to += lengths[slot + 2] = writeText(bytes, to, entry.principal.keyId);
+  to += texts.caller.write(bytes, to, lengths, slot + 1, entry.principal);
   to += lengths[slot + 3] = writeText(bytes, to, entry.subject);
   to += lengths[slot + 4] = writeText(bytes, to, entry.viewer);
   to += lengths[slot + 5] = writeText(bytes, to, entry.action);
-  to += lengths[slot + 6] = writeText(bytes, to, entry.logReason);
-  to += lengths[slot + 7] = writeText(bytes, to, entry.hardFailureCode);
-  to += lengths[slot + 8] = writeText(bytes, to, entry.configVersion);
-  to += lengths[slot + 9] = writeCodes(bytes, to, entry.reasonCodes);
-  to += lengths[slot + 10] = writeText(bytes, to, entry.policyVersion);
-  return (to - at + 7) & ~7;
+  to += texts.answer.write(bytes, to, lengths, slot + 6, entry);
+  const length = (to - at + 7) & ~7;
+  if (entry.traceId === "") return length;
+  writeTraceId(bytes, at + length, entry.traceId);
+  return length + TRACE_BYTES;
 }
+
+/** 32 hexadecimal digits in lower case as 16 bytes. */
+function writeTraceId(bytes: Uint8Array, at: number, traceId: string): void {
+  for (let index = 0; index < TRACE_BYTES; index += 1) {
+    bytes[at + index] = (digitAt(traceId, 2 * index) << 4) | digitAt(traceId, 2 * index + 1);
+  }
+}
+
+function digitAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return code < A ? code - ZERO : code - A + 10;
+}
+
+const ZERO = 0x30;
+const A = 0x61;
 
 function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void {
   bytes[at] = entry.kindIndex;
@@ -233,7 +255,8 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |
     (entry.sessionSeconds >= 0 ? FLAG_SESSION : 0) |
-    (entry.isEnforced ? FLAG_ENFORCED : 0);
+    (entry.isEnforced ? FLAG_ENFORCED : 0) |
+    (entry.traceId === "" ? 0 : FLAG_TRACED);
 }
 
 function writeSession(bytes: Uint8Array, at: number, seconds: number): void {
@@ -256,30 +279,4 @@ function writeNumbers(numbers: Float64Array, at: number, entry: DecisionEntry): 
   const { inputs } = entry;
   const from = at + NUMBER_COUNT;
   for (let index = 0; index < INPUT_COUNT; index += 1) numbers[from + index] = inputs[index]!;
-}
-
-/** Texts are nearly always ASCII; the encoder takes the others. */
-function writeText(bytes: Uint8Array, at: number, text: string): number {
-  const { length } = text;
-  for (let index = 0; index < length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code > 0x7f) {
-      const encoded = encoder.encode(text);
-      bytes.set(encoded, at);
-      return encoded.length;
-    }
-    bytes[at + index] = code;
-  }
-  return length;
-}
-
-const COMMA = 0x2c;
-
-function writeCodes(bytes: Uint8Array, at: number, codes: readonly string[]): number {
-  let to = at;
-  for (let index = 0; index < codes.length; index += 1) {
-    if (index > 0) bytes[to++] = COMMA;
-    to += writeText(bytes, to, codes[index]!);
-  }
-  return to - at;
 }

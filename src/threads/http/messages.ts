@@ -8,6 +8,7 @@ import type { RefusalBatch } from "../../http/access/refusals.ts";
 import type { StoredKey } from "../../http/access/key-file.ts";
 import type { RateLimits } from "../../http/access/rate-limits.ts";
 import type { Adapter, Reply, RequestHead } from "../../http/server/port.ts";
+import type { HttpLogger } from "../../http/services.ts";
 import type { ThreadCounts } from "../../http/thread-counts.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "../../http/codec/verify-batch.ts";
 import type { LedgerInvitation } from "../../ledger/join.ts";
@@ -38,10 +39,14 @@ export interface HttpThreadData {
   readonly rateLimits: RateLimits;
   readonly queueMsMax: number;
   readonly bucketMemory: SharedArrayBuffer;
+  /** In which it counts usage. */
+  readonly usageMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
   readonly isSignatureRequired: boolean;
   /** Body size in bytes from which batches go to the pool; undefined: all are scored in place. */
   readonly poolBytesMin: number | undefined;
+  /** Whether lines of the level `debug` are wanted. */
+  readonly isDebugLogged: boolean;
   /** One word, raised after every message that must be applied before the next request. */
   readonly doorbell: SharedArrayBuffer;
 }
@@ -85,7 +90,7 @@ export type FromHttpThread =
   | { readonly kind: "counts"; readonly id: number; readonly counts: ThreadCounts }
   | {
       readonly kind: "log";
-      readonly level: "info" | "warn" | "error";
+      readonly level: keyof HttpLogger;
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }

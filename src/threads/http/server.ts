@@ -12,6 +12,7 @@ import { RefusalCounts } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
+import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
@@ -20,7 +21,7 @@ import { GATEWAY_ROUTES } from "../../http/routes/gateway.ts";
 import { OUTCOME_ROUTES } from "../../http/routes/outcomes.ts";
 import { SCORE_ROUTES } from "../../http/routes/score.ts";
 import { LIVENESS } from "../../http/routes/service.ts";
-import type { Reply, RequestHead } from "../../http/server/port.ts";
+import type { Reply } from "../../http/server/port.ts";
 import type { BatchScorer, HttpLogger } from "../../http/services.ts";
 import { DoorbellListener } from "./doorbell.ts";
 import {
@@ -33,6 +34,7 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
@@ -171,6 +173,11 @@ class HttpThread {
         rateLimits,
         queueMsMax,
         refusals: this.#refusals,
+        usage: new UsageMeter({
+          now: this.#clock,
+          memory: this.#data.usageMemory,
+          numberOf: (keyId) => keyring.numberOf(keyId),
+        }),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
       });
@@ -264,37 +271,14 @@ class HttpThread {
 
   #logger(): HttpLogger {
     const say =
-      (level: "info" | "warn" | "error"): HttpLogger["info"] =>
+      (level: keyof HttpLogger): HttpLogger["info"] =>
       (message, fields) =>
         this.#send({ kind: "log", level, message, fields });
-    return { info: say("info"), warn: say("warn"), error: say("error") };
+    const logger = { info: say("info"), warn: say("warn"), error: say("error") };
+    return this.#data.isDebugLogged ? { ...logger, debug: say("debug") } : logger;
   }
 
   #send(message: FromHttpThread): void {
     this.#port.postMessage(message);
   }
-}
-
-/** The head as data, under the id that this thread gave the request; its time is kept here. */
-function relayedHead(exchange: Exchange): RequestHead {
-  const { head, requestId } = exchange;
-  const { forwarded } = head;
-  return {
-    method: head.method,
-    path: head.path,
-    query: head.query,
-    authorization: head.authorization,
-    contentType: head.contentType,
-    accept: head.accept,
-    requestId: head.requestId,
-    relayedId: requestId,
-    traceparent: head.traceparent,
-    deadlineMs: undefined,
-    idempotencyKey: head.idempotencyKey,
-    signature: head.signature,
-    wantsTiming: false,
-    host: head.host,
-    forwarded: forwarded === undefined ? undefined : new Map(forwarded),
-    peerAddress: exchange.peerAddress(),
-  };
 }

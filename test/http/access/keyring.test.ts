@@ -78,6 +78,8 @@ describe("keyring", () => {
       created_at: "2026-01-01T00:00:00.000Z",
       expires_at: null,
       revoked_at: null,
+      rotated_at: null,
+      overlap_ends_at: null,
     });
   });
 
@@ -189,6 +191,14 @@ describe("keyring", () => {
       expect(() => keyring.installAdminKey(secret)).toThrow(/admin key/);
     },
   );
+
+  it("installs nothing that could be changed like a key of the file", async () => {
+    const keyring = await openKeyring({ dataDir, now });
+    keyring.installAdminKey(ADMIN);
+    const inEnvironment = { code: "not_found", detail: expect.stringContaining("environment") };
+    await expect(keyring.rotate("installed-admin", 0)).rejects.toMatchObject(inEnvironment);
+    await expect(keyring.revoke("installed-admin")).rejects.toMatchObject(inEnvironment);
+  });
 
   it.each(["{", '{"format":2,"keys":[]}', "[]", '{"format":1,"keys":[{"keyId":"x"}]}'])(
     "refuses a damaged file: %s",

@@ -14,8 +14,11 @@ function isEnabled(environment: Record<string, string>): boolean {
 describe("settings of serve", () => {
   it("have defaults", () => {
     expect(serveConfigOf(flags, {})).toEqual({
+      log: { level: "info", format: undefined },
       host: "127.0.0.1",
       port: 8080,
+      isTcpWanted: true,
+      sockets: { paths: [], mode: 0o660, group: undefined },
       dataDir: expect.stringMatching(/\/data\/local$/),
       ownerWaitMs: 10_000,
       isSampleWanted: true,

@@ -96,6 +96,33 @@ test.each([
   await core.close();
 });
 
+test("denials of two callers by turns are told apart, whatever the lengths of their ids", async () => {
+  const { core, records, writer, rowsOf } = openLog();
+  const callers = ["shop", "émile"].map((tenant) => principalOf(tenant));
+  const given = IDENTICAL_PER_SECOND + 3;
+  for (let n = 0; n < given; n++) {
+    for (const principal of callers) {
+      writer.record(denial(n, { requestId: "r".repeat(1 + (n % 7)), principal }));
+      writer.record(denial(n, { principal, reasonCodes: ["THIN_FILE", "NO_SOURCES"] }));
+      writer.record(denial(n, { principal, reasonCodes: ["NO_SOURCES"], policyVersion: "q" }));
+    }
+  }
+  await records.settle(START_MS);
+  const found = await rowsOf(`SELECT tenant, array_to_string(reason_codes, '+'), policy_version,
+    count(*), CAST(sum(stands_for) AS BIGINT) FROM decisions GROUP BY ALL ORDER BY ALL`);
+  expect(found).toHaveLength(6);
+  for (const [tenant, codes, , rows, decisions] of found) {
+    expect([tenant, codes, rows, decisions]).toEqual([
+      expect.stringMatching(/shop|émile/),
+      expect.any(String),
+      IDENTICAL_PER_SECOND + 1,
+      given,
+    ]);
+  }
+  await records.close(START_MS);
+  await core.close();
+});
+
 test("nothing goes while the clock is in doubt; then counts stay, a rebuild later too", async () => {
   const dataDir = temporaryDirectory();
   let isConfirmed = false;

@@ -84,7 +84,7 @@ it("SIGTERM under load: both threads answer what they accepted, exit 0", async (
   expect({ code, signal }).toEqual({ code: 0, signal: null });
   expect(performance.now() - signalledAt).toBeLessThan(stretched(EXIT_MS_MAX));
   for (const status of statuses.keys()) expect(ALLOWED, String(status)).toContain(status);
-  expect(stderr).not.toContain("http_thread");
+  expect(stderr).not.toContain("http_thread_");
   const acknowledged = statuses.get(201) ?? 0;
   expect(acknowledged).toBeGreaterThan(0);
   expect(await reportedAfterRestart(dataDir)).toBeGreaterThanOrEqual(acknowledged);

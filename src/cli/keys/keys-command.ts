@@ -1,17 +1,30 @@
-// `trustrank keys`: makes, lists and revokes API keys, in the files or through the running server.
-import { isPlainText } from "../contract/identifiers.ts";
-import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../contract/limits.ts";
-import type { KeyDescription } from "../contract/schemas/service.ts";
-import { SCOPES } from "../contract/vocabulary.ts";
-import type { Scope } from "../contract/vocabulary.ts";
-import { openKeyring } from "../http/access/keyring.ts";
-import type { NewKey } from "../http/access/keyring.ts";
-import { withData } from "./data-access.ts";
-import type { DataAccess } from "./data-access.ts";
-import { CommandFailure, EXIT_USAGE } from "../service/failure.ts";
-import { formatTable, note, print, printJson } from "./output.ts";
+// `trustrank keys create`, `list`, `revoke`: makes, lists and revokes API keys, in the files or through the running server.
+import { isPlainText } from "../../contract/identifiers.ts";
+import { KEY_LABEL_LENGTH_MAX, TENANT_LENGTH_MAX } from "../../contract/limits.ts";
+import type { KeyDescription } from "../../contract/schemas/service.ts";
+import { SCOPES } from "../../contract/vocabulary.ts";
+import type { Scope } from "../../contract/vocabulary.ts";
+import { openKeyring } from "../../http/access/keyring.ts";
+import type { NewKey } from "../../http/access/key-changes.ts";
+import { withData } from "../data-access.ts";
+import type { DataAccess } from "../data-access.ts";
+import { CommandFailure, EXIT_USAGE } from "../../service/failure.ts";
+import { formatTable, note, print, printJson } from "../output.ts";
 
 const DEFAULT_SCOPES: readonly Scope[] = ["score:read", "outcomes:write"];
+
+const COLUMNS = [
+  "id",
+  "tenant",
+  "scopes",
+  "mode",
+  "voice",
+  "created",
+  "expires",
+  "revoked",
+  "overlap until",
+  "label",
+];
 
 export interface CreateFlags {
   readonly scopes?: string;
@@ -69,11 +82,12 @@ export async function listKeys(access: DataAccess, flags: { json?: boolean }): P
     key.is_shadow ? "shadow" : "",
     key.first_party ? "first-party" : "",
     key.created_at,
+    key.expires_at ?? "",
     key.revoked_at ?? "",
+    key.overlap_ends_at ?? "",
     key.label ?? "",
   ]);
-  const columns = ["id", "tenant", "scopes", "mode", "voice", "created", "revoked", "label"];
-  for (const line of formatTable(columns, rows)) print(line);
+  for (const line of formatTable(COLUMNS, rows)) print(line);
 }
 
 /** Revokes at once; repeating it changes nothing. */
@@ -92,23 +106,30 @@ export async function revokeKey(
 }
 
 function newKeyOf(flags: CreateFlags): NewKey {
-  const scopes = flags.scopes?.split(",").map((scope) => scope.trim()) ?? [...DEFAULT_SCOPES];
-  for (const scope of scopes) {
-    if ((SCOPES as readonly string[]).includes(scope)) continue;
-    throw new CommandFailure(`\`${scope}\` is not a scope (${SCOPES.join(", ")})`, EXIT_USAGE);
-  }
+  const scopes = flags.scopes === undefined ? DEFAULT_SCOPES : scopesOf(flags.scopes);
   requireText("--tenant", flags.tenant, TENANT_LENGTH_MAX);
   if (flags.label !== undefined) requireText("--label", flags.label, KEY_LABEL_LENGTH_MAX);
   return {
     tenant: flags.tenant,
-    scopes: scopes as Scope[],
+    scopes,
     isShadow: flags.shadow === true,
     isFirstParty: flags.firstParty === true,
     label: flags.label,
   };
 }
 
-function requireText(name: string, text: string, lengthMax: number): void {
+/** @throws CommandFailure when one of them is none. */
+export function scopesOf(text: string): Scope[] {
+  const scopes = text.split(",").map((scope) => scope.trim());
+  for (const scope of scopes) {
+    if ((SCOPES as readonly string[]).includes(scope)) continue;
+    throw new CommandFailure(`\`${scope}\` is not a scope (${SCOPES.join(", ")})`, EXIT_USAGE);
+  }
+  return scopes as Scope[];
+}
+
+/** @throws CommandFailure */
+export function requireText(name: string, text: string, lengthMax: number): void {
   if (isPlainText(text, lengthMax)) return;
   throw new CommandFailure(`${name} takes 1 to ${lengthMax} bytes of plain text`, EXIT_USAGE);
 }

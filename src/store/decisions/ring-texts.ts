@@ -1,0 +1,118 @@
+// Texts of a decision's record. Who asks and what the policy answers are the same for many decisions in
+// a row: their bytes are kept from the last one and copied while they are asked for again.
+import type { DecisionEntry } from "../../contract/decisions.ts";
+import type { Principal } from "../../contract/principal.ts";
+
+const encoder = new TextEncoder();
+
+/** Texts are nearly always ASCII; the encoder takes the others. @returns the bytes written. */
+export function writeText(bytes: Uint8Array, at: number, text: string): number {
+  const { length } = text;
+  for (let index = 0; index < length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) {
+      const encoded = encoder.encode(text);
+      bytes.set(encoded, at);
+      return encoded.length;
+    }
+    bytes[at + index] = code;
+  }
+  return length;
+}
+
+const EMPTY = new Uint8Array(0);
+
+/** Bytes of some texts one behind the other, and their lengths. */
+interface Laid {
+  readonly bytes: Uint8Array;
+  readonly lengths: readonly number[];
+}
+
+function lay(texts: readonly string[]): Laid {
+  const parts = texts.map((text) => encoder.encode(text));
+  return { bytes: Buffer.concat(parts), lengths: parts.map(({ length }) => length) };
+}
+
+function copyLaid(
+  { bytes: laid, lengths: each }: Laid,
+  bytes: Uint8Array,
+  at: number,
+  lengths: Uint16Array,
+  slot: number,
+): number {
+  bytes.set(laid, at);
+  for (let index = 0; index < each.length; index += 1) lengths[slot + index] = each[index]!;
+  return laid.length;
+}
+
+/** Of one writer: tenant and key of the last caller. */
+export class CallerTexts {
+  #principal: Principal | undefined = undefined;
+  #laid: Laid = { bytes: EMPTY, lengths: [] };
+
+  /** @returns the bytes written; the two lengths go into `lengths` from `slot` on. */
+  write(
+    bytes: Uint8Array,
+    at: number,
+    lengths: Uint16Array,
+    slot: number,
+    principal: Principal,
+  ): number {
+    // One key has one object, which nobody changes.
+    if (principal !== this.#principal) {
+      this.#principal = principal;
+      this.#laid = lay([principal.tenant, principal.keyId]);
+    }
+    return copyLaid(this.#laid, bytes, at, lengths, slot);
+  }
+}
+
+/** Of one writer: rule, hard failure, config, reasons and policy of the last answer. */
+export class AnswerTexts {
+  #logReason = "";
+  #hardFailureCode = "";
+  #configVersion = "";
+  #policyVersion = "";
+  #reasonCodes: string[] = [];
+  #laid: Laid = lay(["", "", "", "", ""]);
+
+  /** @returns the bytes written; the five lengths go into `lengths` from `slot` on. */
+  write(
+    bytes: Uint8Array,
+    at: number,
+    lengths: Uint16Array,
+    slot: number,
+    entry: DecisionEntry,
+  ): number {
+    if (!this.#isLast(entry)) this.#take(entry);
+    return copyLaid(this.#laid, bytes, at, lengths, slot);
+  }
+
+  #isLast(entry: DecisionEntry): boolean {
+    const { reasonCodes } = entry;
+    if (
+      entry.logReason !== this.#logReason ||
+      entry.hardFailureCode !== this.#hardFailureCode ||
+      entry.configVersion !== this.#configVersion ||
+      entry.policyVersion !== this.#policyVersion ||
+      reasonCodes.length !== this.#reasonCodes.length
+    ) {
+      return false;
+    }
+    for (let index = 0; index < reasonCodes.length; index += 1) {
+      if (reasonCodes[index] !== this.#reasonCodes[index]) return false;
+    }
+    return true;
+  }
+
+  #take(entry: DecisionEntry): void {
+    this.#logReason = entry.logReason;
+    this.#hardFailureCode = entry.hardFailureCode;
+    this.#configVersion = entry.configVersion;
+    this.#policyVersion = entry.policyVersion;
+    this.#reasonCodes = [...entry.reasonCodes];
+    const { logReason, hardFailureCode, configVersion, policyVersion } = entry;
+    const codes = this.#reasonCodes.join(",");
+    this.#laid = lay([logReason, hardFailureCode, configVersion, codes, policyVersion]);
+  }
+}

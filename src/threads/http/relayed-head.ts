@@ -1,0 +1,28 @@
+// Head of a request that one HTTP thread hands to the main one: all of it is data, none of it is the
+// server's memory.
+import type { Exchange } from "../../http/exchange.ts";
+import type { RequestHead } from "../../http/server/port.ts";
+
+/** The head as data, under the id that this thread gave the request; its time is kept here. */
+export function relayedHead(exchange: Exchange): RequestHead {
+  const { head, requestId } = exchange;
+  const { forwarded } = head;
+  return {
+    method: head.method,
+    path: head.path,
+    query: head.query,
+    authorization: head.authorization,
+    contentType: head.contentType,
+    accept: head.accept,
+    requestId: head.requestId,
+    relayedId: requestId,
+    traceparent: head.traceparent,
+    deadlineMs: undefined,
+    idempotencyKey: head.idempotencyKey,
+    signature: head.signature,
+    wantsTiming: false,
+    host: head.host,
+    forwarded: forwarded === undefined ? undefined : new Map(forwarded),
+    peerAddress: exchange.peerAddress(),
+  };
+}

@@ -1,0 +1,57 @@
+// The front of the benches: every suite of the manifest is listed once, in a group, with a sentence.
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { firstSentence, groupsOf, suitesOf } from "../../bench/front/suites.ts";
+
+const run = promisify(execFile);
+const front = (...flags: string[]) =>
+  run(process.execPath, ["--disable-warning=ExperimentalWarning", "bench/bench.ts", ...flags]);
+
+const suites = suitesOf(readFileSync("package.json", "utf8"), (file) => readFileSync(file, "utf8"));
+
+test("every suite of the manifest is listed once, with what it is for", async () => {
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: object };
+  const names = Object.keys(scripts).filter((name) => /^(bench|eval):/.test(name));
+  expect(suites.map(({ name }) => name.replace(/^(?!eval:)/, "bench:"))).toEqual(names);
+  const grouped = [...groupsOf(suites).values()].flat().map(({ name }) => name);
+  expect(grouped.toSorted()).toEqual(suites.map(({ name }) => name).toSorted());
+  const { stdout } = await front("--help");
+  for (const { name, what } of suites) {
+    expect(what.length, name).toBeGreaterThan(20);
+    expect(stdout).toContain(what);
+  }
+});
+
+test("a suite that no group names is of the others", () => {
+  const made = { name: "new", file: "bench/new.ts", what: "something" };
+  expect(groupsOf([made]).get("others")).toEqual([made]);
+});
+
+test("the sentence ends at a full stop, or at a clause when it is long", () => {
+  expect(firstSentence("// bench:x: counts 1.5 of all. More.\ncode")).toBe("counts 1.5 of all");
+  const long = `// bench:x: counts one, ${"and another ".repeat(9)}, and a third.`;
+  expect(firstSentence(long).length).toBeLessThan(93);
+});
+
+test("a suite is run with its flags, and its last line kept", async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), "trustrank-front-"));
+  try {
+    const { stdout } = await front("metrics", "--smoke", "--out-dir", directory);
+    const kept = readFileSync(path.join(directory, "metrics.json"), "utf8");
+    expect(kept.trimEnd()).toBe(stdout.trimEnd().split("\n").at(-1));
+    expect(JSON.parse(kept)).toHaveProperty("request_ns");
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("what is neither suite nor group is refused, and a suite's failure is the front's", async () => {
+  await expect(front("nothing")).rejects.toMatchObject({
+    stderr: expect.stringContaining("no suite or group is called `nothing`"),
+  });
+  await expect(front("metrics", "--no-such-flag")).rejects.toMatchObject({ code: 1 });
+});
