@@ -20,6 +20,8 @@ import type { SignedBody } from "./reporters/signed-body.ts";
 export interface CallContext {
   readonly requestId: string;
   readonly principal: Principal;
+  /** Trace that the request is part of: 32 hexadecimal digits in lower case; empty for none. */
+  readonly traceId?: string;
 }
 
 export interface OutcomeContext extends CallContext {

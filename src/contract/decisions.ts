@@ -14,6 +14,8 @@ export const NOT_APPLICABLE = 255;
 /** One leg as the bureau hands it to the log. Reused: the log copies what it keeps. */
 export interface DecisionEntry {
   requestId: string;
+  /** 32 hexadecimal digits in lower case, or empty. */
+  traceId: string;
   principal: Principal;
   /** Index into DECISION_KINDS, DECISION_LEGS, TOOL_LEVELS, VERDICTS, DECISIONS. */
   kindIndex: number;

@@ -224,9 +224,11 @@ export class Application implements HttpApplication {
   }
 
   /** What a log line about a request begins with. */
-  #namesOf({ requestId, routeIndex, principal: { tenant } }: Exchange) {
+  #namesOf({ requestId, routeIndex, traceId, principal: { tenant } }: Exchange) {
     const route = this.#table.routes[routeIndex]?.name ?? UNMATCHED;
-    return { request_id: requestId, route, ...(tenant === "" ? {} : { tenant }) };
+    // Members that are undefined are no members of a line.
+    const known = { tenant: tenant || undefined, trace_id: traceId || undefined };
+    return { request_id: requestId, route, ...known };
   }
 
   #countFault({ routeIndex }: Exchange, code: FaultCode): void {

@@ -8,6 +8,7 @@ import { parseMsgpack } from "./codec/msgpack.ts";
 import { bodyFormat, type Format } from "./codec/negotiation.ts";
 import { bodyReply, documentReply } from "./codec/reply.ts";
 import { echoOf } from "./codec/request-id.ts";
+import { traceIdOf } from "./codec/trace-context.ts";
 import type { Admission, Peer, Reply, RequestHead } from "./server/port.ts";
 import type { Services } from "./services.ts";
 
@@ -35,6 +36,8 @@ export class Exchange implements Admission {
   readonly requestId: string;
   /** What the reply's `X-Request-Id` is: the caller's where it sent one. */
   readonly echoedId: string;
+  /** The trace that it is part of, 32 hexadecimal digits; empty for none. */
+  traceId: string;
   /** Index of the route for metrics; one past the last route when none matched. */
   routeIndex: number;
   parameter = "";
@@ -67,6 +70,7 @@ export class Exchange implements Admission {
     this.head = head;
     this.requestId = requestId;
     this.echoedId = echoOf(head.requestId, requestId);
+    this.traceId = head.traceparent === undefined ? "" : traceIdOf(head.traceparent);
     this.routeIndex = routeIndex;
     this.#peer = peer;
   }
@@ -102,7 +106,7 @@ export class Exchange implements Admission {
 
   /** Context of the call for the bureau; a fresh object, safe to keep. */
   call(): CallContext {
-    return { requestId: this.requestId, principal: this.principal };
+    return { requestId: this.requestId, principal: this.principal, traceId: this.traceId };
   }
 
   /**

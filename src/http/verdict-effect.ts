@@ -10,7 +10,7 @@ export function askBureau(
   request: VerifyRequest,
   requestId = exchange.requestId,
 ): VerifyResponse | Promise<VerifyResponse> {
-  const call = { requestId, principal: exchange.principal };
+  const call = { ...exchange.call(), requestId };
   const response = exchange.services.bureau.verify(request, call);
   if (response instanceof Promise) {
     return response.then((settled) => countVerify(exchange, request, settled));

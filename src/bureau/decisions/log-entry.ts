@@ -39,6 +39,7 @@ const NO_PRINCIPAL: Principal = {
 export function emptyEntry(): DecisionEntry {
   return {
     requestId: "",
+    traceId: "",
     principal: NO_PRINCIPAL,
     kindIndex: 0,
     legIndex: 0,
@@ -84,6 +85,7 @@ function fill(
 ): DecisionEntry {
   const { entry } = services;
   entry.requestId = call.requestId;
+  entry.traceId = call.traceId ?? "";
   entry.principal = call.principal;
   entry.isReserved = isReserved;
   entry.isKnown = reading.isKnown;

@@ -45,6 +45,8 @@ const leg = t.object({
   policy_version: t.textOrNull,
   /** Identical denials that this entry stands for; 1 for nearly all. */
   stands_for: t.integer,
+  /** Of W3C Trace Context; null where the request was part of no trace. */
+  trace_id: t.textOrNull,
   evaluated_at: t.time,
 });
 export type LoggedLeg = t.MessageOf<typeof leg>;

@@ -1,13 +1,11 @@
 // Identity of a request: a UUIDv7 of our own, never the caller's, under which another tenant's decision
-// may lie already. `X-Request-Id` is echoed when it is safe to. `traceparent` is taken when it is
-// exactly what W3C Trace Context level 1 allows, else ignored as that text demands.
+// may lie already. `X-Request-Id` is echoed when it is safe to.
 import { randomFillSync } from "node:crypto";
 import { isToken } from "../../contract/identifiers.ts";
 import { UuidV7Generator } from "../../platform/uuid-v7.ts";
 
 /** By byte: a table of all 16-bit words needs fewer look-ups and misses the cache with each. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 const ID_BYTES = 36;
 /** Where the two bytes that count begin in the text, and before them the two that they carry to. */
@@ -96,9 +94,4 @@ export class RequestIds {
 /** What the reply's `X-Request-Id` is: the caller's when it is safe to echo, else our own. */
 export function echoOf(header: string | undefined, ownId: string): string {
   return header !== undefined && isToken(header) ? header : ownId;
-}
-
-/** The header when it is a valid version 00 traceparent, else undefined. */
-export function parseTraceparent(header: string | undefined): string | undefined {
-  return header !== undefined && TRACEPARENT.test(header) ? header : undefined;
 }

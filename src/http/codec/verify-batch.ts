@@ -19,6 +19,8 @@ export interface VerifyBatchTask {
   bodyFormat: Format;
   replyFormat: Format;
   principal: Principal;
+  /** Of the request: the trace of every item. */
+  traceId: string;
   /** For the `instance` of problems. */
   path: string;
 }
@@ -84,7 +86,8 @@ function scoreItem(
 ): BatchItem | Promise<BatchItem> {
   try {
     if (Array.isArray(request)) throw invalidRequest(request);
-    const response = bureau.verify(request, { requestId, principal: task.principal });
+    const { principal, traceId } = task;
+    const response = bureau.verify(request, { requestId, principal, traceId });
     if (!(response instanceof Promise)) return itemResult(response);
     return response.then(itemResult, (thrown: unknown) => itemProblem(task, requestId, thrown));
   } catch (thrown) {

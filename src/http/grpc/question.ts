@@ -45,7 +45,7 @@ export function headOf(question: Question, source: CallerSource): RequestHead {
     contentType: undefined,
     accept: undefined,
     requestId: metadata("x-request-id") ?? valueIn(http?.headers, "x-request-id"),
-    traceparent: metadata("traceparent"),
+    traceparent: metadata("traceparent") ?? valueIn(http?.headers, "traceparent"),
     deadlineMs: deadlineOf(remainingMs),
     idempotencyKey: undefined,
     signature: undefined,

@@ -56,7 +56,9 @@ export const REQUEST_HEADERS = {
     example: "eyJhbGciOiJFZDI1NTE5In0..c2lnbmF0dXJl",
   },
   traceparent: {
-    description: "W3C Trace Context, kept with the outcome; ignored when it is not well-formed.",
+    description:
+      "W3C Trace Context: the trace's id stands in log lines and in the decision log; ignored when " +
+      "it is not well-formed.",
     schema: text,
     example: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
   },
@@ -180,6 +182,7 @@ export const COMMON_REQUEST_HEADERS: readonly RequestHeader[] = [
   "X-Request-Id",
   "X-Deadline-Ms",
   "X-Server-Timing",
+  "traceparent",
 ];
 /** Sent with every answer, some only when asked for. */
 export const COMMON_RESPONSE_HEADERS: readonly ResponseHeader[] = [

@@ -26,7 +26,7 @@ import type { SignedBody } from "../../bureau/reporters/signed-body.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyFormat, isNdjson, MEDIA_TYPES, requireNdjson } from "../codec/negotiation.ts";
 import { bodyReply, problemOf } from "../codec/reply.ts";
-import { parseTraceparent } from "../codec/request-id.ts";
+import { parseTraceparent } from "../codec/trace-context.ts";
 import type { Route } from "../route.ts";
 import { reportersOf } from "./reporters.ts";
 import type { Reply } from "../server/port.ts";
@@ -42,7 +42,7 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "document", bytesMax: OUTCOME_BODY_BYTES_MAX, schema: "OutcomeRequest" },
-    requestHeaders: ["X-JWS-Signature", "Idempotency-Key", "traceparent"],
+    requestHeaders: ["X-JWS-Signature", "Idempotency-Key"],
     responses: {
       201: { description: "Recorded", schema: "OutcomeReceipt" },
       200: { description: "A repeat: the first receipt", schema: "OutcomeReceipt" },
@@ -59,7 +59,7 @@ export const OUTCOME_ROUTES: readonly Route[] = [
     access: "outcomes:write",
     rateClass: "outcomes",
     body: { kind: "batch", bytesMax: OUTCOME_BATCH_BYTES_MAX, schema: "OutcomeBatchRequest" },
-    requestHeaders: ["X-JWS-Signature", "traceparent"],
+    requestHeaders: ["X-JWS-Signature"],
     responses: { 200: { description: "One item per outcome", schema: "OutcomeBatchResponse" } },
     isSynchronous: false,
     deadlineMs: 10_000,

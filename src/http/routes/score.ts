@@ -118,6 +118,7 @@ function verifyBatch(exchange: Exchange): Reply | Promise<Reply> {
     bodyFormat: bodyFormat(exchange.head.contentType),
     replyFormat: exchange.replyFormat,
     principal: exchange.principal,
+    traceId: exchange.traceId,
     path: exchange.head.path,
   };
   const scored = isPooled

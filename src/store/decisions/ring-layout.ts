@@ -23,6 +23,8 @@ export const DROP_BYTES = (RING_BYTES / 4) * 3;
 //   16 | eleven text lengths, u16 each |
 //   38 | decisions that it stands for, u16; of no meaning without FLAG_COUNTED |
 //   40 | nine numbers, then the inputs, f64 each |
+//  ... | the texts | up to seven bytes without a meaning |
+//  -16 | trace id, 16 bytes; only with FLAG_TRACED, and then behind all else |
 export const OFFSET_INDEXES = 4;
 export const OFFSET_SESSION = 13;
 export const OFFSET_LENGTHS = 16;
@@ -42,6 +44,9 @@ export const FLAG_ENFORCED = 16;
 export const FLAG_SESSION = 32;
 /** Set by the reading end alone (repeats.ts): the record stands for several decisions. */
 export const FLAG_COUNTED = 64;
+/** The record ends with the id of the trace that its request was part of. */
+export const FLAG_TRACED = 128;
+export const TRACE_BYTES = 16;
 
 /** Most decisions that one record stands for; the next begins another record. */
 export const COUNT_MAX = 0xffff;

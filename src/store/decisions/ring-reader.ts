@@ -6,6 +6,7 @@ import {
   FLAG_FLAGGED,
   FLAG_LET_THROUGH,
   FLAG_SESSION,
+  FLAG_TRACED,
   HEAD,
   INDEX_COUNT,
   INPUT_COUNT,
@@ -19,6 +20,7 @@ import {
   RING_BYTES,
   TAIL,
   TEXT_COUNT,
+  TRACE_BYTES,
 } from "./ring-layout.ts";
 
 /** Rows by column, in the order of a record: indexes, numbers and inputs, texts. */
@@ -31,6 +33,8 @@ export interface DecisionColumns {
   texts: string[][];
   /** Decisions that each row stands for; 1 for nearly all. */
   counts: number[];
+  /** Empty where the request was part of no trace. */
+  traceIds: string[];
 }
 
 export function emptyColumns(): DecisionColumns {
@@ -42,6 +46,7 @@ export function emptyColumns(): DecisionColumns {
     numbers: columns(NUMBER_COUNT + INPUT_COUNT),
     texts: columns(TEXT_COUNT),
     counts: [],
+    traceIds: [],
   };
 }
 
@@ -62,7 +67,7 @@ export function readRecords(columns: DecisionColumns, bytes: Buffer): number {
     if (length < OFFSET_TEXTS || length % 8 !== 0 || at + length > byteLength) {
       return damagedCount + 1;
     }
-    if (isRecord(views, at, length)) readRecord(columns, views, at);
+    if (isRecord(views, at, length)) readRecord(columns, views, at, length);
     else damagedCount += 1;
     at += length;
   }
@@ -75,6 +80,7 @@ const TIME_MS_MAX = 8.64e15;
 function isRecord(views: Views, at: number, length: number): boolean {
   let end = OFFSET_TEXTS;
   for (let i = 0; i < TEXT_COUNT; i += 1) end += views.lengths[(at + OFFSET_LENGTHS) / 2 + i]!;
+  if ((views.bytes[at + FLAGS_AT]! & FLAG_TRACED) !== 0) end += TRACE_BYTES;
   const evaluatedMs = views.numbers[(at + OFFSET_NUMBERS) / 8]!;
   return end <= length && evaluatedMs >= 0 && evaluatedMs <= TIME_MS_MAX;
 }
@@ -103,7 +109,7 @@ function viewsOf(buffer: ArrayBufferLike, offset: number, length: number): Views
   };
 }
 
-function readRecord(columns: DecisionColumns, views: Views, at: number): void {
+function readRecord(columns: DecisionColumns, views: Views, at: number, length: number): void {
   const { indexes, numbers, texts } = columns;
   for (let i = 0; i < INDEX_COUNT; i += 1) indexes[i]!.push(views.bytes[at + OFFSET_INDEXES + i]!);
   const flags = views.bytes[at + FLAGS_AT]!;
@@ -119,6 +125,9 @@ function readRecord(columns: DecisionColumns, views: Views, at: number): void {
     texts[i]!.push(end === start ? "" : views.bytes.toString("utf8", start, end));
     start = end;
   }
+  const isTraced = (flags & FLAG_TRACED) !== 0;
+  const traceAt = at + length - TRACE_BYTES;
+  columns.traceIds.push(isTraced ? views.bytes.toString("hex", traceAt, at + length) : "");
   columns.count += 1;
 }
 

@@ -14,6 +14,7 @@ import {
   FLAG_LET_THROUGH,
   FLAG_RESERVED,
   FLAG_SESSION,
+  FLAG_TRACED,
   HEAD,
   INPUT_COUNT,
   NUMBER_COUNT,
@@ -26,6 +27,7 @@ import {
   RING_BYTES,
   SESSION_SECONDS_MAX,
   TAIL,
+  TRACE_BYTES,
 } from "./ring-layout.ts";
 import { AnswerTexts, CallerTexts, writeText } from "./ring-texts.ts";
 
@@ -199,7 +201,8 @@ function bytesMaxOf(entry: DecisionEntry): number {
   for (let index = 0; index < reasonCodes.length; index += 1) {
     units += reasonCodes[index]!.length + 1;
   }
-  return (OFFSET_TEXTS + 3 * units + 7) & ~7;
+  const traceBytes = entry.traceId === "" ? 0 : TRACE_BYTES;
+  return ((OFFSET_TEXTS + 3 * units + 7) & ~7) + traceBytes;
 }
 
 /** Writes all but the length at `at` of `target`; returns it, a multiple of 8. */
@@ -216,8 +219,26 @@ function writeEntry(target: Target, at: number, entry: DecisionEntry, texts: Tex
   to += lengths[slot + 4] = writeText(bytes, to, entry.viewer);
   to += lengths[slot + 5] = writeText(bytes, to, entry.action);
   to += texts.answer.write(bytes, to, lengths, slot + 6, entry);
-  return (to - at + 7) & ~7;
+  const length = (to - at + 7) & ~7;
+  if (entry.traceId === "") return length;
+  writeTraceId(bytes, at + length, entry.traceId);
+  return length + TRACE_BYTES;
 }
+
+/** 32 hexadecimal digits in lower case as 16 bytes. */
+function writeTraceId(bytes: Uint8Array, at: number, traceId: string): void {
+  for (let index = 0; index < TRACE_BYTES; index += 1) {
+    bytes[at + index] = (digitAt(traceId, 2 * index) << 4) | digitAt(traceId, 2 * index + 1);
+  }
+}
+
+function digitAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  return code < A ? code - ZERO : code - A + 10;
+}
+
+const ZERO = 0x30;
+const A = 0x61;
 
 function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void {
   bytes[at] = entry.kindIndex;
@@ -234,7 +255,8 @@ function writeIndexes(bytes: Uint8Array, at: number, entry: DecisionEntry): void
     (entry.isKnown ? FLAG_KNOWN : 0) |
     (entry.isReserved ? FLAG_RESERVED : 0) |
     (entry.sessionSeconds >= 0 ? FLAG_SESSION : 0) |
-    (entry.isEnforced ? FLAG_ENFORCED : 0);
+    (entry.isEnforced ? FLAG_ENFORCED : 0) |
+    (entry.traceId === "" ? 0 : FLAG_TRACED);
 }
 
 function writeSession(bytes: Uint8Array, at: number, seconds: number): void {

@@ -2,14 +2,7 @@
 // numbers names. Codes stay codes in the table: eleven texts a row are expensive enough.
 import type { DecisionFilter } from "../../contract/decisions.ts";
 import { DECISION_KINDS, DECISION_LEGS } from "../../contract/decisions.ts";
-import {
-  DECISIONS,
-  FEATURES,
-  REGIMES,
-  TIERS,
-  TOOL_LEVELS,
-  VERDICTS,
-} from "../../contract/vocabulary.ts";
+import { DECISIONS, REGIMES, TIERS, TOOL_LEVELS, VERDICTS } from "../../contract/vocabulary.ts";
 import type { LoggedLeg, ReplayableLeg } from "../../contract/schemas/decisions.ts";
 import {
   FLAG_ENFORCED,
@@ -19,73 +12,17 @@ import {
   FLAG_RESERVED,
 } from "./ring-layout.ts";
 import type { DecisionColumns } from "./ring-reader.ts";
+import { INDEXES, INPUTS, NAMED_INPUTS, NUMBERS, TEXTS } from "./record-columns.ts";
 import { INPUT_COMMENTS } from "./input-comments.ts";
 import type { Connection } from "../duckdb.ts";
 import { IN_LOCAL_TIME, localTime, type View } from "../view.ts";
-
-/** UTINYINT, DOUBLE and VARCHAR columns, in the order of a record (ring-layout.ts). */
-const INDEXES = [
-  "kind_index",
-  "leg_index",
-  "tool_level_index",
-  "verdict_index",
-  "decision_index",
-  "leg_decision_index",
-  "tier_index",
-  "regime_index",
-  "flag_bits",
-];
-const NUMBERS = [
-  "evaluated_ms",
-  "stakes",
-  "failure_probability",
-  "failure_optimistic",
-  "failure_pessimistic",
-  "internal_score",
-  "effective_score",
-  "stakes_max",
-  "minimum_score",
-];
-/**
- * LEG_INPUTS of assembly/layout.ts; the first is the number of the config in its process. `batch` keeps
- * the name of what once stood there: it is the number of outcomes, and 0 in rows from before that.
- */
-const INPUTS = [
-  "",
-  "log_odds",
-  "log_odds_sd",
-  "mean",
-  "viewer_mean",
-  "evidence_weight",
-  "stakes_proven",
-  "mean_variance",
-  "base_rate",
-  "viewer_variance",
-  "batch",
-  "standing_bits",
-  "failure_weight",
-  "shock_days",
-  ...FEATURES.map((name) => `x_${name}`),
-];
-const NAMED_INPUTS = INPUTS.filter((name) => name !== "");
-const TEXTS = [
-  "request_id",
-  "tenant",
-  "key_id",
-  "subject",
-  "viewer",
-  "action",
-  "log_reason",
-  "hard_failure",
-  "config_version",
-  "reason_codes",
-  "policy_version",
-];
 
 /** Last, and empty in rows that an older schema left: -1 where no duration was given. */
 const SESSION = "session_seconds";
 /** Behind it, and empty in rows of older schemas: decisions that the row stands for. */
 const STANDS_FOR = "stands_for";
+/** Likewise; empty too where the request was part of no trace. */
+const TRACE_ID = "trace_id";
 
 const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...INDEXES.map((name) => [name, "UTINYINT"] as const),
@@ -94,7 +31,9 @@ const TABLE_COLUMNS: readonly (readonly [string, string])[] = [
   ...TEXTS.map((name) => [name, "VARCHAR"] as const),
   [SESSION, "DOUBLE"],
   [STANDS_FOR, "DOUBLE"],
+  [TRACE_ID, "VARCHAR"],
 ];
+const MAY_BE_EMPTY = new Set([SESSION, STANDS_FOR, TRACE_ID]);
 
 const EVALUATED_AT = "epoch_ms(CAST(evaluated_ms AS BIGINT))";
 
@@ -159,6 +98,11 @@ const VIEW_COLUMNS: readonly (readonly [string, keyof LoggedLeg, string])[] = [
     "stands_for",
     "identical denials of that second counted in this row; 1 for a row of its own: sum it to count",
   ],
+  [
+    `nullif(${TRACE_ID}, '')`,
+    "trace_id",
+    "the trace that the request was part of (W3C Trace Context), or null",
+  ],
 ];
 
 /** Comment on a column of the view `decisions`. */
@@ -179,7 +123,7 @@ function flag(bit: number): string {
 export function decisionTables(): string[] {
   // Rows that an older schema left are carried over without the columns that they lack.
   const columns = TABLE_COLUMNS.map(([name, type]) => {
-    if (name === SESSION || name === STANDS_FOR) return `${name} ${type}`;
+    if (MAY_BE_EMPTY.has(name)) return `${name} ${type}`;
     if (name.startsWith("x_")) return `${name} ${type} NOT NULL DEFAULT 0`;
     return `${name} ${type} NOT NULL${name === "policy_version" ? " DEFAULT ''" : ""}`;
   }).join(", ");
@@ -238,7 +182,7 @@ export const DECISION_VIEWS: Readonly<Record<string, View>> = {
 
 /** Appends records read from a ring, inside the open transaction. */
 export function appendDecisions(connection: Connection, columns: DecisionColumns): Promise<void> {
-  const { indexes, numbers, texts, sessions, counts } = columns;
+  const { indexes, numbers, texts, sessions, counts, traceIds } = columns;
   const inputs = numbers.slice(NUMBERS.length).filter((_, i) => INPUTS[i] !== "");
   const all = [
     ...indexes,
@@ -247,6 +191,7 @@ export function appendDecisions(connection: Connection, columns: DecisionColumns
     ...texts,
     sessions,
     counts,
+    traceIds,
   ];
   const types = TABLE_COLUMNS.map(([, type]) => type);
   return connection.appendColumns("decision_rows", types, all, columns.count);

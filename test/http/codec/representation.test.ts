@@ -4,12 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { VerifyResponse } from "../../../src/contract/schemas/scores.ts";
 import * as words from "../../../src/contract/vocabulary.ts";
 import { bodyFormat, replyFormat } from "../../../src/http/codec/negotiation.ts";
-import {
-  echoOf,
-  parseTraceparent,
-  RequestIds,
-  writeId,
-} from "../../../src/http/codec/request-id.ts";
+import { echoOf, RequestIds, writeId } from "../../../src/http/codec/request-id.ts";
 import { writeCheck, writeHandshake } from "../../../src/http/codec/verdict-writer.ts";
 import { verifyBytes } from "../../../src/http/codec/verify-writer.ts";
 import { START_MS } from "../_setup.ts";
@@ -63,23 +58,6 @@ describe("request ids", () => {
       expect(echoOf(id, "own")).toBe("own");
     expect(echoOf("the-caller.s-own", "own")).toBe("the-caller.s-own");
     expect(written("")).toBe("");
-  });
-
-  it("take a traceparent only as the standard writes it", () => {
-    const valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    expect(parseTraceparent(valid)).toBe(valid);
-    for (const wrong of [
-      undefined,
-      "",
-      valid.toUpperCase(),
-      `${valid}-00`,
-      valid.replace("00-", "ff-"),
-      "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-      "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-      `${valid}\n`,
-    ]) {
-      expect(parseTraceparent(wrong)).toBeUndefined();
-    }
   });
 });
 

@@ -40,6 +40,7 @@ function legOf(requestId: string, more: Partial<ReplayableLeg> = {}): Replayable
     reason_codes: ["RECENT_FAILURE"],
     config_version: "c-0123456789abcdef",
     stands_for: 1,
+    trace_id: null,
     policy_version: null,
     evaluated_at: new Date(START_MS).toISOString(),
     inputs: [1, 2, 3],

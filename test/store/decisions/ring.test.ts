@@ -1,16 +1,19 @@
 // The ring between a thread that decides and the store: what may be lost, what may not, and that
 // bytes come out as they went in.
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { ServiceFault } from "../../../src/contract/faults.ts";
 import {
   createDecisionRing,
   decisionCounts,
+  FLAG_TRACED,
   RING_BYTES,
 } from "../../../src/store/decisions/ring-layout.ts";
 import {
   type DecisionColumns,
   DecisionReader,
   emptyColumns,
+  FLAGS_AT,
   readRecords,
 } from "../../../src/store/decisions/ring-reader.ts";
 import { DecisionRing } from "../../../src/store/decisions/ring.ts";
@@ -72,4 +75,42 @@ test("a log that nobody empties refuses denials at last, and says so", () => {
     }
   }
   expect(refused?.code).toBe("overloaded");
+});
+
+test("the id of a trace comes out as it went in, beside texts of any length, and costs nothing else", () => {
+  const hexDigit = fc.constantFrom(...Array.from("0123456789abcdef"));
+  const traceId = fc.oneof(
+    fc.constant(""),
+    fc.string({ unit: hexDigit, minLength: 32, maxLength: 32 }),
+  );
+  const leg = fc.record({
+    traceId,
+    action: fc.string({ unit: "binary", maxLength: 20 }).map((text) => text.toWellFormed()),
+    reasonCodes: fc.subarray(["THIN_FILE", "BASE_RATE"]),
+    isLetThrough: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(leg, { maxLength: 20 }), (legs) => {
+      const ring = createDecisionRing();
+      const writer = new DecisionRing(ring, { waitMs: 0 });
+      const entries = legs.map((each, n) => ({ ...entryOf(n, true), ...each }));
+      for (const entry of entries) writer.record(entry);
+      const columns = emptyColumns();
+      take(new DecisionReader(ring), columns, 100);
+      expect(columns.traceIds).toEqual(legs.map((each) => each.traceId));
+      expect(columns.texts[5]).toEqual(legs.map((each) => each.action));
+      expect(columns.texts[9]).toEqual(legs.map((each) => each.reasonCodes.join(",")));
+    }),
+  );
+});
+
+test("a record that says it has a trace's id and has no room for it is damaged", () => {
+  const ring = createDecisionRing();
+  const parts: Uint8Array[] = [];
+  new DecisionRing(ring, { waitMs: 0 }).record({ ...entryOf(1, true), action: "12345678" });
+  new DecisionReader(ring).copy(parts);
+  const bytes = Buffer.from(parts[0]!);
+  bytes[FLAGS_AT]! |= FLAG_TRACED;
+  const columns = emptyColumns();
+  expect([readRecords(columns, bytes), columns.count]).toEqual([1, 0]);
 });
