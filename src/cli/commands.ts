@@ -30,6 +30,7 @@ const policy = () => import("./policy/policy-command.ts");
 const query = () => import("./query-command.ts");
 const restore = () => import("./backup/restore-command.ts");
 const serve = () => import("./serve-command.ts");
+const usage = () => import("./usage/usage-command.ts");
 const vouching = () => import("./policy/vouch-command.ts");
 
 export const addEvidence = loaded(evidence, (module) => module.addEvidence);
@@ -65,6 +66,7 @@ export const setPolicy = loaded(policy, (module) => module.setPolicy);
 export const showPolicy = loaded(policy, (module) => module.showPolicy);
 export const showRun = loaded(kaizen, (module) => module.showRun);
 export const showStatus = loaded(kaizen, (module) => module.showStatus);
+export const showUsage = loaded(usage, (module) => module.showUsage);
 export const transferNamespace = loaded(namespaces, (module) => module.transfer);
 export const unvouch = loaded(vouching, (module) => module.unvouch);
 export const vouch = loaded(vouching, (module) => module.vouch);

@@ -22,6 +22,7 @@ import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
 import type { UsageMeter } from "./access/usage.ts";
+import type { UsageBook } from "./access/usage-report.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
 /** Log for details that a client must not see. */
@@ -74,6 +75,8 @@ export interface HttpDependencies {
   /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
   tallies?: Tallies;
+  /** Usage of this process on all threads; without it this meter is all there is. */
+  usageBook?: UsageBook;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */

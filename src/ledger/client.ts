@@ -162,6 +162,7 @@ export class LedgerClient implements OpenLedger {
   readonly appendAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.audit, bytes);
   readonly appendConfig = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.config, bytes);
   readonly appendStandings = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.standings, bytes);
+  readonly appendUsage = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.usage, bytes);
   readonly appendReview = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.review, bytes);
   readonly appendKeyAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.keyAudit, bytes);
 

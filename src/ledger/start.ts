@@ -17,6 +17,7 @@ import type {
   NoteLog,
   PolicyLog,
   SourceLog,
+  UsageLog,
 } from "./ledger.ts";
 import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
@@ -71,7 +72,7 @@ export interface Replay {
 }
 
 export interface OpenLedger
-  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog {
+  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog, UsageLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.

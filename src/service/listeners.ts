@@ -32,6 +32,8 @@ export interface ListenersParts {
   readonly sockets: readonly SocketFile[];
   readonly evidence: Core;
   readonly decisions: OpenDecisionLog;
+  /** In which the further HTTP threads count usage. */
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
@@ -247,7 +249,7 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
+  { evidence, decisions, scorer, dependencies, usageMemories, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
@@ -283,6 +285,7 @@ function startThreads(
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,
+    usageMemories,
     log,
     relay,
     scorer,

@@ -21,6 +21,7 @@ import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
+import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { Subscribers } from "./subscribers.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
@@ -104,9 +105,10 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting };
+  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const parts = { ...ground, ...learning, ...metering, scorer, reporting };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -145,7 +147,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning {
+interface Parts extends Ground, Learning, Metering {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
 }
@@ -170,6 +172,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
+    usage: parts.usageMeter,
+    usageBook: parts.usageBook,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),
