@@ -22,6 +22,7 @@ const exporting = () => import("./export-command.ts");
 const importing = () => import("./import-command.ts");
 const kaizen = () => import("./kaizen-command.ts");
 const keyChanges = () => import("./keys/change-command.ts");
+const signing = () => import("./keys/signing-command.ts");
 const keys = () => import("./keys/keys-command.ts");
 const labels = () => import("./evidence/evidence-labels-command.ts");
 const mcp = () => import("./mcp-command.ts");
@@ -49,6 +50,7 @@ export const revokeEvidence = loaded(evidence, (module) => module.revokeEvidence
 export const revokeKey = loaded(keys, (module) => module.revokeKey);
 export const revokeNamespace = loaded(namespaces, (module) => module.revoke);
 export const rotateKey = loaded(keyChanges, (module) => module.rotateKey);
+export const rotateSigningKey = loaded(signing, (module) => module.rotateSigningKey);
 export const rollBack = loaded(kaizen, (module) => module.rollBack);
 export const runBackup = loaded(backup, (module) => module.runBackup);
 export const runCredibility = loaded(credibility, (module) => module.runCredibility);

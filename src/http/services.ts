@@ -4,6 +4,7 @@ import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
+import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
@@ -95,6 +96,8 @@ export interface HttpDependencies {
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
   namespaces?: Namespaces;
+  /** The bureau's own signing keys; without them their routes answer `not_found`. */
+  signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** The evidence vault; without it its routes answer `not_found`. */

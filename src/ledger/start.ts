@@ -91,6 +91,12 @@ export interface OpenLedger
    * @throws Error when the engine refuses it.
    */
   installConfig(config: unknown): Promise<void>;
+  /**
+   * Puts another signing key in the place of the bureau's, durably. Rejects with ServiceFault
+   * `journal_unavailable` when nothing has changed.
+   * @param actor id of the API key that asks.
+   */
+  rotateSigningKey(actor: string): Promise<void>;
   /** Lets another thread report through `port`, which is transferred; see ledger/join.ts. */
   join(port: MessagePort): void;
   /** The last durable position. */

@@ -16,6 +16,7 @@ import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
+import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
@@ -145,9 +146,11 @@ async function openMetrics(
 }
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
+function limitsOf(config: ServeConfig): { connectionsMax: number } {
+  const { connectionsMax, httpThreads, grpc, sockets } = config;
   const threads = httpThreads + POOLS * defaultThreads();
-  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
+  const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
+  const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
   const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
   return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }

@@ -23,6 +23,7 @@ import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
@@ -164,6 +165,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
