@@ -19,6 +19,7 @@ import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
@@ -36,6 +37,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKTEST_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
