@@ -9,7 +9,7 @@ import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import type { ReviewNews } from "../contract/reviews/events.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
-import { limitsOf } from "./connection-limits.ts";
+import { limitsOf } from "./descriptors.ts";
 import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
