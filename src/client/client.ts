@@ -8,10 +8,12 @@ import type {
   HandshakeResponse,
   OutcomeReceipt,
   OutcomeRequest,
+  QueuedReview,
   VerifyRequest,
   VerifyResponse,
 } from "./messages.ts";
 import type { Decision } from "../contract/vocabulary.ts";
+import { awaitReview } from "./gates/await-review.ts";
 import { asTrustRankError, refusal, TrustRankError } from "./errors.ts";
 import {
   batchesOf,
@@ -42,6 +44,8 @@ import { type CallOptions, Transport } from "./transport.ts";
 export type CheckVerdict = CheckResponse;
 /** SPEC §2.5: both legs, and the most restrictive of their decisions. */
 export type HandshakeVerdict = HandshakeResponse;
+/** An agent that is held back until a person has looked, and what they have decided. */
+export type Review = QueuedReview;
 /** SPEC §3: `connect`, `connect_with_verification`, `escalate` or `refuse`. */
 export type ConnectDecision = Decision;
 
@@ -155,6 +159,21 @@ export class TrustRankClient {
     const verdict = await this.check(agentId, options);
     if (verdict.decision === "refuse" && !isShadow(verdict)) throw refusal(agentId, verdict);
     return verdict;
+  }
+
+  /**
+   * Waits until a person has decided on the review that a held back verdict names: the review then,
+   * or as it stands after `timeoutMs` (five minutes). Ask the question again: it is the verdict that
+   * counts. The wait outlives restarts of the service.
+   * @throws TrustRankError `not_found` when there is no such review (any more).
+   */
+  async awaitReview(id: string, options: RequestOptions = {}): Promise<Review> {
+    const review = await awaitReview(id, options, (path, call) =>
+      this.#transport.send("GET", path, undefined, call),
+    );
+    // What was answered before the decision does not hold after it.
+    if (review.decision !== null) this.#cache?.clear(review.agent);
+    return review;
   }
 
   /**

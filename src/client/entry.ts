@@ -16,6 +16,7 @@ export {
   type CheckVerdict,
   type ConnectDecision,
   type HandshakeVerdict,
+  type Review,
   TrustRankClient,
 } from "./client.ts";
 export type { TrustRankClientOptions } from "./options.ts";

@@ -4,6 +4,7 @@ import { compile, type JSONSchema } from "json-schema-to-typescript";
 import * as vocabulary from "../../src/contract/vocabulary.ts";
 import { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
 import { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
+import { QueuedReview } from "../../src/contract/schemas/reviews.ts";
 import * as scores from "../../src/contract/schemas/scores.ts";
 import { Problem } from "../../src/contract/schemas/service.ts";
 
@@ -19,6 +20,7 @@ const PUBLISHED: readonly object[] = [
   OutcomeRequest,
   OutcomeReceipt,
   ProvenanceRecord,
+  QueuedReview,
   Problem,
 ];
 
