@@ -8,7 +8,6 @@ import type {
   HandshakeResponse,
   OutcomeReceipt,
   OutcomeRequest,
-  QueuedReview,
   VerifyRequest,
   VerifyResponse,
 } from "./messages.ts";
@@ -38,14 +37,13 @@ import { holdingsOfCheck, ScoreCache } from "./score-cache.ts";
 import type { RequestOptions, StakesOptions, TrustRankClientOptions } from "./options.ts";
 import { type KeyRegistration, registerKey } from "./reporting/reporter-key.ts";
 import type { OutcomeSigner } from "./reporting/sign.ts";
+import type { Review } from "./review.ts";
 import { type CallOptions, Transport } from "./transport.ts";
 
 /** SPEC §2.7. */
 export type CheckVerdict = CheckResponse;
 /** SPEC §2.5: both legs, and the most restrictive of their decisions. */
 export type HandshakeVerdict = HandshakeResponse;
-/** An agent that is held back until a person has looked, and what they have decided. */
-export type Review = QueuedReview;
 /** SPEC §3: `connect`, `connect_with_verification`, `escalate` or `refuse`. */
 export type ConnectDecision = Decision;
 

@@ -260,63 +260,6 @@ export interface ProvenanceRecord {
   cited_sources: string[];
   request_id?: string;
 }
-export interface QueuedReview {
-  id: string;
-  state: string;
-  tenant: string;
-  agent: string;
-  /**
-   * The tool level of verify; `connect` for check and handshake, which name none.
-   */
-  level: string;
-  /**
-   * UTC day of the calls.
-   */
-  day: string;
-  /**
-   * The rule that held the first call back, as `log_reason` names it.
-   */
-  reason: string;
-  /**
-   * Calls that it stands for.
-   */
-  count: number;
-  opened_at: string;
-  last_at: string;
-  /**
-   * The decision that opened it.
-   */
-  first_request_id: string;
-  last_request_id: string;
-  first_stakes: number;
-  last_stakes: number;
-  stakes_max: number;
-  /**
-   * Who looks at it; null when nobody does, or the lease is over.
-   */
-  claimed_by: string | null;
-  claimed_until: string | null;
-  decision: "overturned" | "upheld" | null;
-  note: string | null;
-  decided_by: string | null;
-  decided_at: string | null;
-  /**
-   * The decision holds before this.
-   */
-  until: string | null;
-  /**
-   * Whether the decision holds now.
-   */
-  in_force: boolean;
-  /**
-   * Overturned: up to these stakes; null for any.
-   */
-  max_stakes: number | null;
-  /**
-   * The review whose decision settled this one as well.
-   */
-  settled_by: string | null;
-}
 export interface Problem {
   type: string;
   title: string;

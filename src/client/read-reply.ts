@@ -8,12 +8,12 @@ import type {
   Leg,
   OutcomeReceipt,
   Problem,
-  QueuedReview,
   VerifyResponse,
 } from "./messages.ts";
 import { DECISIONS, RISK_LEVELS, TOOL_LEVELS, VERDICTS } from "../contract/vocabulary.ts";
-import { REVIEW_DECISIONS, REVIEW_STATES } from "../contract/reviews/words.ts";
+import { REVIEW_DECISIONS, REVIEW_STATES } from "../contract/vocabulary.ts";
 import { TrustRankError } from "./errors.ts";
+import type { Review } from "./review.ts";
 import { malformed } from "./transport.ts";
 
 type Members = Record<string, unknown>;
@@ -103,7 +103,7 @@ function readLevels(levels: Members): void {
  * A review of the queue.
  * @throws TrustRankError `malformed_reply`.
  */
-export function readReview(value: unknown, id: string): QueuedReview {
+export function readReview(value: unknown, id: string): Review {
   const members = objectOf(value, "the review");
   same(members, "id", id);
   wordIndex(members, "state", REVIEW_STATES);
@@ -111,7 +111,7 @@ export function readReview(value: unknown, id: string): QueuedReview {
   const isDecided = members["state"] === "decided";
   if (isDecided) wordIndex(members, "decision", REVIEW_DECISIONS);
   else if (members["decision"] !== null) throw malformed("`decision` is not of this state");
-  return value as QueuedReview;
+  return value as Review;
 }
 
 /** One result of a batch: the verdict, or the problem of that item alone. */

@@ -4,7 +4,6 @@ import { compile, type JSONSchema } from "json-schema-to-typescript";
 import * as vocabulary from "../../src/contract/vocabulary.ts";
 import { ProvenanceRecord } from "../../src/contract/schemas/decisions.ts";
 import { OutcomeReceipt, OutcomeRequest } from "../../src/contract/schemas/outcomes.ts";
-import { QueuedReview } from "../../src/contract/schemas/reviews.ts";
 import * as scores from "../../src/contract/schemas/scores.ts";
 import { Problem } from "../../src/contract/schemas/service.ts";
 
@@ -20,7 +19,6 @@ const PUBLISHED: readonly object[] = [
   OutcomeRequest,
   OutcomeReceipt,
   ProvenanceRecord,
-  QueuedReview,
   Problem,
 ];
 

@@ -10,7 +10,7 @@ import {
   type ReviewRuling,
   subjectOf,
 } from "../../contract/reviews/events.ts";
-import type { ReviewDecision, ReviewLevel } from "../../contract/reviews/words.ts";
+import type { ReviewDecision, ReviewLevel } from "../../contract/vocabulary.ts";
 
 /** A decision that is in force. */
 export interface InForce {

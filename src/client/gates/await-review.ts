@@ -1,10 +1,10 @@
 // Waiting for a person (SPEC §3: `escalate` holds until one has agreed): long polls of a review until
 // it is decided, over restarts of the service, and the question asked again after that.
-import type { CheckVerdict, HandshakeVerdict } from "../client.ts";
 import { TrustRankError } from "../errors.ts";
-import type { QueuedReview } from "../messages.ts";
+import type { CheckResponse, HandshakeResponse } from "../messages.ts";
 import type { RequestOptions } from "../options.ts";
 import { isShadow, readReview } from "../read-reply.ts";
+import type { Review } from "../review.ts";
 import { monotonicClock, pause } from "../runtime.ts";
 import type { CallOptions, Document } from "../transport.ts";
 
@@ -28,7 +28,7 @@ export async function awaitReview(
   id: string,
   { timeoutMs = TIMEOUT_MS, signal }: RequestOptions,
   get: Get,
-): Promise<QueuedReview> {
+): Promise<Review> {
   const endMs = monotonicClock() + timeoutMs;
   for (;;) {
     const askedMs = monotonicClock();
@@ -52,10 +52,10 @@ export async function awaitReview(
  * when nobody has by then.
  */
 export async function afterReview(
-  verdict: CheckVerdict | HandshakeVerdict,
-  read: () => Promise<CheckVerdict | HandshakeVerdict>,
-  wait: (id: string) => Promise<QueuedReview>,
-): Promise<CheckVerdict | HandshakeVerdict> {
+  verdict: CheckResponse | HandshakeResponse,
+  read: () => Promise<CheckResponse | HandshakeResponse>,
+  wait: (id: string) => Promise<Review>,
+): Promise<CheckResponse | HandshakeResponse> {
   const ids = reviewsOf(verdict);
   if (verdict.decision !== "escalate" || isShadow(verdict) || ids.length === 0) return verdict;
   // Without an answer it is parked, as it would have been without the wait.
@@ -64,7 +64,7 @@ export async function afterReview(
   return isDecided ? read() : verdict;
 }
 
-function reviewsOf(verdict: CheckVerdict | HandshakeVerdict): string[] {
+function reviewsOf(verdict: CheckResponse | HandshakeResponse): string[] {
   const legs = "a_to_b" in verdict ? [verdict.a_to_b, verdict.b_to_a] : [verdict];
   return legs.flatMap(({ review }) => (review === undefined ? [] : [review.id]));
 }

@@ -12,7 +12,7 @@ import {
   type ReviewRuling,
   subjectOf,
 } from "./events.ts";
-import type { ReviewDecision, ReviewState } from "./words.ts";
+import type { ReviewDecision, ReviewState } from "../vocabulary.ts";
 
 /** One review, as it is kept, also in snapshots. Times are epoch ms; null for what has not been. */
 export interface StoredReview extends ReviewAsked {

@@ -1,7 +1,7 @@
 // Reviews: agents that are held back until a person has looked. One review for each tenant, agent,
 // level and day, however often the agent asks; the journal has these events of it, kind `reviewEvent`.
 import { createHash } from "node:crypto";
-import type { ReviewDecision, ReviewLevel } from "./words.ts";
+import type { ReviewDecision, ReviewLevel } from "../vocabulary.ts";
 
 /** Bytes of the name of the person who claims or decides. */
 export const REVIEWER_BYTES_MAX = 128;

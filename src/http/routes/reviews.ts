@@ -13,7 +13,7 @@ import {
 import type { StoredReview } from "../../contract/reviews/book.ts";
 import { describeReview } from "../../contract/reviews/description.ts";
 import { isReviewId } from "../../contract/reviews/events.ts";
-import { REVIEW_LEVELS } from "../../contract/reviews/words.ts";
+import { REVIEW_LEVELS } from "../../contract/vocabulary.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
