@@ -32,11 +32,13 @@ const query = () => import("./query-command.ts");
 const restore = () => import("./backup/restore-command.ts");
 const serve = () => import("./serve-command.ts");
 const usage = () => import("./usage/usage-command.ts");
+const upgrade = () => import("./upgrade/upgrade-command.ts");
 const vouching = () => import("./policy/vouch-command.ts");
 
 export const addEvidence = loaded(evidence, (module) => module.addEvidence);
 export const backtestPolicy = loaded(backtest, (module) => module.backtestPolicy);
 export const checkConfig = loaded(config, (module) => module.checkConfig);
+export const checkUpgrade = loaded(upgrade, (module) => module.checkUpgrade);
 export const createKey = loaded(keys, (module) => module.createKey);
 export const followExport = loaded(exporting, (module) => module.followExport);
 export const grantNamespace = loaded(namespaces, (module) => module.grant);
