@@ -32,7 +32,7 @@ export async function startFilled(filling: Filling): Promise<ServerProcess> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "trustrank-filled-"));
   const cleanUp = () => rmSync(dataDir, { recursive: true, force: true });
   try {
-    await fill(dataDir, filling.outcomes);
+    await fillDirectory(dataDir, filling.outcomes);
     const { runner = [], flags = [] } = filling;
     const env = { ...QUIET_ENV, ...filling.env };
     const all = ["--no-sample", ...flags];
@@ -44,7 +44,8 @@ export async function startFilled(filling: Filling): Promise<ServerProcess> {
   }
 }
 
-async function fill(dataDir: string, outcomes: number): Promise<void> {
+/** Writes such a history into a data directory that nobody owns. */
+export async function fillDirectory(dataDir: string, outcomes: number): Promise<void> {
   // Now, so that a run of kaizen finds newest outcomes to test on.
   const nowMs = Date.now();
   const ledger = await startLedger({

@@ -16,7 +16,9 @@ import {
   addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
+import { addReviews } from "./command-line/review-commands.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
+import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
 
@@ -89,10 +91,12 @@ for (const add of [
   addServe,
   addKeys,
   addNamespaces,
+  addWebhooks,
   addImport,
   addEvidenceCommands,
   addQuery,
   addPolicy,
+  addReviews,
   addExport,
   addUsage,
   addKaizen,

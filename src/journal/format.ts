@@ -20,6 +20,7 @@ export const FRAME_KINDS = {
   provenance: 13,
   keyAudit: 14,
   namespace: 15,
+  reviewEvent: 17,
   usage: 18,
 } as const;
 /** The highest kind; one above it is a newer release's (formats/newer.ts). */
