@@ -128,7 +128,7 @@ describe.skipIf(why !== undefined)(`the image${why === undefined ? "" : `: ${why
     sandbox = openSandbox({
       command: command!,
       data: variables["TRUSTRANK_DATA_DIR"]!,
-      from: { command: taken.get(command!)!, modules: taken.get(modules!)! },
+      from: { command: taken.get(command!)!, modules: taken.get(modules)! },
     });
   });
   afterAll(() => sandbox?.remove());
