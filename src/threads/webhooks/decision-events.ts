@@ -29,6 +29,9 @@ const NAME = "decisions";
 /** The reason of decisions about an agent that carries a fraud flag. */
 const FRAUD: ReasonCode = "FRAUD_FLAG";
 
+/** Records of one read: a segment may have many thousands. */
+const RECORDS_MAX = 1024;
+
 interface DecisionPlace {
   readonly segment: string;
   readonly byte: number;
@@ -78,11 +81,13 @@ export class DecisionEvents implements EventSource {
     if (stretch === undefined) return { readings: [], next: at };
     const { columns, end } = stretch;
     const readings: Reading[] = [];
-    for (let row = at.taken; row < columns.count; row++) {
+    const until = Math.min(columns.count, at.taken + RECORDS_MAX);
+    for (let row = at.taken; row < until; row++) {
       const next = { ...at, taken: row + 1 };
       const events = this.#eventsOf(columns, row, at.segment, at.before + row);
       if (events.length > 0) readings.push({ events, next });
     }
+    if (until < columns.count) return { readings, next: { ...at, taken: until } };
     // A segment that another follows is complete: its writer has left it.
     const passed = { segment: at.segment, byte: end, before: at.before + columns.count, taken: 0 };
     return { readings, next: begun ?? passed };
