@@ -183,6 +183,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       adminKey: KEY,
       owners: [],
       policies: [],
+      reviews: [],
       rateLimits: {},
       isReservedEnabled: true,
       isSignatureRequired: false,
@@ -198,6 +199,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     scorer: undefined,
     assess: sources.assessLater,
     onRefused: () => undefined,
+    onAsked: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },
