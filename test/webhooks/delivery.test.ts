@@ -93,18 +93,18 @@ describe("an endpoint", () => {
     });
   });
 
-  it("is told once a day that an agent waits for a review, however often it asks", async () => {
+  it("is told once a day that an agent carries a fraud flag, however often it asks", async () => {
     const stage = openStage();
     const receiver = await receiverOf();
-    await register(stage, receiver, { events: ["review.opened"] });
-    const flagged = { ...denial("a"), isFlagged: true };
+    await register(stage, receiver, { events: ["agent.fraud_flagged"] });
+    const flagged = { ...denial("a"), reasonCodes: ["FRAUD_FLAG"] };
     for (let n = 0; n < 5; n++) {
       stage.log.log(flagged, flagged);
       await stage.settle();
     }
     stage.log.log({ ...flagged, evaluatedAtMs: stage.clock.nowMs + 24 * HOUR_MS });
     await stage.settle();
-    expect(receiver.accepted().map(({ type }) => type)).toEqual(["review.opened", "review.opened"]);
+    expect(receiver.accepted()).toHaveLength(2);
     expect(idsOf(receiver.accepted())).toHaveLength(2);
   });
 
