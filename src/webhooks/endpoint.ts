@@ -166,20 +166,21 @@ export class Endpoint {
 
   /** A disk that takes nothing now costs repeats after a crash, and no delivery. */
   #trySave(nowMs: number): void {
+    const { log } = this.#options;
     try {
       this.save();
       this.#broken.delete(STATE);
     } catch (error) {
       this.#savedMs = nowMs;
-      this.#tellOnce(STATE, "webhook_state_not_saved", (error as Error).message);
+      this.#tellOnce(STATE, error, (detail) => log("webhook_state_not_saved", detail));
     }
   }
 
   /** Told once, until it works again. */
-  #tellOnce(what: string, event: string, why: string): void {
+  #tellOnce(what: string, error: unknown, tell: (detail: string) => void): void {
     if (this.#broken.has(what)) return;
     this.#broken.add(what);
-    this.#options.log(event, `${what} of ${this.stored.id}: ${why}`);
+    tell(`${what} of ${this.stored.id}: ${(error as Error).message}`);
   }
 
   /** Nothing is sent or written any more. */
@@ -193,6 +194,7 @@ export class Endpoint {
   }
 
   #fill(): void {
+    const { log } = this.#options;
     for (const source of this.#sources()) {
       try {
         for (let reads = 0; reads < READS_A_TURN && !this.#outbox.isFull; reads++) {
@@ -200,7 +202,7 @@ export class Endpoint {
         }
         this.#broken.delete(source.name);
       } catch (error) {
-        this.#tellOnce(source.name, "webhook_source_failed", (error as Error).message);
+        this.#tellOnce(source.name, error, (detail) => log("webhook_source_failed", detail));
       }
     }
   }
