@@ -14,6 +14,7 @@ import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
+import type { WatchSink } from "./watch.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
@@ -35,6 +36,8 @@ export interface ListenersParts {
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
+  /** Sink of requests that further threads watch. */
+  readonly watch: WatchSink | undefined;
   /** Called when a thread has failed: the service must end, in order. */
   readonly onBroken: () => void;
 }
@@ -247,7 +250,7 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, onBroken }: ListenersParts,
+  { evidence, decisions, scorer, dependencies, watch, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
@@ -279,6 +282,7 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
+      watch: watch?.shares,
       isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
@@ -288,6 +292,7 @@ function startThreads(
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
+    onWatched: (batch, thread) => watch?.take(batch, thread),
     onBroken,
   });
 }

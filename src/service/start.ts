@@ -22,6 +22,8 @@ import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { announce } from "./ownership.ts";
+import { openWatch, watchFor } from "./watch.ts";
+import type { RequestWatch } from "../http/request-watch.ts";
 import { Subscribers } from "./subscribers.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
@@ -104,9 +106,19 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const parts = { ...ground, ...learning, scorer, reporting };
+  const watchSink = await openWatch(config.watch, log, versionOf());
+  closers.push(() => watchSink?.close());
+  const watch = watchFor(watchSink, clock.now);
+  closers.push(() => watch?.flush());
+  const parts = { ...ground, ...learning, scorer, reporting, watch };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = { ...ground, scorer, dependencies: dependenciesOf(config, log, parts), onBroken };
+  const opening = {
+    ...ground,
+    scorer,
+    dependencies: dependenciesOf(config, log, parts),
+    watch: watchSink,
+    onBroken,
+  };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -148,6 +160,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
 interface Parts extends Ground, Learning {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
+  watch: RequestWatch | undefined;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -173,6 +186,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),
+    watch: parts.watch,
   };
 }
 

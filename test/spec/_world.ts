@@ -184,6 +184,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       poolBytesMin: undefined,
       queueMsMax: 0,
       isDebugLogged: false,
+      watch: undefined,
     },
     ledger,
     decisionRings: [createDecisionRing()],
@@ -191,6 +192,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
+    onWatched: () => undefined,
     onRefused: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");

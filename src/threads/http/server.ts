@@ -12,6 +12,7 @@ import { RefusalCounts } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
+import { RequestWatch } from "../../http/request-watch.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
@@ -100,6 +101,7 @@ class HttpThread {
   readonly #assessments;
   readonly #decisions;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
+  readonly #watch: RequestWatch | undefined;
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -117,6 +119,16 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    const { watch: shares } = data;
+    this.#watch =
+      shares &&
+      new RequestWatch({
+        shares,
+        clock,
+        monotonic: () => performance.now(),
+        random: Math.random,
+        deliver: (batch) => this.#send({ kind: "watched", batch }),
+      });
     this.#send({ kind: "ready" });
   }
 
@@ -174,6 +186,7 @@ class HttpThread {
         refusals: this.#refusals,
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
+        watch: this.#watch,
       });
       this.#send({ kind: "listening" });
     } catch (error) {
@@ -253,6 +266,7 @@ class HttpThread {
       await this.#ledger.close();
       await this.#decisions.flush();
       this.#refusals.flush();
+      this.#watch?.flush();
     } catch (error) {
       this.#logger().error("http_thread_close", {
         thread: this.#data.number,
