@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { HTTP_THREADS_MAX } from "../src/threads/scoring/modes.ts";
 import { type Evenness, evennessOf, type Limit, limitOf, markOf } from "./cores/evenness.ts";
 import { tornReads } from "./cores/torn-reads.ts";
+import { endingWithMe } from "./load/children.ts";
 import { cpuOf, stolenSeconds } from "./load/cpu.ts";
 import { numberOf, numbersOf, report, wordsOf } from "./load/flags.ts";
 import { type Answered, ask, type Generator, GENERATORS } from "./load/generators.ts";
@@ -192,7 +193,8 @@ async function measure(settings: Settings, cores: number): Promise<Row[]> {
   const random = seeded(settings.seed);
   try {
     for (const threads of settings.threads) {
-      services.set(threads, await startService("--http-threads", String(threads)));
+      const service = await startService("--http-threads", String(threads));
+      services.set(threads, endingWithMe(service));
     }
     for (const [threads, service] of values.smoke ? [] : services) {
       await load(service, threads, cores, settings);

@@ -10,9 +10,8 @@ const BATCH = 20_000;
 const COUNTERPARTY = 3;
 
 /** Outcomes of agents with lasting quality and reporters of lasting severity. */
-function* outcomesOf(count: number, nowMs: number): Generator<OutcomeRecord[]> {
+function* outcomesOf(count: number, nowMs: number, agents: number): Generator<OutcomeRecord[]> {
   const random = seededRandom(1);
-  const agents = Math.ceil(count / 20);
   const quality = Float64Array.from({ length: agents }, () => -2.5 + 1.4 * random.normal());
   const severity = Float64Array.from({ length: agents }, () => 0.6 * random.normal());
   let batch: OutcomeRecord[] = [];
@@ -46,9 +45,14 @@ function* outcomesOf(count: number, nowMs: number): Generator<OutcomeRecord[]> {
 }
 
 /** Journals `count` outcomes of the year before `nowMs`, the same ones each time. */
-export async function fillJournal(ledger: OpenLedger, count: number, nowMs: number): Promise<void> {
+export async function fillJournal(
+  ledger: OpenLedger,
+  count: number,
+  nowMs: number,
+  agents: number = Math.ceil(count / 20),
+): Promise<void> {
   let done = 0;
-  for (const batch of outcomesOf(count, nowMs)) {
+  for (const batch of outcomesOf(count, nowMs, agents)) {
     await ledger.appendBatch(batch);
     done += batch.length;
     if (done % 200_000 === 0) process.stderr.write(`journaled ${done} of ${count}\n`);

@@ -20,8 +20,8 @@ const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
     "cache",
     "soak",
   ],
-  engine: ["kernel", "ed25519", "grounding"],
-  evidence: ["ledger", "store", "start", "restart", "vault-start", "backup"],
+  engine: ["kernel", "growth", "ed25519", "grounding"],
+  evidence: ["ledger", "store", "start", "restart", "recovery", "vault-start", "backup"],
   learning: ["kaizen", "kaizen-null", "kaizen-rings", "kaizen-fit", "backtest"],
   quality: [
     "eval:trust",

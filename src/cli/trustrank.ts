@@ -12,6 +12,7 @@ import {
   addExport,
   addImport,
   addQuery,
+  addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
@@ -93,6 +94,7 @@ for (const add of [
   addQuery,
   addPolicy,
   addExport,
+  addUsage,
   addKaizen,
   addDoctor,
   addBackup,

@@ -172,3 +172,14 @@ export function isToken(value: unknown, lengthMax = REQUEST_ID_LENGTH_MAX): valu
   }
   return true;
 }
+
+const RESERVED = new Set(
+  ["connect", "verify", "escalate", "refuse", "hallucinated", "slow"].map(
+    (name) => `${SCHEME}test/${name}`,
+  ),
+);
+
+/** True for the six reserved test agents; other names under `agent://test/` are ordinary agents. */
+export function isReservedAgent(agentId: string): boolean {
+  return agentId.startsWith("agent://test/") && RESERVED.has(agentId);
+}

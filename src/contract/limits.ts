@@ -36,6 +36,9 @@ export const CONTENT_TYPE_LENGTH_MAX = 128;
 export const KEY_LABEL_LENGTH_MAX = 128;
 export const TENANT_LENGTH_MAX = 64;
 export const IMPORT_SOURCE_LENGTH_MAX = 256;
+/** Days of one report of usage, and the rows by key and day that it may be made of. */
+export const USAGE_DAYS_MAX = 366;
+export const USAGE_ROWS_MAX = 100_000;
 /** Namespaces that a policy vouches for. */
 export const VOUCHED_MAX = 100;
 /** Rarest audit: one of so many challenges. */

@@ -21,6 +21,7 @@ export const WHOLE_VIEWS = [
   "policies",
   "reporters",
   "reviews",
+  "usage",
 ] as const;
 
 /** Views that can be exported: all there are. */
@@ -37,6 +38,10 @@ export type ExportDay = (typeof EXPORT_DAYS)[number];
 /** Formats in which `trustrank query` prints rows. */
 export const QUERY_FORMATS = ["table", "csv", "json"] as const;
 export type QueryFormat = (typeof QUERY_FORMATS)[number];
+
+/** Formats in which `trustrank usage` gives rows; Parquet to a file only. */
+export const USAGE_FORMATS = ["table", "csv", "json", "parquet"] as const;
+export type UsageFormat = (typeof USAGE_FORMATS)[number];
 
 /** Formats of files of outcomes that can be imported. */
 export const IMPORT_FORMATS = ["ndjson", "csv", "snap-ratings"] as const;

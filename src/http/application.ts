@@ -267,7 +267,7 @@ export class Application implements HttpApplication {
       ...dependencies,
       metrics: this.#metrics,
       tallies: this.#metrics.tallies,
-      usage: dependencies.usage ?? new UsageMeter(dependencies.clock),
+      usage: dependencies.usage ?? new UsageMeter({ now: dependencies.clock }),
       limiter: this.#limiter,
       requestIds: this.#requestIds,
       turns: new Turns(),

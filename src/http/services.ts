@@ -4,6 +4,7 @@ import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
+import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
@@ -23,6 +24,7 @@ import type { RouteDescription } from "./route-description.ts";
 import type { ThreadCounts } from "./thread-counts.ts";
 import type { Turns } from "./turns.ts";
 import type { UsageMeter } from "./access/usage.ts";
+import type { UsageBook } from "./access/usage-report.ts";
 import type { VerifyBatchResult, VerifyBatchTask } from "./codec/verify-batch.ts";
 
 /** Log for details that a client must not see. */
@@ -75,6 +77,8 @@ export interface HttpDependencies {
   /** Meter and tallies of another application, to count into. */
   usage?: UsageMeter;
   tallies?: Tallies;
+  /** Usage of this process on all threads; without it this meter is all there is. */
+  usageBook?: UsageBook;
   /** Counts of all threads that serve, in their order; without it this thread is the only one. */
   allCounts?: () => Promise<readonly ThreadCounts[]>;
   /** Scorer of large batches; without it they are scored in place. */
@@ -93,6 +97,8 @@ export interface HttpDependencies {
   reporters?: ReporterKeys;
   /** Owners of namespaces; without them their routes answer `not_found`. */
   namespaces?: Namespaces;
+  /** The bureau's own signing keys; without them their routes answer `not_found`. */
+  signingKeys?: SigningKeys;
   /** Receives refused authorisations, for the audit trail. */
   refusals?: RefusalCounts;
   /** Watches requests for the access log and for traces; without it none is watched. */

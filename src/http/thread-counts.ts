@@ -1,12 +1,10 @@
 // Counts of one serving thread, for the thread that reports the whole.
-import type { UsageAccount, UsageMeter } from "./access/usage.ts";
 import type { AddedFigures } from "./metrics/figures.ts";
 import type { MetricCounts, Metrics } from "./metrics/recorder.ts";
 
 /** Data only: it crosses between threads. */
 export interface ThreadCounts {
   metrics: MetricCounts;
-  usage: UsageAccount[];
   /** Added to the service's figures of the same name. */
   figures?: AddedFigures;
 }
@@ -14,10 +12,9 @@ export interface ThreadCounts {
 /** Counters of a thread. */
 interface Counters {
   readonly metrics: Metrics;
-  readonly usage: UsageMeter;
   readonly pendingCount: number;
 }
 
-export function countsOf({ metrics, usage, pendingCount }: Counters): ThreadCounts {
-  return { metrics: metrics.counts(pendingCount), usage: usage.accounts() };
+export function countsOf({ metrics, pendingCount }: Counters): ThreadCounts {
+  return { metrics: metrics.counts(pendingCount) };
 }

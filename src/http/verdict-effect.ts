@@ -32,10 +32,10 @@ export function isLetThrough(response: VerifyResponse): boolean {
 /** Counts a verdict and the paid read that it was. Returns it. */
 export function countVerify(
   exchange: Exchange,
-  { tool_level: level }: VerifyRequest,
+  { tool_level: level, agent_id: agent }: VerifyRequest,
   response: VerifyResponse,
 ): VerifyResponse {
   exchange.services.tallies.countVerdict(level, response.policy_action);
-  exchange.services.usage.countRead(exchange.principal, "verify");
+  exchange.services.usage.countRead(exchange.principal, "verify", agent);
   return response;
 }

@@ -20,9 +20,10 @@ export const FRAME_KINDS = {
   provenance: 13,
   keyAudit: 14,
   namespace: 15,
+  usage: 18,
 } as const;
 /** The highest kind; a number above it is damage. */
-export const FRAME_KIND_MAX = 16;
+export const FRAME_KIND_MAX = 18;
 
 export const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Larger than any record we accept (an evidence document is at most 1 MiB). */
@@ -57,7 +58,6 @@ const HEADER_CHAIN_AT = 96;
 /*
  * Frame: 25 bytes, then the payload. The crc32 covers lsn to payload and is seeded with the
  * length, so a flipped bit in any of the five fields shows.
- *
  *   0       4       8               16              24  25            25+length
  *   +-------+-------+---------------+---------------+---+-------------+
  *   |length |crc32  | lsn           | time us       |knd| payload     |
@@ -71,7 +71,6 @@ const FRAME_KIND_AT = 24;
 
 /*
  * Commit payload, 100 bytes; closes a batch. Its lsn is that of the batch's last record.
- *
  *   0       4                               68                              100
  *   +-------+-------------------------------+-------------------------------+
  *   | count | Ed25519 over the chain (64)   | chain = SHA256(prev || frames)|
@@ -85,7 +84,6 @@ const COMMIT_CHAIN_AT = 68;
 /*
  * Gap payload, 120 bytes; written only by repair. It names the lost positions and the chain with
  * which the log goes on, and is signed, so that only the key's holder can cut a hole.
- *
  *   0               8               16              24                      88         120
  *   +---------------+---------------+---------------+-----------------------+----------+
  *   | first lost    | last lost     | bytes lost    | signature (64)        | resume   |

@@ -80,6 +80,12 @@ export interface NoteLog {
   appendAudit(payload: Uint8Array): Promise<number>;
 }
 
+/** The meter's part of the journal. */
+export interface UsageLog {
+  /** Makes sums of usage durable; resolves with their position. */
+  appendUsage(payload: Uint8Array): Promise<number>;
+}
+
 /** The policies' part of the journal. */
 export interface PolicyLog {
   /** Makes a policy of a tenant durable; resolves with its position. */

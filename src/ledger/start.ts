@@ -17,6 +17,7 @@ import type {
   NoteLog,
   PolicyLog,
   SourceLog,
+  UsageLog,
 } from "./ledger.ts";
 import type { FailedMessage, FromLedger, LedgerThreadData, ReadyMessage } from "./messages.ts";
 import type { SnapshotPace } from "./snapshot/taker.ts";
@@ -71,7 +72,7 @@ export interface Replay {
 }
 
 export interface OpenLedger
-  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog {
+  extends Ledger, EventLog, FrameLog, SourceLog, PolicyLog, KaizenLog, NoteLog, UsageLog {
   readonly replay: Replay;
   /**
    * The table as replay left it; another one than was passed in when a revocation caused a re-fold.
@@ -90,6 +91,12 @@ export interface OpenLedger
    * @throws Error when the engine refuses it.
    */
   installConfig(config: unknown): Promise<void>;
+  /**
+   * Puts another signing key in the place of the bureau's, durably. Rejects with ServiceFault
+   * `journal_unavailable` when nothing has changed.
+   * @param actor id of the API key that asks.
+   */
+  rotateSigningKey(actor: string): Promise<void>;
   /** Lets another thread report through `port`, which is transferred; see ledger/join.ts. */
   join(port: MessagePort): void;
   /** The last durable position. */

@@ -2,7 +2,11 @@
 // and threads. Without a bound of its own the service would be ended by whoever opens a thousand
 // connections: the next file that it needs would not open.
 import { readFileSync } from "node:fs";
+import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
+import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
+import { defaultThreads } from "../platform/pool.ts";
 import { CommandFailure } from "./failure.ts";
+import type { ServeConfig } from "./settings/config.ts";
 
 /** Journal, database, spool, snapshots and texts: some 60 at rest; the rest is for what comes. */
 const FILES_RESERVED = 192;
@@ -12,6 +16,8 @@ const THREAD_RESERVED = 6;
 const CONNECTIONS_MAX = 20_000;
 /** Fewer are no service. */
 const CONNECTIONS_MIN = 16;
+/** Pools of threads besides: signatures, scoring. */
+const POOLS = 2;
 /** Where the system does not tell. */
 const DESCRIPTORS_UNKNOWN = 1024;
 
@@ -55,4 +61,14 @@ function readLimits(): string {
   } catch {
     return "";
   }
+}
+
+/** Connections of one thread: the kernel deals them out evenly enough. */
+export function limitsOf(config: ServeConfig): { connectionsMax: number } {
+  const { connectionsMax, httpThreads, grpc, sockets } = config;
+  const threads = httpThreads + POOLS * defaultThreads();
+  const local = sockets.paths.length === 0 ? 0 : LOCAL_CONNECTIONS_MAX;
+  const others = local + (grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX);
+  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
+  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
 }

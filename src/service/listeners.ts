@@ -2,12 +2,10 @@
 // further threads with servers of their own on the same port. The kernel deals connections out
 // among them. Beside them Envoy's gRPC, where it is wanted, on the main thread alone.
 import { platform } from "node:os";
-import { defaultThreads } from "../platform/pool.ts";
 import { watchProcess } from "../platform/prometheus.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
-import { connectionsMaxOf, descriptorLimit } from "./descriptors.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
 import type { Core } from "./core.ts";
@@ -15,9 +13,9 @@ import { isLoopback, type MetricsListener, openMetricsListener } from "../http/m
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch.ts";
+import { limitsOf } from "./descriptors.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
-import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
 import type { Reply, RequestHead } from "../http/server/port.ts";
 import type { BatchScorer, HttpDependencies } from "../http/services.ts";
@@ -25,19 +23,18 @@ import { type HttpThreads, openHttpThreads } from "../threads/http/threads.ts";
 import type { Log } from "../platform/log.ts";
 import type { SocketFile } from "../platform/socket-file.ts";
 
-/** Pools of threads besides: signatures, scoring. */
-const POOLS = 2;
-
 export interface ListenersParts {
   /** Sockets of the file system, claimed; the main thread serves them. */
   readonly sockets: readonly SocketFile[];
   readonly evidence: Core;
   readonly decisions: OpenDecisionLog;
+  /** In which the further HTTP threads count usage. */
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
   /** Sink of requests that further threads watch. */
-  readonly watch: WatchSink | undefined;
+  readonly watchSink: WatchSink | undefined;
   /** Called when a thread has failed: the service must end, in order. */
   readonly onBroken: () => void;
 }
@@ -145,14 +142,6 @@ async function openMetrics(
   return openMetricsListener(metricsListen, (accept) => front.scrape(accept));
 }
 
-/** Connections of one thread: the kernel deals them out evenly enough. */
-function limitsOf({ connectionsMax, httpThreads, grpc }: ServeConfig): { connectionsMax: number } {
-  const threads = httpThreads + POOLS * defaultThreads();
-  const others = grpc === undefined ? 0 : GRPC_CONNECTIONS_MAX;
-  const ofAll = connectionsMaxOf(connectionsMax, descriptorLimit(), threads, others);
-  return { connectionsMax: Math.ceil(ofAll / httpThreads) };
-}
-
 /** Loaded when wanted: the packages behind it take memory. */
 async function openGrpc(
   { grpc, host }: ServeConfig,
@@ -250,7 +239,7 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, watch, onBroken }: ListenersParts,
+  { evidence, decisions, scorer, dependencies, usageMemories, watchSink, onBroken }: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
@@ -282,17 +271,18 @@ function startThreads(
       isReservedEnabled,
       isSignatureRequired,
       poolBytesMin: scorer?.bytesMin,
-      watch: watch?.shares,
+      watch: watchSink?.shares,
       isDebugLogged: log.debug !== undefined,
     },
     ledger: evidence.ledger,
     decisionRings: decisions.httpRings,
+    usageMemories,
     log,
     relay,
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
-    onWatched: (batch, thread) => watch?.take(batch, thread),
+    onWatched: (batch, thread) => watchSink?.take(batch, thread),
     onBroken,
   });
 }

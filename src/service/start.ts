@@ -21,9 +21,10 @@ import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
+import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
-import { openWatch, watchFor } from "./watch.ts";
-import type { RequestWatch } from "../http/request-watch.ts";
+import { openWatching, type Watching } from "./watch.ts";
+import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
@@ -106,19 +107,11 @@ async function openService(
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
-  const watchSink = await openWatch(config.watch, log, versionOf());
-  closers.push(() => watchSink?.close());
-  const watch = watchFor(watchSink, clock.now);
-  closers.push(() => watch?.flush());
-  const parts = { ...ground, ...learning, scorer, reporting, watch };
+  const metering = openMetering(config.httpThreads, ground, log, closers);
+  const watching = await openWatching(config.watch, log, clock.now, closers);
+  const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
-  const opening = {
-    ...ground,
-    scorer,
-    dependencies: dependenciesOf(config, log, parts),
-    watch: watchSink,
-    onBroken,
-  };
+  const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
@@ -157,10 +150,9 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
   });
 }
 
-interface Parts extends Ground, Learning {
+interface Parts extends Ground, Learning, Metering, Watching {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
-  watch: RequestWatch | undefined;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -175,6 +167,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),
     credibility: credibility.credibility,
@@ -183,6 +176,8 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     logger: log,
     rateLimits: config.rateLimits,
     queueMsMax: config.queueMsMax,
+    usage: parts.usageMeter,
+    usageBook: parts.usageBook,
     health: healthOf(config, log, parts),
     version: versionOf(),
     figures: () => figuresOf(parts),

@@ -6,6 +6,8 @@ import {
   type WatchedRequest,
   type WatchShares,
 } from "../http/request-watch.ts";
+import type { Closer } from "./closers.ts";
+import { versionOf } from "./identity.ts";
 import type { Log } from "../platform/log.ts";
 import type { Spans } from "../platform/spans.ts";
 import type { WatchConfig } from "./settings/watch-config.ts";
@@ -24,23 +26,37 @@ export interface WatchSink {
   close(): Promise<void>;
 }
 
-/** The main thread's own watch, where there is a sink. */
-export function watchFor(
-  sink: WatchSink | undefined,
+/** The main thread's own watch, and the sink of all. Undefined where nothing is to be watched. */
+export interface Watching {
+  readonly watch: RequestWatch | undefined;
+  readonly watchSink: WatchSink | undefined;
+}
+
+/** Opens what the settings ask for, and puts its end on `closers`. */
+export async function openWatching(
+  config: WatchConfig,
+  log: Log,
   clock: () => number,
-): RequestWatch | undefined {
-  if (sink === undefined) return undefined;
-  return new RequestWatch({
+  closers: Closer[],
+): Promise<Watching> {
+  const sink = await openSink(config, log, versionOf());
+  if (sink === undefined) return { watch: undefined, watchSink: undefined };
+  const watch = new RequestWatch({
     shares: sink.shares,
     clock,
     monotonic: () => performance.now(),
     random: Math.random,
     deliver: (batch) => sink.take(batch),
   });
+  closers.push(
+    () => sink.close(),
+    () => watch.flush(),
+  );
+  return { watch, watchSink: sink };
 }
 
 /** Undefined where nothing is to be watched: then requests pay nothing. */
-export async function openWatch(
+async function openSink(
   { accessLogShare, traces }: WatchConfig,
   log: Log,
   version: string,

@@ -10,6 +10,7 @@ import { STREAM_WORK_MS } from "./query/row-streams.ts";
 import type { StoreRecords } from "./records.ts";
 import { unjournaledNotes } from "./rows/notes.ts";
 import { findSigned } from "./rows/signed-lookup.ts";
+import { usageRows } from "./rows/usage.ts";
 import type { CallerCall } from "./sandbox/messages.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 
@@ -61,6 +62,7 @@ export async function performForStore(
     return readQueue.read((reader) => unjournaledNotes(reader, MOVED_MAX));
   }
   if (call.name === "findSigned") return readQueue.find((finder) => findSigned(finder, call.id));
+  if (call.name === "usage") return readQueue.read((reader) => usageRows(reader, call.range));
   if (call.name === "describe") return readQueue.read(describeViews);
   if (call.name === "ask") return readQueue.read((reader) => reader.rows(call.sql));
   if (call.name === "decisions") return records.decisions(call.filter, clock());

@@ -5,6 +5,7 @@ import { ServiceFault } from "../contract/faults.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
+import type { UsageRow } from "../contract/usage.ts";
 import type { MovedNote } from "../contract/notes.ts";
 import { JournalEndLost } from "../journal/faults.ts";
 import { claimDataDirectory, type DataDirectoryClaim } from "../journal/data-directory.ts";
@@ -20,6 +21,7 @@ import type {
   StoreDescription,
   StoreEvents,
   StreamedRows,
+  UsageRange,
 } from "./store.ts";
 import { streamedRows } from "./streamed-rows.ts";
 import { faultOf } from "./calls.ts";
@@ -156,6 +158,10 @@ class StoreClient implements OpenStore {
 
   describe(): Promise<StoreDescription> {
     return this.#read({ name: "describe" });
+  }
+
+  usage(range: UsageRange): Promise<UsageRow[]> {
+    return this.#read({ name: "usage", range });
   }
 
   endQueries(): void {

@@ -24,6 +24,7 @@ const DAY_COLUMNS: Readonly<Record<ExportView, string | null>> = {
   policies: null,
   reporters: null,
   reviews: null,
+  usage: null,
 };
 
 export class StoreExports {

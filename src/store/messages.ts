@@ -4,7 +4,7 @@ import type { DecisionFilter } from "../contract/decisions.ts";
 import type { ExportView } from "../contract/views.ts";
 import type { SignedId } from "../contract/signed-records.ts";
 import type { Asker } from "./query/guard.ts";
-import type { ExportOptions, QueryLimits, StoreEvents } from "./store.ts";
+import type { ExportOptions, QueryLimits, StoreEvents, UsageRange } from "./store.ts";
 
 export interface StoreThreadData {
   journal: string;
@@ -34,6 +34,7 @@ export type StoreCall =
   | { name: "decisions"; filter: DecisionFilter }
   | { name: "reviews"; filter: DecisionFilter; isOpen: boolean }
   | { name: "note"; event: StoreEvents["kaizen_runs"] }
+  | { name: "usage"; range: UsageRange }
   | { name: "unjournaled" }
   | { name: "exportDays"; view: ExportView; options: ExportOptions }
   | { name: "exportFile"; view: ExportView; day: string | undefined; options: ExportOptions };

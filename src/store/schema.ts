@@ -10,6 +10,7 @@ import { eventTables } from "./rows/events.ts";
 import { journalTables } from "./rows/journal.ts";
 import { policyTables } from "./rows/policies.ts";
 import { scoreTables } from "./rows/scores.ts";
+import { usageTables } from "./rows/usage.ts";
 import { outcomeTables } from "./rows/outcome-views.ts";
 import { viewStatements } from "./query/views.ts";
 
@@ -17,7 +18,7 @@ import { viewStatements } from "./query/views.ts";
  * Stored with the data; another number means rebuild. A new version of DuckDB raises it too: rows
  * hold values of its `hash`.
  */
-export const SCHEMA_VERSION = 13;
+export const SCHEMA_VERSION = 14;
 
 /**
  * Creates the schema in an empty database: all of it or, when the process dies in between, nothing.
@@ -46,6 +47,7 @@ function statements(): string[] {
     ...eventTables(),
     ...policyTables(),
     ...scoreTables(),
+    ...usageTables(),
     ...viewStatements(),
   ];
 }

@@ -1,6 +1,7 @@
 // Port of the outcome store: SQL for analysts over the journal's records. Derived data: it may lag,
 // it may be deleted, it is rebuilt from the journal. No score waits for it.
 import type { DecisionFilter } from "../contract/decisions.ts";
+import type { UsageRow } from "../contract/usage.ts";
 import type { SignedId, SignedRecords } from "../contract/signed-records.ts";
 import type { ExportDay, ExportView } from "../contract/views.ts";
 import type { ReplayableLeg } from "../contract/schemas/decisions.ts";
@@ -98,6 +99,18 @@ export interface DecisionPage {
   isComplete: boolean;
 }
 
+/** Days and tenant of which usage is asked. */
+export interface UsageRange {
+  /** First and last day, UTC, as `2026-01-31`. */
+  from: string;
+  to: string;
+  /** Undefined for all. */
+  tenant?: string | undefined;
+  /** Rows of this meter are told apart; those of all others are added up under the name of none. */
+  meter: string;
+  rowsMax: number;
+}
+
 /** A review: the decision, and a person's resolution of it. */
 export type Review = Record<string, unknown>;
 
@@ -155,6 +168,8 @@ export interface Store {
     day: string | undefined,
     options: ExportOptions,
   ): Promise<Uint8Array>;
+  /** Usage by key and day, as far as the store has applied the journal; at most `rowsMax` rows. */
+  usage(range: UsageRange): Promise<UsageRow[]>;
   /** Sends the store the durable position; it applies the journal up to there in its own time. */
   notify(position: number): void;
   /**

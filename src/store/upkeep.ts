@@ -8,6 +8,7 @@ import { compactTaken, noteTaken } from "./decisions/taken.ts";
 import { checkpoint, type StoreCore } from "./core.ts";
 import type { Connection } from "./duckdb.ts";
 import { inTransaction } from "./rows/outcomes.ts";
+import { compactUsage, replacedUsage } from "./rows/usage.ts";
 
 const DAY_MS = 86_400_000;
 /** Compressed segments beyond this, the oldest, go before their time; their rows stay. */
@@ -15,6 +16,8 @@ export const KEPT_BYTES_MAX = 64 * 1024 * 1024 * 1024;
 
 /** Rows about what is taken that are not worth a compaction. */
 const TAKEN_ROWS_SPARE = 1000;
+/** Replaced rows of usage that are not: some hours of one busy key. */
+const USAGE_ROWS_SPARE = 10_000;
 
 export interface KeptSize {
   readonly count: number;
@@ -131,8 +134,13 @@ export class Upkeep {
   async #compact(writer: Connection): Promise<void> {
     const names = this.#names();
     const [row] = await writer.rows("SELECT count(*) FROM spool_taken");
-    if (Number(row?.[0]) <= 2 * names.size + TAKEN_ROWS_SPARE) return;
-    await inTransaction(writer, () => compactTaken(writer, (name) => names.has(name)));
+    const isTaken = Number(row?.[0]) > 2 * names.size + TAKEN_ROWS_SPARE;
+    const isUsage = (await replacedUsage(writer)) > USAGE_ROWS_SPARE;
+    if (!isTaken && !isUsage) return;
+    await inTransaction(writer, async () => {
+      if (isTaken) await compactTaken(writer, (name) => names.has(name));
+      if (isUsage) await compactUsage(writer);
+    });
     await checkpoint(writer);
   }
 

@@ -50,6 +50,7 @@ export const VISIBLE = {
   // All events of the tenant's keys, by any actor.
   audit_rows: ({ tenant, kids }) => `tenant = ${tenant} OR kid IN (${kids})`,
   audit_note_rows: ({ tenant }) => `tenant = ${tenant}`,
+  usage_rows: ({ tenant }) => `tenant = ${tenant}`,
   policy_rows: ({ tenant }) => `tenant = ${tenant}`,
   backtest_rows: ({ tenant }) => `tenant = ${tenant}`,
   agent_rows: (scope) => ofKnownAgents(scope),

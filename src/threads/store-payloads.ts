@@ -14,6 +14,7 @@ import {
   frameLength,
   frameTimeUs,
 } from "../journal/format.ts";
+import { decodeUsage } from "../contract/usage-records.ts";
 import { readPolicyEvent } from "../policy/policy-book.ts";
 import type { AuditRow, JournalRows } from "../store/rows/journal.ts";
 import type { NoteRow } from "../store/rows/notes.ts";
@@ -38,6 +39,7 @@ export function describeRecord(bytes: Buffer, at: number): Partial<JournalRows> 
     if (kind === FRAME_KINDS.policy) {
       return { ...auditOf(namedAudit(payload, recordedAtMs)), ...policyOf(payload) };
     }
+    if (kind === FRAME_KINDS.usage) return { usage: decodeUsage(payload) };
     if (kind === FRAME_KINDS.config) return auditOf(configAudit(payload, recordedAtMs));
   } catch {
     // Not one of ours, or of a later version.

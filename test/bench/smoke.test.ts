@@ -185,6 +185,14 @@ test.concurrent("bench:backup: the same table, and the same chain at a point in 
   expect(report["until"]).toBeLessThan(report["position"] as number);
 });
 
+test.concurrent("bench:recovery: the unit's command comes back by itself, and loses nothing", async () => {
+  const report = await lastLine("bench/recovery.ts", "--smoke");
+  expect(report).toMatchObject({ ends: ["SIGSEGV", "SIGKILL"], lost: 0 });
+  expect(report["restart_pause_seconds"]).toBeLessThanOrEqual(0.1);
+  expect(Number(report["answered"])).toBeGreaterThan(0);
+  expect(Number(report["acknowledged"])).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:restart: kill -9 and a start at once; two containers, one owner", async () => {
   const report = await lastLine("bench/restart.ts", "--smoke");
   expect(report).toMatchObject({ kills: 1, hand_overs: 1, failures: [], acknowledged: 40 });

@@ -38,7 +38,7 @@ const ROOMS = ["http", "ledger", "store", "vault", "bureau", "threads", "platfor
 const OTHERS = new Set([
   "src/http/codec/verify-writer.ts SCORE_MAX",
   "src/http/access/key-format.ts ENVIRONMENT_LENGTH_MAX",
-  "src/http/routes/score.ts AGE_SEC_MAX",
+  "src/http/codec/verdict-reply.ts AGE_SEC_MAX",
   "src/store/duckdb.ts DECIMAL_DIGITS_MAX",
   "src/store/decisions/ring-reader.ts TIME_MS_MAX",
   "src/ledger/admission/admission.ts ID_BYTES_MAX",

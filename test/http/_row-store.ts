@@ -25,6 +25,10 @@ export class RowStore implements Store {
   /** Views that the last asker's scopes do not cover. */
   withheld: readonly string[] = [];
 
+  async usage() {
+    return [];
+  }
+
   async query(sql: string, _limits?: unknown, tenant?: string, withheld: readonly string[] = []) {
     this.tenants.push(tenant);
     this.withheld = withheld;

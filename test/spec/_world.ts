@@ -1,6 +1,7 @@
 // Small world behind five doors: the bureau called directly, over HTTP, and through the client
 // library, the latter two at the main thread and at a further HTTP thread. Real engine, real
 // ledger, real DuckDB, real uWebSockets on loopback; fixed clock.
+import { createUsageMemory } from "../../src/http/access/usage-memory.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -59,6 +60,8 @@ export interface World {
   key: string;
   bureau: Bureau;
   threads: HttpThreads;
+  /** In which the further thread counts usage. */
+  usageMemory: SharedArrayBuffer;
   doors: Door[];
   close(): Promise<void>;
 }
@@ -139,6 +142,7 @@ export async function openWorld(): Promise<World> {
     key: KEY,
     bureau,
     threads: further.threads,
+    usageMemory: further.usageMemory,
     doors: [directDoor(bureau), ...urls.flatMap((each) => [httpDoor(each), clientDoor(each)])],
     async close() {
       await further.threads.close(1000);
@@ -164,6 +168,7 @@ interface MainThread {
 async function openThread({ ledger, sources, keyring, server }: MainThread) {
   const host = "127.0.0.1";
   const port = await findPort(host, 0);
+  const usageMemory = createUsageMemory();
   const threads: HttpThreads = await openHttpThreads({
     shared: {
       host,
@@ -188,6 +193,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     },
     ledger,
     decisionRings: [createDecisionRing()],
+    usageMemories: [usageMemory],
     log: quiet,
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
@@ -200,7 +206,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     entry: new URL("./_world-thread.ts", import.meta.url),
   });
   await threads.listen();
-  return { threads, port };
+  return { threads, port, usageMemory };
 }
 
 function directDoor(bureau: Bureau): Door {

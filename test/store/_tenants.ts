@@ -6,6 +6,8 @@ import { openEngineWriter } from "../../src/engine/writer.ts";
 import { FRAME_KINDS } from "../../src/journal/format.ts";
 import { FrameBatch } from "../../src/ledger/frame-batch.ts";
 import { DEFAULT_POLICY } from "../../src/contract/policy.ts";
+import { noUsage } from "../../src/contract/usage.ts";
+import { encodeUsage } from "../../src/contract/usage-records.ts";
 import { createDecisionRing } from "../../src/store/decisions/ring-layout.ts";
 import { DecisionRing } from "../../src/store/decisions/ring.ts";
 import { type OpenStore, startStore } from "../../src/store/client.ts";
@@ -81,6 +83,11 @@ export async function openTenants(): Promise<{ dataDir: string; store: OpenStore
     const event = { event: "policy.set", tenant, policy, version: "p-1", set_by: `key-${tenant}` };
     const payload = Buffer.from(JSON.stringify({ ...event, at_ms: NOW_MS }));
     events.addEvent(FRAME_KINDS.policy, payload);
+  }
+  for (const tenant of ["acme", MARK]) {
+    const counts = { ...noUsage(), verify: 3 };
+    const row = { meter: "m", day: "2026-01-31", key_id: `key-${tenant}`, tenant, ...counts };
+    for (const payload of encodeUsage("m", [row])) events.addEvent(FRAME_KINDS.usage, payload);
   }
   journal.commit([events.take(), assessedRunOf(texts)], NOW_MS);
   const own = Array.from({ length: 20 }, (_, n) => recordOf(n, { tenant: "acme" }));

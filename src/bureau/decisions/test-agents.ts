@@ -106,11 +106,6 @@ const AGENTS: ReadonlyMap<string, ReservedAgent> = new Map(
   Object.entries(ROWS).map(([name, row]) => [PREFIX + name, reservedAgent(row)]),
 );
 
-/** True for the six reserved identifiers; other names under `agent://test/` are ordinary agents. */
-export function isReserved(agentId: string): boolean {
-  return agentId.startsWith(PREFIX) && AGENTS.has(agentId);
-}
-
 /**
  * Finds the reserved agent of that identifier; undefined for any other.
  * @throws ServiceFault `reserved_agent` when they are switched off: a production gateway must never

@@ -13,7 +13,7 @@ import type { CallContext, ImportResult, OutcomeContext } from "../bureau.ts";
 import type { BureauServices } from "../services.ts";
 import { earlierReceipt } from "./earlier-receipts.ts";
 import type { SignedBody } from "../reporters/signed-body.ts";
-import { isReserved } from "../decisions/test-agents.ts";
+import { isReservedAgent } from "../../contract/identifiers.ts";
 
 /** The part of a key's holder that a report is judged by. */
 export interface Sender extends Pick<Principal, "tenant" | "voice" | "isFirstParty"> {
@@ -135,10 +135,10 @@ function refusal(
   if (request.subject === request.reporter) {
     return refused("self_report", "/reporter", "`reporter` and `subject` are the same agent");
   }
-  if (isReserved(request.subject)) {
+  if (isReservedAgent(request.subject)) {
     return refused("reserved_agent", "/subject", "`subject` is a reserved test agent");
   }
-  if (isReserved(request.reporter)) {
+  if (isReservedAgent(request.reporter)) {
     return refused("reserved_agent", "/reporter", "`reporter` is a reserved test agent");
   }
   if (settledAtMs > nowMs + OUTCOME_SKEW_MS_MAX) {

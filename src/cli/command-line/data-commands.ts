@@ -1,6 +1,6 @@
 // Flags of the commands on the data itself: import, query, export, sources, doctor.
 import { environment } from "../environment.ts";
-import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS } from "../../contract/views.ts";
+import { EXPORT_DAYS, IMPORT_FORMATS, QUERY_FORMATS, USAGE_FORMATS } from "../../contract/views.ts";
 import { dataDirOf, diskReserveOf, isTrustNamedIn } from "../../service/settings/config.ts";
 import { ownerWaitMsOf, tableBytesMaxOf } from "../../service/settings/config.ts";
 import { SETTINGS } from "../../service/settings/settings.ts";
@@ -94,6 +94,24 @@ export function addExport(program: Command): void {
       if (flags.follow !== true) return commands.runExport(accessOf(flags), request, flags);
       return commands.followExport(accessOf(flags), request, flags.every * MINUTE_MS, flags);
     });
+}
+
+export function addUsage(program: Command): void {
+  withAccess(program.command("usage"))
+    .description("what each key has read, by day; what is billed, and what is free")
+    .option("--month <month>", "a month such as 2026-01, UTC (default this one)")
+    .option("--from <day>", "first day, instead of a month")
+    .option("--to <day>", "last day")
+    .option(
+      "--by <names>",
+      "what rows are told apart by: day, month, tenant, key",
+      "day,tenant,key",
+    )
+    .addOption(
+      new Option("--format <format>", "how to write rows").choices(USAGE_FORMATS).default("table"),
+    )
+    .option("--out <file>", "write to this file")
+    .action((flags) => commands.showUsage(accessOf(flags), flags));
 }
 
 export function addDoctor(program: Command): void {

@@ -30,9 +30,9 @@ export function parsePosition(text: string): number {
 }
 
 /** A day as it names a partition; only digits and hyphens get through. */
-export function parseDay(text: string | null): string {
+export function parseDay(text: string | null, name = "day"): string {
   if (text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) {
     return text;
   }
-  throw new ServiceFault("invalid_parameter", "`day` must be a date such as `2026-01-31`");
+  throw new ServiceFault("invalid_parameter", `\`${name}\` must be a date such as \`2026-01-31\``);
 }

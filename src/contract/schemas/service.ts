@@ -2,6 +2,7 @@
 // answer of every route that fails.
 import { FAULT_CODES, FIELD_ERROR_CODES } from "../faults.ts";
 import { KEY_LABEL_LENGTH_MAX, SECRET_OVERLAP_MS, TENANT_LENGTH_MAX } from "../limits.ts";
+import { PAID_READS, USAGE_GROUPS } from "../usage.ts";
 import { SCOPES, TOOL_LEVELS } from "../vocabulary.ts";
 import { nullable } from "./nullable.ts";
 import { overlapSec } from "./reporter-keys.ts";
@@ -112,21 +113,27 @@ export const QuerySchema = t.message("QuerySchema", {
   time_zone: t.text,
 });
 
+/** What was read and reported. */
+const counted = {
+  paid_reads: t.integer,
+  reads: t.object(t.all(t.integer, ...PAID_READS)),
+  /** Reads about the reserved test agents: free. */
+  test_reads: t.integer,
+  outcomes_reported: t.integer,
+};
+
 /** `GET /v1/usage`: SPEC §1, reading a score is paid, reporting is free. */
 export const UsageReport = t.message("UsageReport", {
-  /** Counting began here: counters live as long as the process. */
+  /** Whole days, UTC; `until` is the first moment that is no longer in them. */
   since: t.time,
-  keys: t.list(
-    t.object({
-      key_id: t.text,
-      tenant: t.text,
-      paid_reads: t.integer,
-      reads: t.object({
-        ...t.all(t.integer, "verify", "check", "handshake", "explain"),
-      }),
-      outcomes_reported: t.integer,
-    }),
+  until: t.time,
+  group_by: t.list(t.oneOf(USAGE_GROUPS)),
+  /** With the members that `group_by` names. */
+  rows: t.list(
+    t.object({ ...t.all(t.optional(t.text), "day", "month", "tenant", "key_id"), ...counted }),
   ),
+  /** Of all these days. */
+  keys: t.list(t.object({ key_id: t.text, tenant: t.text, ...counted })),
 });
 export type UsageReport = t.MessageOf<typeof UsageReport>;
 

@@ -1,88 +1,114 @@
-// Usage by key. SPEC §1: being scored is free, reading a score is the paid operation, so reads are
-// metered per key; reports are counted beside them at no price. Counters live as long as the
-// process; the decision log is the durable account.
+// Usage meter of one HTTP thread. SPEC §1: being scored is free, reading a score is the paid operation,
+// so reads are counted by key and UTC day; reports are counted beside them at no price. Counts are
+// cells of shared memory: the main thread journals them (service/usage/keeper.ts).
+import { ServiceFault } from "../../contract/faults.ts";
+import { isReservedAgent } from "../../contract/identifiers.ts";
 import type { Principal } from "../../contract/principal.ts";
-import type { UsageReport } from "../../contract/schemas/service.ts";
+import {
+  addUsage,
+  DAY_MS,
+  dayName,
+  noUsage,
+  type PaidRead,
+  USAGE_COUNTS,
+  type UsageRow,
+} from "../../contract/usage.ts";
+import { createUsageMemory, KEYS_COUNTED_MAX, readUsage, UsageCells } from "./usage-memory.ts";
 
-const READ_KINDS = ["verify", "check", "handshake", "explain"] as const;
-export type ReadKind = (typeof READ_KINDS)[number];
-const NO_READS: Readonly<Record<ReadKind, number>> = {
-  verify: 0,
-  check: 0,
-  handshake: 0,
-  explain: 0,
-};
-
-/** Usage of one key, as data that may cross between threads. */
+/** Whose a row is. */
 export interface UsageAccount {
-  keyId: string;
-  tenant: string;
-  reads: Record<ReadKind, number>;
-  outcomesReported: number;
+  readonly keyId: string;
+  readonly tenant: string;
 }
 
-export class UsageMeter {
-  readonly #accounts = new Map<string, UsageAccount>();
-  /** Account of the last request: a thread's next request is mostly the same caller's. */
-  #last: UsageAccount | undefined = undefined;
+export interface UsageMeterOptions {
   /** Epoch ms. */
-  readonly sinceMs: number;
+  readonly now: () => number;
+  /** Of this thread; its own when left out. */
+  readonly memory?: SharedArrayBuffer | undefined;
+  /** A number for each key, the same on every thread; counted as keys come when left out. */
+  readonly numberOf?: ((keyId: string) => number) | undefined;
+}
 
-  constructor(now: () => number) {
-    this.sinceMs = now();
+const TEST = USAGE_COUNTS.indexOf("test");
+const OUTCOMES = USAGE_COUNTS.indexOf("outcomes");
+const VERIFY = USAGE_COUNTS.indexOf("verify");
+
+export class UsageMeter {
+  readonly #now: () => number;
+  readonly #memory: SharedArrayBuffer;
+  readonly #cells: UsageCells;
+  readonly #numberOf: ((keyId: string) => number) | undefined;
+  readonly #slots = new Map<string, number>();
+  /** Accounts by number, where this meter counts them itself. */
+  readonly #accounts: UsageAccount[] = [];
+  /** Key of the last request: a thread's next request is mostly the same caller's. */
+  #lastKeyId = "";
+  #lastSlot = 0;
+
+  constructor({ now, memory = createUsageMemory(), numberOf }: UsageMeterOptions) {
+    this.#now = now;
+    this.#memory = memory;
+    this.#cells = new UsageCells(memory);
+    this.#numberOf = numberOf;
   }
 
-  /** One paid operation; a handshake is one, although it scores two (SPEC §2.5: one call). */
-  countRead(principal: Principal, kind: ReadKind, count = 1): void {
-    this.#account(principal).reads[kind] += count;
+  /** One read about `agent`; free where that is a reserved test agent. */
+  countRead(principal: Principal, kind: PaidRead, agent: string): void {
+    const index = isReservedAgent(agent) ? TEST : USAGE_COUNTS.indexOf(kind);
+    this.#add(principal, index, 1);
+  }
+
+  /** One handshake: a single read, although it scores two; free where either is a test agent. */
+  countHandshake(principal: Principal, initiator: string, counterparty: string): void {
+    const known = isReservedAgent(initiator) ? initiator : counterparty;
+    this.countRead(principal, "handshake", known);
+  }
+
+  /** Items of a batch of verify that were answered, and those among them about test agents. */
+  countBatch(principal: Principal, answered: number, ofTestAgents: number): void {
+    if (answered > ofTestAgents) this.#add(principal, VERIFY, answered - ofTestAgents);
+    if (ofTestAgents > 0) this.#add(principal, TEST, ofTestAgents);
   }
 
   countOutcomes(principal: Principal, count: number): void {
-    this.#account(principal).outcomesReported += count;
+    if (count > 0) this.#add(principal, OUTCOMES, count);
   }
 
-  /** Adds the counts of another thread. */
-  add({ keyId, tenant, reads, outcomesReported }: UsageAccount): void {
-    const account = this.#account({ keyId, tenant });
-    for (const kind of READ_KINDS) account.reads[kind] += reads[kind];
-    account.outcomesReported += outcomesReported;
+  /** All that this meter has counted, where it numbers the keys itself. */
+  rows(meter: string): UsageRow[] {
+    const rows: UsageRow[] = [];
+    readUsage(this.#memory, (number, day, counts) => {
+      const { keyId, tenant } = this.#accounts[number] as UsageAccount;
+      const sums = noUsage();
+      addUsage(sums, counts);
+      rows.push({ meter, day: dayName(day), key_id: keyId, tenant, ...sums });
+    });
+    return rows;
   }
 
-  accounts(): UsageAccount[] {
-    return [...this.#accounts.values()];
+  #add(principal: Principal, kind: number, count: number): void {
+    const day = Math.floor(this.#now() / DAY_MS);
+    this.#cells.add(this.#slotOf(principal), day, kind, count);
   }
 
-  #account(principal: Pick<Principal, "keyId" | "tenant">): UsageAccount {
-    if (this.#last?.keyId === principal.keyId) return this.#last;
-    const found = this.#accounts.get(principal.keyId);
-    if (found !== undefined) return (this.#last = found);
-    const reads = { ...NO_READS };
-    const { keyId, tenant } = principal;
-    const account: UsageAccount = { keyId, tenant, reads, outcomesReported: 0 };
-    this.#accounts.set(keyId, account);
-    return account;
+  #slotOf({ keyId, tenant }: Principal): number {
+    if (this.#lastKeyId === keyId) return this.#lastSlot;
+    const slot = this.#slots.get(keyId) ?? this.#open(keyId, tenant);
+    this.#lastKeyId = keyId;
+    this.#lastSlot = slot;
+    return slot;
   }
-}
 
-/** The caller's own account; all accounts for an administrator, with those of one key added up. */
-export function usageReport(
-  principal: Principal,
-  sinceMs: number,
-  accounts: readonly UsageAccount[],
-): UsageReport {
-  const isAdmin = principal.scopes.has("admin");
-  const meter = new UsageMeter(() => sinceMs);
-  for (const account of accounts) {
-    if (isAdmin || account.keyId === principal.keyId) meter.add(account);
+  /** @throws ServiceFault `overloaded`: what cannot be counted is not answered. */
+  #open(keyId: string, tenant: string): number {
+    const number = this.#numberOf?.(keyId) ?? this.#accounts.push({ keyId, tenant }) - 1;
+    const slot = this.#cells.open(number);
+    if (slot === undefined) {
+      const detail = `more than ${KEYS_COUNTED_MAX} keys have asked since the start`;
+      throw new ServiceFault("overloaded", detail);
+    }
+    this.#slots.set(keyId, slot);
+    return slot;
   }
-  const own = { keyId: principal.keyId, tenant: principal.tenant };
-  meter.add({ ...own, reads: { ...NO_READS }, outcomesReported: 0 });
-  const keys = meter.accounts().map(({ keyId, tenant, reads, outcomesReported }) => ({
-    key_id: keyId,
-    tenant,
-    paid_reads: Object.values(reads).reduce((sum, count) => sum + count, 0),
-    reads,
-    outcomes_reported: outcomesReported,
-  }));
-  return { since: new Date(sinceMs).toISOString(), keys };
 }

@@ -3,6 +3,7 @@
 // for large ones, so that both give the same bytes.
 import type { Bureau } from "../../bureau/bureau.ts";
 import { type FieldError, invalidRequest, ServiceFault } from "../../contract/faults.ts";
+import { isReservedAgent } from "../../contract/identifiers.ts";
 import type { Principal } from "../../contract/principal.ts";
 import type { VerifyRequest, VerifyResponse } from "../../contract/schemas/scores.ts";
 import { parseJson } from "../../contract/parse/json.ts";
@@ -31,6 +32,8 @@ export interface VerifyBatchResult {
   itemCount: number;
   /** Cells of verdicts (metrics/verdict-cells.ts) and their counts. */
   verdicts: [number, number][];
+  /** Verdicts about reserved test agents, which are free. */
+  testCount: number;
 }
 
 type BatchItem = VerifyBatchResponse["items"][number];
@@ -66,15 +69,17 @@ function finish(
   items: BatchItem[],
 ): VerifyBatchResult {
   const cells = new Map<number, number>();
+  let testCount = 0;
   for (const [index, { result }] of items.entries()) {
     const request = requests[index]!;
     if (result === undefined || Array.isArray(request)) continue;
     const cell = verdictCell(request.tool_level, result.policy_action);
     cells.set(cell, (cells.get(cell) ?? 0) + 1);
+    if (isReservedAgent(request.agent_id)) testCount += 1;
   }
   const reply = { items };
   const body = task.replyFormat === "json" ? JSON.stringify(reply) : encodeMsgpack(reply);
-  return { body, itemCount: items.length, verdicts: [...cells] };
+  return { body, itemCount: items.length, verdicts: [...cells], testCount };
 }
 
 /** One item under a request id of its own: an outcome must name the verdict it settles. */

@@ -11,6 +11,7 @@ import * as policy from "../../contract/schemas/policy.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
+import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
 
 type Json = Record<string, unknown>;
@@ -26,6 +27,7 @@ const FAMILIES = [
   reporters,
   scores,
   service,
+  signingKeys,
   sources,
 ];
 

@@ -33,7 +33,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Evidence vault",
     description: "Registered sources, against which content and citations are verified.",
-    paths: ["/v1/evidence", "/v1/vault/"],
+    paths: ["/v1/evidence", "/v1/vault/", "/v1/signing-keys", "/.well-known/jwks"],
   },
   {
     name: "Decisions",

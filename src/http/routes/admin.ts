@@ -8,7 +8,8 @@ import { excessOf, type KeyChange, type NewKey } from "../access/key-changes.ts"
 import type { StoredKey } from "../access/key-file.ts";
 import type { Route } from "../route.ts";
 import type { Reply } from "../server/port.ts";
-import { type UsageAccount, usageReport } from "../access/usage.ts";
+import { usageOf, usageQuestionOf, usageReport } from "../access/usage-report.ts";
+import { tenantOf } from "./decisions.ts";
 
 const KEY_ID = { description: "`key_id` of the key", example: "k3yid00001" };
 
@@ -73,20 +74,30 @@ export const ADMIN_ROUTES: readonly Route[] = [
     name: "usage",
     method: "GET",
     path: "/v1/usage",
-    summary: "Paid reads and free reports of the key; of all keys for an administrator",
+    summary: "Paid reads and free reports of the tenant's keys; of all keys for an administrator",
     access: "key",
-    responses: { 200: { description: "The counters", schema: "UsageReport" } },
-    isSynchronous: true,
+    query: {
+      from: "First day, UTC, as `2026-01-31`; the first of the month of `to` by default",
+      to: "Last day, UTC; today by default",
+      group_by: {
+        description: "What `rows` are told apart by: `day` (the default), `month`, `tenant`, `key`",
+        example: "day,key",
+      },
+    },
+    responses: { 200: { description: "The sums", schema: "UsageReport" } },
+    isSynchronous: false,
     handle: usage,
   },
 ];
 
-function usage(exchange: Exchange): Reply | Promise<Reply> {
-  const { allCounts, usage: meter } = exchange.services;
-  const report = (accounts: readonly UsageAccount[]) =>
-    exchange.document(200, usageReport(exchange.principal, meter.sinceMs, accounts));
-  if (allCounts === undefined) return report(meter.accounts());
-  return allCounts().then((threads) => report(threads.flatMap((thread) => thread.usage)));
+async function usage(exchange: Exchange): Promise<Reply> {
+  const { usageBook, usage: meter, store, clock } = exchange.services;
+  const question = usageQuestionOf(exchange.head.query, clock());
+  const isAlone = usageBook === undefined;
+  const book = usageBook ?? { meter: "own", since: 0, rows: () => meter.rows("own") };
+  const tenant = tenantOf(exchange);
+  const rows = await usageOf(isAlone ? undefined : store, book, question, tenant);
+  return exchange.document(200, usageReport(exchange.principal, question, rows));
 }
 
 async function createKey(exchange: Exchange): Promise<Reply> {

@@ -16,6 +16,7 @@ import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
+import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKTEST_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
+  ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,
   ...DESCRIPTION_ROUTES,

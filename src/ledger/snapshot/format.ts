@@ -1,6 +1,8 @@
 // Byte format of a snapshot file: the agent table and the replay guard as of one commit of the
 // journal. Derived data: a file that does not fit exactly is ignored and the journal replayed
 // instead.
+import { readKeySet } from "../../journal/signing/key-set.ts";
+import type { BureauKey } from "../../journal/signing-key.ts";
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { CHAIN_BYTES, readUint64, writeUint64 } from "../../journal/format.ts";
@@ -181,10 +183,12 @@ export function snapshotsOf(names: readonly string[]): string[] {
 }
 
 /**
- * The key of the identifier hash, from a signature of the bureau's key: secret, the same at every
- * start, and nothing more to keep.
+ * The key of the identifier hash, from a signature of the bureau's first key: secret, and the same at
+ * every start. Kept from the first rotation on, which ends that key.
  */
-export function tableSeed(sign: (message: Uint8Array) => Buffer): bigint {
-  const signature = sign(Buffer.from("trustrank agent table seed", "latin1"));
+export function tableSeedOf(root: string, key: BureauKey): bigint {
+  const kept = readKeySet(root, key.publicKey);
+  if (kept !== undefined) return kept.tableSeed;
+  const signature = key.sign(Buffer.from("trustrank agent table seed", "latin1"));
   return hash("sha256", signature, "buffer").readBigUInt64LE(0);
 }

@@ -7,6 +7,7 @@ import { JOURNAL_VIEWS } from "../rows/journal.ts";
 import { OUTCOME_VIEWS } from "../rows/outcome-views.ts";
 import { POLICY_VIEWS } from "../rows/policies.ts";
 import { SCORE_VIEWS } from "../rows/scores.ts";
+import { USAGE_VIEWS } from "../rows/usage.ts";
 import { type BaseTable, CATALOG, literal, type View, VISIBLE } from "../view.ts";
 
 export const VIEWS: Readonly<Record<string, View>> = {
@@ -16,6 +17,7 @@ export const VIEWS: Readonly<Record<string, View>> = {
   ...JOURNAL_VIEWS,
   ...POLICY_VIEWS,
   ...SCORE_VIEWS,
+  ...USAGE_VIEWS,
 };
 
 /** The views over everything, with their comments. */

@@ -13,6 +13,8 @@ import type { View } from "../view.ts";
 import { ASSESSMENT_TABLE, ASSESSMENT_VIEW, writeAssessment } from "./assessments.ts";
 import { appendNotes, type NoteRow } from "./notes.ts";
 import { appendPolicy, type PolicyRow } from "./policies.ts";
+import type { UsageRow } from "../../contract/usage.ts";
+import { UsageBatch } from "./usage.ts";
 
 /** State of a source of the vault from this record on. */
 export interface SourceRow {
@@ -44,6 +46,7 @@ export interface JournalRows {
   audits: AuditRow[];
   policies: PolicyRow[];
   notes: NoteRow[];
+  usage: UsageRow[];
 }
 
 /**
@@ -85,6 +88,7 @@ export class JournalRowBatch {
   readonly #assessments: At<Assessment>[] = [];
   readonly #policies: At<PolicyRow>[] = [];
   readonly #notes: At<NoteRow>[] = [];
+  readonly #usage = new UsageBatch();
   readonly #notesSinceMs: number;
 
   /** Provenance recorded before `notesSinceMs` (epoch ms) has expired: it is left out. */
@@ -111,10 +115,12 @@ export class JournalRowBatch {
       this.#assessments.push({ position, ...decodeAssessment(bytes, at) });
       return;
     }
-    const { sources = [], audits = [], policies = [], notes = [] } = this.#describe(bytes, at);
+    const described = this.#describe(bytes, at);
+    const { sources = [], audits = [], policies = [], notes = [], usage = [] } = described;
     for (const row of sources) this.#sources.push({ position, ...row });
     for (const row of audits) this.#audits.push({ position, ...row });
     for (const row of policies) this.#policies.push({ position, ...row });
+    for (const row of usage) this.#usage.take(row, position);
     for (const row of notes) if (!this.#hasExpired(row)) this.#notes.push({ position, ...row });
   }
 
@@ -169,6 +175,7 @@ export class JournalRowBatch {
       writeAssessment(appender, row.position, row),
     );
     await appendNotes(connection, this.#notes);
+    await this.#usage.append(connection);
   }
 }
 
@@ -263,8 +270,8 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
         "event",
         "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
-          "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, access.denied, " +
-          "policy.set, policy.backtested, journal.damaged, journal.mended",
+          "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
+          "bureau_key.rotated, access.denied, policy.set, policy.backtested, journal.damaged, journal.mended",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],
       ["actor", "API key that did it, where that is known"],

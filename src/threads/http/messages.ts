@@ -40,6 +40,8 @@ export interface HttpThreadData {
   readonly rateLimits: RateLimits;
   readonly queueMsMax: number;
   readonly bucketMemory: SharedArrayBuffer;
+  /** In which it counts usage. */
+  readonly usageMemory: SharedArrayBuffer;
   readonly isReservedEnabled: boolean;
   readonly isSignatureRequired: boolean;
   /** Body size in bytes from which batches go to the pool; undefined: all are scored in place. */

@@ -13,6 +13,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
 import { RequestWatch } from "../../http/request-watch.ts";
+import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
 import { AUTHZEN_ROUTES } from "../../http/routes/authzen.ts";
@@ -184,6 +185,11 @@ class HttpThread {
         rateLimits,
         queueMsMax,
         refusals: this.#refusals,
+        usage: new UsageMeter({
+          now: this.#clock,
+          memory: this.#data.usageMemory,
+          numberOf: (keyId) => keyring.numberOf(keyId),
+        }),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
         watch: this.#watch,

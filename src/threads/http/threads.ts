@@ -3,6 +3,7 @@
 // that is terminated with open sockets takes the process down with it.
 import { type MessagePort, Worker } from "node:worker_threads";
 import { createBucketMemory, type RateBuckets } from "../../http/access/rate-limits.ts";
+import { createUsageMemory } from "../../http/access/usage-memory.ts";
 import type { NamespaceEvent } from "../../contract/namespaces.ts";
 import type { PolicyEvent } from "../../contract/policy.ts";
 import type { RefusalBatch } from "../../http/access/refusals.ts";
@@ -35,7 +36,7 @@ const END_MS = 1500;
 /** Start data common to all threads; the rest of HttpThreadData is each thread's own. */
 export type SharedThreadData = Omit<
   HttpThreadData,
-  "number" | "ledger" | "decisionRing" | "doorbell" | "bucketMemory"
+  "number" | "ledger" | "decisionRing" | "usageMemory" | "doorbell" | "bucketMemory"
 >;
 
 export interface HttpThreadsOptions {
@@ -43,6 +44,8 @@ export interface HttpThreadsOptions {
   readonly ledger: OpenLedger;
   /** One for each thread to start. */
   readonly decisionRings: readonly SharedArrayBuffer[];
+  /** In which threads count usage, in their order. */
+  readonly usageMemories: readonly SharedArrayBuffer[];
   readonly log: Log;
   /** Answers relayed requests. */
   readonly relay: RunningServer["relay"];
@@ -131,7 +134,8 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   const threads = options.decisionRings.map((decisionRing, index) => {
     const ledger = inviteToLedger(options.ledger);
     const doorbell = createDoorbell();
-    const own = { number: index + 1, ledger, decisionRing, doorbell, bucketMemory };
+    const usageMemory = options.usageMemories[index] ?? createUsageMemory();
+    const own = { number: index + 1, ledger, decisionRing, usageMemory, doorbell, bucketMemory };
     return new HttpThread({ ...options.shared, ...own }, { ...options, onBroken });
   });
   const opened = new HttpThreads(threads, bucketMemory);
@@ -144,7 +148,10 @@ export async function openHttpThreads(options: HttpThreadsOptions): Promise<Http
   return opened;
 }
 
-type ThreadOptions = Omit<HttpThreadsOptions, "shared" | "ledger" | "decisionRings">;
+type ThreadOptions = Omit<
+  HttpThreadsOptions,
+  "shared" | "ledger" | "decisionRings" | "usageMemories"
+>;
 
 class HttpThread {
   readonly ready: Promise<void>;

@@ -120,9 +120,10 @@ describe("a verdict", () => {
   });
 
   it("costs one paid read, and is counted under the gateway's route", async () => {
-    const reads = async () => (await call(service, "/v1/usage")).json.keys[0].reads.verify;
+    const path = "/v1/usage?group_by=tenant";
+    const reads = async () => (await call(service, path)).json.rows[0]?.reads.verify ?? 0;
     const before = await reads();
-    await ask("agent://test/connect");
+    await ask("agent://a/b");
     expect((await reads()) - before).toBe(1);
     const { text } = await call(service, "/metrics", { key: service.admin });
     expect(text).toContain('requests_total{route="gateway_authorize",status="200"}');

@@ -73,7 +73,8 @@ describeServers("service routes", (service) => {
       await call(service, "/v1/trust/verify/batch", { key, body: { items } });
       await call(service, "/v1/outcomes", { key, body: OUTCOME_BODY });
       const usage = await call(service, "/v1/usage", { key });
-      expect(usage.json.since).toBe("2026-03-01T12:00:00.000Z");
+      expect(usage.json.since).toBe("2026-03-01T00:00:00.000Z");
+      expect(usage.json.until).toBe("2026-03-02T00:00:00.000Z");
       expect(usage.json.keys).toMatchObject([
         {
           tenant: "acme",

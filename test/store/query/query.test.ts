@@ -92,6 +92,8 @@ test("nothing an analyst does leaves a trace in settings or schema", async () =>
     ["source_rows"],
     ["spool_taken"],
     ["standing_rows"],
+    ["usage"],
+    ["usage_rows"],
   ]);
 });
 

@@ -2,6 +2,7 @@
 // and one that cannot start.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config.ts";
+import { createUsageMemory, readUsage } from "../../../src/http/access/usage-memory.ts";
 import { createEngineMemory } from "../../../src/engine/memory.ts";
 import { openEngineWriter } from "../../../src/engine/writer.ts";
 import { openHttpThreads } from "../../../src/threads/http/threads.ts";
@@ -17,14 +18,18 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 test("a thread tells what it alone has counted", async () => {
-  const { urls, key, threads } = world;
+  const { urls, key, threads, usageMemory } = world;
   const body = { subject: AGENTS.trusted, stakes: 1 };
   for (let i = 0; i < 3; i++) await post(urls[1], "/v1/check", body, key);
   await post(urls[0], "/v1/check", body, key);
   await post(urls[1], "/v1/check", {}, key);
   const [counts, ...others] = await threads.counts();
   expect(others).toEqual([]);
-  expect(counts?.usage).toMatchObject([{ tenant: "operator", reads: { check: 3, verify: 0 } }]);
+  const counted: unknown[] = [];
+  readUsage(usageMemory, (number, _day, { check, verify }) => {
+    counted.push({ number, check, verify });
+  });
+  expect(counted).toEqual([{ number: 0, check: 3, verify: 0 }]);
   expect(counts?.metrics.requests.map(([, count]) => count).toSorted()).toEqual([1, 3]);
   expect(Object.values(counts!.metrics.tallies.checks).reduce((sum, count) => sum + count)).toBe(3);
   expect(counts?.figures).toMatchObject({
@@ -73,6 +78,7 @@ test("threads that cannot start say why, and are no failure of a service that ru
     shared: {} as never,
     ledger: ledger as unknown as OpenLedger,
     decisionRings: [createDecisionRing(), createDecisionRing()],
+    usageMemories: [createUsageMemory(), createUsageMemory()],
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     relay: () => Promise.reject(new Error("nothing is handed on")),
     scorer: undefined,

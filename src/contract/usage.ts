@@ -1,0 +1,76 @@
+// Usage (metering) of the bureau: what each API key has read on each UTC day. A row is a sum, not a
+// change: of two rows of the same meter, key and day the larger counts hold. So rows may be replayed,
+// repeated, merged from a backup and in any order, and nothing is billed twice.
+
+/** Reads that are paid for. SPEC §1: reading a score is, being scored is not. */
+export const PAID_READS = ["verify", "check", "handshake", "explain"] as const;
+export type PaidRead = (typeof PAID_READS)[number];
+
+/**
+ * All that is counted: `test` are reads about the reserved test agents, `outcomes` what was reported;
+ * neither costs anything.
+ */
+export const USAGE_COUNTS = [...PAID_READS, "test", "outcomes"] as const;
+export type UsageCount = (typeof USAGE_COUNTS)[number];
+export type UsageCounts = Record<UsageCount, number>;
+
+/** Sums of one key on one day, as one meter has counted them. */
+export interface UsageRow extends UsageCounts {
+  /** Id of the process that counted: two processes never share one, a copied directory's neither. */
+  readonly meter: string;
+  /** UTC, as `2026-01-31`. */
+  readonly day: string;
+  readonly key_id: string;
+  readonly tenant: string;
+}
+
+export const DAY_MS = 86_400_000;
+
+/** Name of a day by its number since 1970. */
+export function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+export function noUsage(): UsageCounts {
+  return { verify: 0, check: 0, handshake: 0, explain: 0, test: 0, outcomes: 0 };
+}
+
+export function paidReads(counts: Readonly<UsageCounts>): number {
+  return PAID_READS.reduce((sum, kind) => sum + counts[kind], 0);
+}
+
+/** Adds counts of another key, day or meter. */
+export function addUsage(sum: UsageCounts, counts: Readonly<UsageCounts>): void {
+  for (const kind of USAGE_COUNTS) sum[kind] += counts[kind];
+}
+
+/** Fold of rows: the largest counts of each meter, key and day. */
+export class UsageSums {
+  readonly #rows = new Map<string, UsageRow>();
+
+  /** Takes a row. Returns whether it says more than was known. */
+  take(row: UsageRow): boolean {
+    const name = `${row.meter} ${row.day} ${row.key_id}`;
+    const known = this.#rows.get(name);
+    if (known === undefined) {
+      this.#rows.set(name, { ...row });
+      return true;
+    }
+    let isMore = false;
+    for (const kind of USAGE_COUNTS) {
+      if (row[kind] <= known[kind]) continue;
+      known[kind] = row[kind];
+      isMore = true;
+    }
+    return isMore;
+  }
+
+  /** In the order in which they came first. */
+  rows(): UsageRow[] {
+    return [...this.#rows.values()];
+  }
+}
+
+/** By what a report of usage may be grouped. */
+export const USAGE_GROUPS = ["day", "month", "tenant", "key"] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];

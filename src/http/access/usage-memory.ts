@@ -1,0 +1,88 @@
+// Memory in which one HTTP thread counts usage and the main thread reads it: no message is needed, and
+// what a thread has counted outlives it. One writer, one reader, no locks.
+import assert from "node:assert/strict";
+import { USAGE_COUNTS, type UsageCounts } from "../../contract/usage.ts";
+
+/*
+ * Slots of 128 bytes; the first is the header, whose first word counts the slots in use. A slot holds
+ * the sums of one key on two days, an even and an odd one, so that yesterday's stay for a day.
+ *
+ *   0       4       8               16                      64                    112     128
+ *   +-------+-------+---------------+-----------------------+---------------------+--------+
+ *   |day i32|day i32| key's number  | counts of the even day| counts of the odd   | zero   |
+ *   | even  | odd   | f64           | 6 f64                 | 6 f64               |        |
+ *   +-------+-------+---------------+-----------------------+---------------------+--------+
+ */
+const SLOT_BYTES = 128;
+const SLOT_DOUBLES = SLOT_BYTES / 8;
+const SLOT_WORDS = SLOT_BYTES / 4;
+const NUMBER_AT = 1;
+const COUNTS_AT = 2;
+const KINDS = USAGE_COUNTS.length;
+/** Keys that one thread can count. Pages that are not touched take no memory. */
+export const KEYS_COUNTED_MAX = 65_535;
+
+export function createUsageMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer((KEYS_COUNTED_MAX + 1) * SLOT_BYTES);
+}
+
+/** Writer's side. */
+export class UsageCells {
+  readonly #words: Int32Array;
+  readonly #doubles: Float64Array;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.#words = new Int32Array(memory);
+    this.#doubles = new Float64Array(memory);
+  }
+
+  /** A new slot for a key, or undefined when all are taken. */
+  open(keyNumber: number): number | undefined {
+    const slot = this.#words[0]! + 1;
+    if (slot > KEYS_COUNTED_MAX) return undefined;
+    this.#doubles[slot * SLOT_DOUBLES + NUMBER_AT] = keyNumber;
+    // The reader looks at no slot before it is counted.
+    Atomics.store(this.#words, 0, slot);
+    return slot;
+  }
+
+  /** Adds to a count of that day (since 1970). */
+  add(slot: number, day: number, kind: number, count: number): void {
+    const half = day & 1;
+    if (this.#words[slot * SLOT_WORDS + half] !== day) this.#turn(slot, half, day);
+    const cell = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS + kind;
+    this.#doubles[cell] = this.#doubles[cell]! + count;
+  }
+
+  /** INVARIANT (usage day): counts are zeroed while they have no day, so none gets another's sums. */
+  #turn(slot: number, half: number, day: number): void {
+    const word = slot * SLOT_WORDS + half;
+    Atomics.store(this.#words, word, 0);
+    const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS;
+    this.#doubles.fill(0, from, from + KINDS);
+    Atomics.store(this.#words, word, day);
+  }
+}
+
+/** Receives the sums of a key on a day; `counts` is used again for the next. */
+export type TakeUsage = (keyNumber: number, day: number, counts: Readonly<UsageCounts>) => void;
+
+/** Reader's side: gives all sums that the memory holds. */
+export function readUsage(memory: SharedArrayBuffer, take: TakeUsage): void {
+  const words = new Int32Array(memory);
+  const doubles = new Float64Array(memory);
+  const counts = {} as UsageCounts;
+  const slots = Atomics.load(words, 0);
+  assert(slots <= KEYS_COUNTED_MAX, "more slots of usage than there are");
+  for (let slot = 1; slot <= slots; slot++) {
+    for (const half of [0, 1]) {
+      const day = Atomics.load(words, slot * SLOT_WORDS + half);
+      if (day === 0) continue;
+      const from = slot * SLOT_DOUBLES + COUNTS_AT + half * KINDS;
+      for (const [kind, name] of USAGE_COUNTS.entries()) counts[name] = doubles[from + kind]!;
+      // Another day has begun in between: the old one's sums were read before.
+      if (Atomics.load(words, slot * SLOT_WORDS + half) !== day) continue;
+      take(doubles[slot * SLOT_DOUBLES + NUMBER_AT]!, day, counts);
+    }
+  }
+}

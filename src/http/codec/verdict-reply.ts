@@ -1,0 +1,119 @@
+// Replies of verdicts: header lines in one piece with the seconds for which the verdict may be cached,
+// the body written when it is sent.
+import { VERDICT_TTL_MS } from "../../contract/limits.ts";
+import type { VerifyResponse } from "../../contract/schemas/scores.ts";
+import type { Exchange } from "../exchange.ts";
+import { statusLine } from "../server/status-lines.ts";
+import type { Reply } from "../server/port.ts";
+import { encodeMsgpack } from "./msgpack.ts";
+import { type Format, MEDIA_TYPES } from "./negotiation.ts";
+import { headBytes } from "./verdict-head.ts";
+import { verifyBytes } from "./verify-writer.ts";
+
+/** A verdict may be cached until it expires (SPEC §8.3), by its caller alone. */
+export function verdictReply<Response extends Lifetime>(
+  exchange: Exchange,
+  status: 200 | 403,
+  response: Response,
+  write: (response: Response) => string,
+): Reply {
+  const body = exchange.replyFormat === "json" ? write(response) : encodeMsgpack(response);
+  return new VerdictReply(status, exchange, ageOf(exchange, response), body);
+}
+
+type Lifetime = Record<"evaluated_at" | "expires_at", string>;
+
+/** Seconds for which a verdict may be cached: all its life, or the rest of it after a wait. */
+export function ageOf(exchange: Exchange, { evaluated_at, expires_at }: Lifetime): number {
+  // For one call alone: an audit's.
+  if (expires_at === evaluated_at) return 0;
+  if (!exchange.isDelayed) return AGE_SEC_MAX;
+  return maxAgeSec(expiryMs(expires_at) - exchange.services.clock());
+}
+
+/**
+ * Common part of verdict replies: header lines in one piece, or as pairs for adapters that need
+ * them.
+ */
+abstract class VerdictHead {
+  readonly status: 200 | 403;
+  readonly #format: Format;
+  readonly #ageSec: number;
+  readonly #echoedId: string;
+
+  constructor(status: 200 | 403, exchange: Exchange, ageSec: number) {
+    this.status = status;
+    this.#format = exchange.replyFormat;
+    this.#ageSec = ageSec;
+    this.#echoedId = exchange.echoedId;
+  }
+
+  get headLines(): Uint8Array {
+    return headBytes(linesOf(this.status, this.#format)[this.#ageSec]!, this.#echoedId);
+  }
+
+  get headers(): readonly string[] {
+    const id = this.#echoedId;
+    const age = cacheControl(this.#ageSec);
+    return ["Content-Type", MEDIA_TYPES[this.#format], "Cache-Control", age, "X-Request-Id", id];
+  }
+}
+
+export class VerdictReply extends VerdictHead implements Reply {
+  readonly body: string | Uint8Array;
+
+  constructor(status: 200 | 403, exchange: Exchange, ageSec: number, body: string | Uint8Array) {
+    super(status, exchange, ageSec);
+    this.body = body;
+  }
+}
+
+/** Written when it is sent: into the thread's buffer, or copied for an adapter that keeps it. */
+export class VerifyReply extends VerdictHead implements Reply {
+  readonly #response: VerifyResponse;
+
+  constructor(exchange: Exchange, ageSec: number, response: VerifyResponse) {
+    super(200, exchange, ageSec);
+    this.#response = response;
+  }
+
+  get body(): Uint8Array {
+    return new Uint8Array(this.lentBody());
+  }
+
+  lentBody(): Uint8Array {
+    return verifyBytes(this.#response);
+  }
+}
+
+const AGE_SEC_MAX = VERDICT_TTL_MS / 1000;
+const cacheControl = (ageSec: number): string => `private, max-age=${ageSec}`;
+
+/** Status and header lines of a verdict but for its request id, by format and remaining seconds. */
+const LINES = { json: makeLines(200, "json"), msgpack: makeLines(200, "msgpack") };
+/** The same for a refused handshake, the one verdict with another status. */
+const REFUSED_LINES = { json: makeLines(403, "json"), msgpack: makeLines(403, "msgpack") };
+
+function linesOf(status: number, format: Format): readonly string[] {
+  return (status === 200 ? LINES : REFUSED_LINES)[format];
+}
+
+function makeLines(status: 200 | 403, format: Format): readonly string[] {
+  const first = `${statusLine(status)}\r\nContent-Type: ${MEDIA_TYPES[format]}`;
+  return Array.from(
+    { length: AGE_SEC_MAX + 1 },
+    (_, ageSec) => `${first}\r\nCache-Control: ${cacheControl(ageSec)}\r\nX-Request-Id: `,
+  );
+}
+
+let lastExpiry = { text: "", timeMs: 0 };
+
+/** Epoch ms of an expiry. All verdicts of one millisecond share its text: the last one is kept. */
+function expiryMs(text: string): number {
+  if (text !== lastExpiry.text) lastExpiry = { text, timeMs: Date.parse(text) };
+  return lastExpiry.timeMs;
+}
+
+function maxAgeSec(remainingMs: number): number {
+  return Math.min(AGE_SEC_MAX, Math.max(0, Math.floor(remainingMs / 1000)));
+}

@@ -1,0 +1,144 @@
+// Keeper of usage: every second it reads what the HTTP threads have counted and journals the sums that
+// have risen. A crash loses what was counted since the last record, a second at most; a sum that is
+// journaled twice adds nothing (contract/usage.ts).
+import type { UsageAccount } from "../../http/access/usage.ts";
+import { readUsage } from "../../http/access/usage-memory.ts";
+import {
+  addUsage,
+  DAY_MS,
+  dayName,
+  noUsage,
+  USAGE_COUNTS,
+  type UsageCounts,
+  type UsageRow,
+} from "../../contract/usage.ts";
+import { encodeUsage } from "../../contract/usage-records.ts";
+import type { UsageLog } from "../../ledger/ledger.ts";
+import type { Log } from "../../platform/log.ts";
+
+/** With the time of a sync, a second. */
+export const USAGE_EVERY_MS = 900;
+/** Sums of today and yesterday are held, as the threads' memory holds them. */
+const DAYS_HELD = 2;
+
+export interface UsageKeeperOptions {
+  /** Id of this process, which no other shares. */
+  readonly meter: string;
+  /** Of the HTTP threads. */
+  readonly memories: readonly SharedArrayBuffer[];
+  /** Whose number a memory names. */
+  readonly accountOf: (keyNumber: number) => UsageAccount | undefined;
+  readonly log: UsageLog;
+  /** Epoch ms. */
+  readonly clock: () => number;
+  readonly logger: Pick<Log, "error" | "info">;
+}
+
+interface Held {
+  readonly day: number;
+  readonly row: UsageRow;
+  /** What a durable record says. */
+  readonly durable: UsageCounts;
+}
+
+export class UsageKeeper {
+  readonly #options: UsageKeeperOptions;
+  readonly #held = new Map<string, Held>();
+  #writing: Promise<void> | undefined;
+  #hasFailed = false;
+  /** Rows journaled since the start, and journalings that failed. */
+  journaledCount = 0;
+  failedCount = 0;
+
+  constructor(options: UsageKeeperOptions) {
+    this.#options = options;
+  }
+
+  get meter(): string {
+    return this.#options.meter;
+  }
+
+  /** Sums of this process up to now, of today and yesterday at least. */
+  rows(): UsageRow[] {
+    this.#collect();
+    return [...this.#held.values()].map(({ row }) => ({ ...row }));
+  }
+
+  /** Journals what has risen. Resolves once that is durable, or has failed; never rejects. */
+  keep(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  /** Journals the last sums, once the threads count no more. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.keep();
+  }
+
+  async #write(): Promise<void> {
+    this.#collect();
+    const risen = [...this.#held.values()].filter(isRisen);
+    // The counts go on rising while they are written.
+    const rows = risen.map(({ row }) => ({ ...row }));
+    if (rows.length === 0) return this.#forget();
+    const { log, meter, logger } = this.#options;
+    try {
+      await Promise.all(encodeUsage(meter, rows).map((payload) => log.appendUsage(payload)));
+    } catch (error) {
+      this.failedCount += 1;
+      // Nothing is lost: the next record has these sums and more.
+      if (!this.#hasFailed) logger.error("usage_not_journaled", { detail: String(error) });
+      this.#hasFailed = true;
+      return;
+    }
+    if (this.#hasFailed) logger.info("usage_journaled_again", { rows: rows.length });
+    this.#hasFailed = false;
+    this.journaledCount += rows.length;
+    for (const [index, { durable }] of risen.entries()) copyCounts(rows[index]!, durable);
+    this.#forget();
+  }
+
+  #collect(): void {
+    const sums = new Map<string, { day: number; account: UsageAccount; counts: UsageCounts }>();
+    for (const memory of this.#options.memories) {
+      readUsage(memory, (number, day, counts) => {
+        const account = this.#options.accountOf(number);
+        if (account === undefined) return;
+        const name = `${day} ${account.keyId}`;
+        let sum = sums.get(name);
+        if (sum === undefined) sums.set(name, (sum = { day, account, counts: noUsage() }));
+        addUsage(sum.counts, counts);
+      });
+    }
+    for (const [name, { day, account, counts }] of sums) {
+      const held = this.#held.get(name) ?? this.#open(name, day, account);
+      // Less is there when one thread has begun another day over an old one: that was read before.
+      for (const kind of USAGE_COUNTS) held.row[kind] = Math.max(held.row[kind], counts[kind]);
+    }
+  }
+
+  #open(name: string, day: number, { keyId, tenant }: UsageAccount): Held {
+    const { meter } = this.#options;
+    const row = { meter, day: dayName(day), key_id: keyId, tenant, ...noUsage() };
+    const held = { day, row, durable: noUsage() };
+    this.#held.set(name, held);
+    return held;
+  }
+
+  /** Days that the threads count no more are in the store. */
+  #forget(): void {
+    const today = Math.floor(this.#options.clock() / DAY_MS);
+    for (const [name, held] of this.#held) {
+      if (held.day <= today - DAYS_HELD && !isRisen(held)) this.#held.delete(name);
+    }
+  }
+}
+
+function isRisen({ row, durable }: Held): boolean {
+  return USAGE_COUNTS.some((kind) => row[kind] > durable[kind]);
+}
+
+function copyCounts(from: Readonly<UsageCounts>, to: UsageCounts): void {
+  for (const kind of USAGE_COUNTS) to[kind] = Math.max(to[kind], from[kind]);
+}

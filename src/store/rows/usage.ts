@@ -1,0 +1,124 @@
+// Usage as rows: sums of each meter, key and day as the journal has them. A second of reads is a record
+// and so a row; of the rows of one day the largest holds, and once a day the others go.
+import {
+  noUsage,
+  PAID_READS,
+  USAGE_COUNTS,
+  type UsageCount,
+  type UsageRow,
+  UsageSums,
+} from "../../contract/usage.ts";
+import type { Connection } from "../duckdb.ts";
+import type { UsageRange } from "../store.ts";
+import { literal, type View } from "../view.ts";
+
+/** Columns by what they count: `check` is a word of SQL, so kinds of reads say that they are. */
+const COLUMNS: Readonly<Record<UsageCount, readonly [name: string, comment: string]>> = {
+  verify: ["verify_reads", "verdicts of verify, gateways and batches included"],
+  check: ["check_reads", "scores of check"],
+  handshake: ["handshake_reads", "handshakes; one read each, although two are scored"],
+  explain: ["explain_reads", "explanations of an agent"],
+  test: ["test_reads", "reads about the reserved test agents, which are free"],
+  outcomes: ["outcomes_reported", "outcomes reported, which are free"],
+};
+const NAMES = USAGE_COUNTS.map((kind) => COLUMNS[kind][0]);
+
+export function usageTables(): string[] {
+  const counts = NAMES.map((name) => `${name} BIGINT NOT NULL`);
+  return [
+    `CREATE TABLE usage_rows (position BIGINT NOT NULL, meter VARCHAR NOT NULL,
+      day VARCHAR NOT NULL, key_id VARCHAR NOT NULL, tenant VARCHAR NOT NULL, ${counts.join(", ")})`,
+  ];
+}
+
+/** Rows gathered for one transaction, the newest of each meter, key and day. */
+export class UsageBatch {
+  readonly #sums = new UsageSums();
+  #position = 0;
+
+  take(row: UsageRow, position: number): void {
+    this.#sums.take(row);
+    this.#position = position;
+  }
+
+  /** Appends them, inside the open transaction. */
+  async append(connection: Connection): Promise<void> {
+    const rows = this.#sums.rows();
+    if (rows.length === 0) return;
+    await connection.append("usage_rows", (appender) => {
+      for (const row of rows) {
+        appender.appendBigInt(BigInt(this.#position));
+        for (const text of [row.meter, row.day, row.key_id, row.tenant]) {
+          appender.appendVarchar(text);
+        }
+        for (const kind of USAGE_COUNTS) appender.appendBigInt(BigInt(row[kind]));
+        appender.endRow();
+      }
+    });
+  }
+}
+
+/** A row of each meter, key and day: its newest sums, which are its largest. */
+const largest = (rows: string) =>
+  `SELECT meter, day, key_id, any_value(tenant) AS tenant,
+    ${NAMES.map((name) => `max(${name}) AS ${name}`).join(", ")}, max(position) AS position
+  FROM ${rows} GROUP BY meter, day, key_id`;
+
+const NEWEST = "SELECT meter, day, key_id, max(position) FROM usage_rows GROUP BY ALL";
+
+/** Number of rows that a newer one has replaced. */
+export async function replacedUsage(connection: Connection): Promise<number> {
+  const [row] = await connection.rows(
+    `SELECT (SELECT count(*) FROM usage_rows) - (SELECT count(*) FROM (${NEWEST}))`,
+  );
+  return Number(row?.[0]);
+}
+
+/** Removes them, inside the open transaction. */
+export function compactUsage(connection: Connection): Promise<void> {
+  return connection.run(
+    `DELETE FROM usage_rows WHERE (meter, day, key_id, position) NOT IN (${NEWEST})`,
+  );
+}
+
+/** Sums by key and day; of the named meter apart, of all others together. */
+export async function usageRows(connection: Connection, range: UsageRange): Promise<UsageRow[]> {
+  const { from, to, tenant, meter, rowsMax } = range;
+  const own = `if(meter = ${literal(meter)}, meter, '')`;
+  const whose = tenant === undefined ? "" : `AND tenant = ${literal(tenant)}`;
+  const rows = await connection.rows(
+    `SELECT ${own} AS counted, day, key_id, tenant,
+        ${NAMES.map((name) => `sum(${name})::DOUBLE`).join(", ")}
+      FROM (${largest("usage_rows")})
+      WHERE day BETWEEN ${literal(from)} AND ${literal(to)} ${whose}
+      GROUP BY 1, 2, 3, 4 ORDER BY 2, 4, 3 LIMIT ${Math.floor(rowsMax)}`,
+  );
+  return rows.map(([counted, day, key, owner, ...sums]) => {
+    const counts = noUsage();
+    for (const [index, kind] of USAGE_COUNTS.entries()) counts[kind] = Number(sums[index]);
+    const names = { meter: String(counted), day: String(day), key_id: String(key) };
+    return { ...names, tenant: String(owner), ...counts };
+  });
+}
+
+const PAID = PAID_READS.map((kind) => COLUMNS[kind][0]).join(" + ");
+
+export const USAGE_VIEWS: Readonly<Record<string, View>> = {
+  usage: {
+    sql: (
+      from,
+    ) => `SELECT CAST(day AS DATE) AS day, tenant, key_id, sum(${PAID})::BIGINT AS paid_reads,
+        ${NAMES.map((name) => `sum(${name})::BIGINT AS ${name}`).join(", ")},
+        max(position) AS position
+      FROM (${largest(from("usage_rows"))}) GROUP BY ALL`,
+    comment: "what each key has read and reported on each day, UTC; today's sums grow",
+    columns: [
+      ["day", "UTC day on which it was answered"],
+      ["tenant", "whose key it is"],
+      ["key_id", "API key that asked"],
+      ["paid_reads", "what is billed: verify, check, handshake and explain"],
+      ...USAGE_COUNTS.map((kind) => COLUMNS[kind]),
+      ["position", "newest record of the evidence journal in these sums"],
+    ],
+  },
+};
