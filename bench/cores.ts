@@ -11,6 +11,7 @@ import { cpuOf, stolenSeconds } from "./load/cpu.ts";
 import { numberOf, numbersOf, report, wordsOf } from "./load/flags.ts";
 import { type Answered, ask, type Generator, GENERATORS } from "./load/generators.ts";
 import { BODIES, HEADERS, ROUTE } from "./load/questions.ts";
+import { watchOthers } from "./load/others.ts";
 import { rounded, seeded, shuffled, type Spread, spreadOf, tableOf, told } from "./load/spread.ts";
 import { machine, type ServerProcess, startService } from "./server-process.ts";
 
@@ -217,9 +218,11 @@ async function main(): Promise<void> {
   const cores = availableParallelism();
   const settings = settingsOf(cores);
   const stolenBefore = stolenSeconds();
+  const others = watchOthers();
   const rows = await measure(settings, cores);
   const stolen = rounded(stolenSeconds() - stolenBefore);
   print(rows);
+  const others_share = others();
   const { readers, tornSeconds, folds } = settings;
   const torn = tornSeconds > 0 ? await tornReads(readers, tornSeconds, folds) : undefined;
   if (torn !== undefined) {
@@ -231,7 +234,7 @@ async function main(): Promise<void> {
     if (torn.torn + torn.backwards > 0) process.exitCode = 1;
   }
   const { generator, connections, rounds, seconds, seed } = settings;
-  const head = { bench: "cores", machine: machine(), stolen_seconds: stolen, cores };
+  const head = { bench: "cores", machine: machine(), stolen_seconds: stolen, others_share, cores };
   const flags = { generator, connections, rounds, seconds, seed };
   report({ ...head, ...flags, rows, torn_reads: torn }, values.out);
 }

@@ -16,6 +16,7 @@ import {
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
+import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
 
@@ -89,6 +90,7 @@ for (const add of [
   addServe,
   addKeys,
   addNamespaces,
+  addWebhooks,
   addImport,
   addEvidenceCommands,
   addQuery,

@@ -67,6 +67,8 @@ export const FAULTS = {
   journal_unavailable: { status: 503, title: "evidence cannot be recorded now", retryAfterSec: 5 },
   store_behind: { status: 504, title: "the store has not reached the position", retryAfterSec: 1 },
   store_unavailable: { status: 503, title: "the outcome store is not available", retryAfterSec: 5 },
+  webhooks_unavailable: { status: 503, title: "webhooks are not told now", retryAfterSec: 30 },
+  webhooks_full: { status: 507, title: "there is no room for another webhook" },
   source_quota_exceeded: { status: 507, title: "the tenant holds as many sources as it may" },
   vault_full: { status: 507, title: "the vault takes no new sources" },
   table_full: { status: 507, title: "the agent table takes no new agents" },

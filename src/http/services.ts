@@ -6,6 +6,7 @@ import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
 import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
+import type { Webhooks } from "../contract/webhooks/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Backtests } from "../kaizen/backtest.ts";
 import type { Kaizen } from "../kaizen/kaizen.ts";
@@ -103,6 +104,8 @@ export interface HttpDependencies {
   refusals?: RefusalCounts;
   /** Watches requests for the access log and for traces; without it none is watched. */
   watch?: RequestWatch | undefined;
+  /** Endpoints that are told of events; without them their routes answer `not_found`. */
+  webhooks?: Webhooks;
   /** The evidence vault; without it its routes answer `not_found`. */
   vault?: EvidenceVault;
 }

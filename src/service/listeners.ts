@@ -12,7 +12,7 @@ import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
-import type { WatchSink } from "./watch.ts";
+import type { WatchSink } from "./watch/sink.ts";
 import { limitsOf } from "./descriptors.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";

@@ -2,6 +2,7 @@
 // it in the opposite order. Holds no decisions of its own.
 import { randomBytes } from "node:crypto";
 
+import type { Bureau } from "../bureau/bureau.ts";
 import { asFailure, EXIT_FAILED } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
 import { SCOPES } from "../contract/vocabulary.ts";
@@ -19,13 +20,15 @@ import { healthOf } from "./health/readiness.ts";
 import type { Log } from "../platform/log.ts";
 import { type Learning, openLearning } from "./learning.ts";
 import { openReporters, type Reporters } from "./reporters.ts";
+import type { WebhookKeeper } from "../threads/webhooks/keeper.ts";
 import { openScoringPool, type ScoringPool } from "../threads/scoring/pool.ts";
 import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
-import { openWatching, type Watching } from "./watch.ts";
+import { openWatching, type Watching } from "./watch/sink.ts";
 import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
+import { openWebhooks } from "./webhooks.ts";
 import { serviceUrlOf, versionOf } from "./identity.ts";
 
 /** SIGTERM to exit is promised within 10 s; the rest is for syncing and closing. */
@@ -99,17 +102,15 @@ async function openService(
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
   const learning = await openLearning(config, log, ground, closers);
+  const webhooks = openWebhooks(config, ground, log, closers);
   const isSampleDue = config.isSampleWanted && ledger.position() === 0;
-  // Loaded when due: the import reads files of three formats, and most starts import nothing.
-  const sampleCount = isSampleDue
-    ? await (await import("./sample.ts")).loadSample(bureau, clock.now())
-    : 0;
+  const sampleCount = isSampleDue ? await loadSample(bureau, clock.now()) : 0;
   const scorer = openScorer(config, evidence, decisions);
   closers.push(() => scorer?.close());
   subscribers.scorer = scorer;
   const metering = openMetering(config.httpThreads, ground, log, closers);
   const watching = await openWatching(config.watch, log, clock.now, closers);
-  const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting };
+  const parts = { ...ground, ...learning, ...metering, ...watching, scorer, reporting, webhooks };
   const onBroken = () => onFatal(EXIT_FAILED, THREAD_FAILED);
   const opening = { ...parts, dependencies: dependenciesOf(config, log, parts), onBroken };
   const listeners = await openListeners(config, log, opening).catch(asFailure);
@@ -139,6 +140,11 @@ async function openService(
   };
 }
 
+/** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */
+async function loadSample(bureau: Bureau, nowMs: number): Promise<number> {
+  return (await import("./sample.ts")).loadSample(bureau, nowMs);
+}
+
 function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecisionLog) {
   return openScoringPool(config.scoring, {
     memory: evidence.engineMemory,
@@ -153,6 +159,7 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
 interface Parts extends Ground, Learning, Metering, Watching {
   scorer: ScoringPool | undefined;
   reporting: Reporters;
+  webhooks: WebhookKeeper;
 }
 
 function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDependencies {
@@ -167,6 +174,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,
+    webhooks: parts.webhooks,
     signingKeys: signingKeysOf(parts),
     kaizen: kaizen.kaizen,
     reportLinks: new ReportLinks(randomBytes(LINK_KEY_BYTES), parts.clock.now),

@@ -77,6 +77,16 @@ test.concurrent("bench:compare: a revision and this tree, figure by figure", asy
   expect(comparison!["high"]).toBeGreaterThanOrEqual(comparison!["low"]!);
 });
 
+test.concurrent("bench:path: steps of the echo, and parts of the service", async () => {
+  const { steps, parts } = (await lastLine("bench/path.ts", "--smoke")) as {
+    steps: Record<string, { ratio: { median: number } }>;
+    parts: Record<string, Record<string, number>>;
+  };
+  expect(steps["echo"]!.ratio.median).toBe(1);
+  expect(steps["verify, plain"]!.ratio.median).toBeGreaterThan(0);
+  expect(parts["denied"]!["policy and verdict"]).toBeGreaterThan(0);
+});
+
 test.concurrent("bench:overload: every request is answered or turned away", async () => {
   const { before, over } = await lastLine("bench/overload.ts", "--smoke");
   expect(before).toMatchObject({ failed: 0 });

@@ -74,7 +74,9 @@ describe("the guide's commands", () => {
 
   it("leaves no block untested without a reason", () => {
     const known = new Set(["ts", "sql", "sh", "text", "json"]);
-    const others = GUIDES.flatMap(fencesOf).filter(({ language }) => !known.has(language));
+    // What names its test has one of its own (guide-webhooks.test.ts).
+    const isUnknown = ({ language, runs }: Fence) => !known.has(language) && runs === undefined;
+    const others = GUIDES.flatMap(fencesOf).filter(isUnknown);
     expect(others.map(placeOf)).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
 import * as sources from "../../contract/schemas/sources.ts";
+import * as webhooks from "../../contract/schemas/webhooks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -29,6 +30,7 @@ const FAMILIES = [
   service,
   signingKeys,
   sources,
+  webhooks,
 ];
 
 /** Every schema that has a name. */

@@ -55,6 +55,11 @@ export const TAGS: readonly Tag[] = [
     description: "SQL over the tenant's own rows, and exports as Parquet.",
     paths: ["/v1/query", "/v1/export/"],
   },
+  {
+    name: "Webhooks",
+    description: "Endpoints that are told of events, signed by the Standard Webhooks rules.",
+    paths: ["/v1/webhooks"],
+  },
   { name: "Operators", description: "API keys and usage.", paths: ["/v1/keys", "/v1/usage"] },
   {
     name: "Service",

@@ -18,6 +18,7 @@ import { REPORTER_ROUTES } from "./reporters.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...SCORE_ROUTES,
@@ -34,6 +35,7 @@ export const ROUTES: readonly Route[] = [
   ...BACKTEST_ROUTES,
   ...EXPORT_ROUTES,
   ...QUERY_ROUTES,
+  ...WEBHOOK_ROUTES,
   ...SIGNING_KEY_ROUTES,
   ...ADMIN_ROUTES,
   ...SERVICE_ROUTES,

@@ -16,6 +16,7 @@ import { LISTEN_SETTINGS } from "./listen-settings.ts";
 import { LOG_SETTINGS } from "./log-settings.ts";
 import { WATCH_SETTINGS } from "./watch-settings.ts";
 import { PACE_SETTINGS, ROOM_SETTINGS } from "./limit-settings.ts";
+import { WEBHOOK_SETTINGS } from "./webhook-settings.ts";
 import {
   choice,
   decimalNumber,
@@ -173,6 +174,7 @@ export const SETTINGS = {
     readBy: "serve and commands",
   },
   ...ARCHIVE_SETTINGS,
+  ...WEBHOOK_SETTINGS,
   ...LOG_SETTINGS,
   ...WATCH_SETTINGS,
   ...ROOM_SETTINGS,

@@ -5,12 +5,12 @@ import {
   type WatchedBatch,
   type WatchedRequest,
   type WatchShares,
-} from "../http/request-watch.ts";
-import type { Closer } from "./closers.ts";
-import { versionOf } from "./identity.ts";
-import type { Log } from "../platform/log.ts";
-import type { Spans } from "../platform/spans.ts";
-import type { WatchConfig } from "./settings/watch-config.ts";
+} from "../../http/request-watch.ts";
+import type { Closer } from "../closers.ts";
+import { versionOf } from "../identity.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Spans } from "../../platform/spans.ts";
+import type { WatchConfig } from "../settings/watch-config.ts";
 
 /** Longest that the end waits for spans to be sent. */
 const CLOSE_MS_MAX = 2000;
@@ -80,7 +80,7 @@ async function openSink(
 }
 
 async function openSpansTo(url: string, log: Log, version: string): Promise<Spans> {
-  const { openSpans } = await import("../platform/spans.ts");
+  const { openSpans } = await import("../../platform/spans.ts");
   return openSpans({
     url,
     version,
