@@ -15,6 +15,7 @@ import {
   addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
+import { addReviews } from "./command-line/review-commands.ts";
 import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
 import { addWebhooks } from "./command-line/webhook-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
@@ -95,6 +96,7 @@ for (const add of [
   addEvidenceCommands,
   addQuery,
   addPolicy,
+  addReviews,
   addExport,
   addUsage,
   addKaizen,

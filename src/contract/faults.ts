@@ -32,6 +32,8 @@ export const FAULTS = {
   signature_replayed: { status: 409, title: "the signed id was used with another body" },
   namespace_conflict: { status: 409, title: "the namespace has another owner" },
   key_conflict: { status: 409, title: "the key belongs to another agent" },
+  review_claimed: { status: 409, title: "another person is at the review" },
+  review_decided: { status: 409, title: "the review is decided" },
   api_key_revoked: { status: 409, title: "the API key is revoked" },
   api_key_overlaps: { status: 409, title: "too many secrets of the API key still work" },
   length_required: { status: 411, title: "Content-Length is required" },

@@ -3,6 +3,7 @@ import type { Bureau } from "../bureau/bureau.ts";
 import type { Policies } from "../bureau/policies.ts";
 import type { Namespaces } from "../bureau/reporters/namespaces.ts";
 import type { ReporterKeys } from "../bureau/reporters/reporter-keys.ts";
+import type { ReviewQueue } from "../bureau/reviews/queue.ts";
 import type { NoteTaker } from "../contract/notes.ts";
 import type { SigningKeys } from "../contract/signing-keys.ts";
 import type { EvidenceVault } from "../contract/sources.ts";
@@ -90,6 +91,8 @@ export interface HttpDependencies {
   reportLinks?: ReportLinks;
   /** Reporter credibility; without it its routes answer `not_found`. */
   credibility?: Credibility;
+  /** The review queue; without it its routes answer `not_found`. */
+  reviews?: ReviewQueue;
   /** Policies of the tenants; without them their routes answer `not_found`. */
   policies?: Policies;
   /** Back-tests of policies; without them their routes answer `not_found`. */

@@ -65,6 +65,7 @@ export class LedgerClient implements OpenLedger {
   readonly keyEvents: readonly Uint8Array[];
   readonly policies: readonly Uint8Array[];
   readonly sources: readonly FramePlace[];
+  readonly reviews: readonly Uint8Array[];
   rememberedSinceMs: number;
   readonly #onTable: (engineMemory: WebAssembly.Memory) => void;
   readonly #log: (event: string, detail: string) => void;
@@ -101,6 +102,7 @@ export class LedgerClient implements OpenLedger {
     this.keyEvents = ready.keyEvents;
     this.policies = ready.policies ?? [];
     this.sources = ready.sources ?? [];
+    this.reviews = ready.reviews ?? [];
     this.rememberedSinceMs = ready.rememberedSinceMs;
     this.#clock = options.clock;
     this.#onTable = options.onTable ?? (() => undefined);
@@ -167,6 +169,10 @@ export class LedgerClient implements OpenLedger {
   readonly appendStandings = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.standings, bytes);
   readonly appendUsage = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.usage, bytes);
   readonly appendReview = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.review, bytes);
+  readonly appendReviewCalls = (bytes: Uint8Array) =>
+    this.#appendEvent(FRAME_KINDS.reviewEvent, bytes);
+  readonly appendReviewEvent = (bytes: Uint8Array) =>
+    this.#appendFirst(FRAME_KINDS.reviewEvent, bytes);
   readonly appendKeyAudit = (bytes: Uint8Array) => this.#appendFirst(FRAME_KINDS.keyAudit, bytes);
 
   appendProvenance(bytes: Uint8Array): Promise<number> {

@@ -205,8 +205,8 @@ class Core implements LedgerCore {
 
   point(): SnapshotPoint {
     const { lsn, chain } = this.#journal;
-    const { outcomes, keyEvents, policies, sources } = this.#state;
-    return { lsn, chain, outcomes, keyEvents, policies, sources };
+    const { outcomes, keyEvents, policies, sources, reviews } = this.#state;
+    return { lsn, chain, outcomes, keyEvents, policies, sources, reviews };
   }
 
   commit(runs: readonly FrameRun[], nowMs: number): CommitResult[] {

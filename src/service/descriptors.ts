@@ -1,12 +1,12 @@
 // Connections that the process may hold: what its limit of descriptors leaves beside files, database
 // and threads. Without a bound of its own the service would be ended by whoever opens a thousand
 // connections: the next file that it needs would not open.
-import { readFileSync } from "node:fs";
 import { GRPC_CONNECTIONS_MAX } from "../http/grpc/bounds.ts";
 import { LOCAL_CONNECTIONS_MAX } from "../http/server/connections.ts";
 import { defaultThreads } from "../platform/pool.ts";
-import { CommandFailure } from "./failure.ts";
 import type { ServeConfig } from "./settings/config.ts";
+import { readFileSync } from "node:fs";
+import { CommandFailure } from "./failure.ts";
 
 /** Journal, database, spool, snapshots and texts: some 60 at rest; the rest is for what comes. */
 const FILES_RESERVED = 192;
@@ -16,8 +16,6 @@ const THREAD_RESERVED = 6;
 const CONNECTIONS_MAX = 20_000;
 /** Fewer are no service. */
 const CONNECTIONS_MIN = 16;
-/** Pools of threads besides: signatures, scoring. */
-const POOLS = 2;
 /** Where the system does not tell. */
 const DESCRIPTORS_UNKNOWN = 1024;
 
@@ -62,6 +60,9 @@ function readLimits(): string {
     return "";
   }
 }
+
+/** Pools of threads besides: signatures, scoring. */
+const POOLS = 2;
 
 /** Connections of one thread: the kernel deals them out evenly enough. */
 export function limitsOf(config: ServeConfig): { connectionsMax: number } {

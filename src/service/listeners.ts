@@ -7,13 +7,14 @@ import type { ServeConfig } from "./settings/config.ts";
 import type { OpenDecisionLog } from "./decision-log.ts";
 import type { NamespaceEvent } from "../contract/namespaces.ts";
 import type { PolicyEvent } from "../contract/policy.ts";
+import type { ReviewNews } from "../contract/reviews/events.ts";
 import { RefusalAudit } from "../http/access/refusal-audit.ts";
+import { limitsOf } from "./descriptors.ts";
 import type { Core } from "./core.ts";
 import { isLoopback, type MetricsListener, openMetricsListener } from "../http/metrics/listener.ts";
 import { type RunningServer, startHttpServer } from "../http/start.ts";
 import type { StoredKey } from "../http/access/key-file.ts";
 import type { WatchSink } from "./watch/sink.ts";
-import { limitsOf } from "./descriptors.ts";
 import { urlOf } from "./identity.ts";
 import { findPort } from "../http/server/port-probe.ts";
 import type { ExtAuthzServer } from "../http/grpc/server.ts";
@@ -53,6 +54,8 @@ export interface Listeners {
   sendKey(stored: StoredKey): void;
   /** Passes on a policy that was set. */
   sendPolicy(event: PolicyEvent): void;
+  /** Passes on news of reviews. */
+  sendReview(news: ReviewNews): void;
   /** Passes on a change of a namespace's owner. */
   sendNamespace(event: NamespaceEvent): void;
   /** Passes on the table that the main thread reads from now on. */
@@ -171,6 +174,7 @@ async function openSingleFront(config: ServeConfig, parts: ListenersParts): Prom
     scrape: (accept) => server.scrape(accept),
     sendKey: () => undefined,
     sendPolicy: () => undefined,
+    sendReview: () => undefined,
     sendNamespace: () => undefined,
     rebind: () => undefined,
     ask: (head, peer) => server.ask(head, peer),
@@ -223,6 +227,7 @@ function sharedFront(server: RunningServer, threads: HttpThreads): HttpFront {
     scrape: (accept) => server.scrape(accept),
     sendKey: (stored) => threads.sendKey(stored),
     sendPolicy: (event) => threads.sendPolicy(event),
+    sendReview: (news) => threads.sendReview(news),
     sendNamespace: (event) => threads.sendNamespace(event),
     rebind: (engineMemory) => threads.rebind(engineMemory),
     ask: (head, peer) => server.ask(head, peer),
@@ -264,6 +269,7 @@ function startThreads(
       keys: dependencies.keyring.storedKeys(),
       adminKey,
       policies: evidence.ledger.policies,
+      reviews: evidence.reviews.book.rulings(),
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
@@ -283,6 +289,7 @@ function startThreads(
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
     onWatched: (batch, thread) => watchSink?.take(batch, thread),
+    onAsked: (asked) => evidence.reviews.take(asked),
     onBroken,
   });
 }

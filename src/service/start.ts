@@ -26,6 +26,7 @@ import { openClock } from "./clock.ts";
 import { type Metering, openMetering } from "./usage/metering.ts";
 import { announce } from "./ownership.ts";
 import { openWatching, type Watching } from "./watch/sink.ts";
+import { tendReviews } from "./reviews.ts";
 import { signingKeysOf } from "./signing-keys.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openWebhooks } from "./webhooks.ts";
@@ -116,6 +117,7 @@ async function openService(
   const listeners = await openListeners(config, log, opening).catch(asFailure);
   closers.push(() => listeners.close(DRAIN_MS));
   closers.push(() => ground.store.endQueries());
+  closers.push(tendReviews(evidence, clock.now));
   subscribers.attach(listeners);
   // Only now: a key made by a start that then failed would exist and never have been shown.
   const newAdminKey = keyring.hasAdmin() ? undefined : await makeAdminKey(keyring);
@@ -153,6 +155,8 @@ function openScorer(config: ServeConfig, evidence: Core, decisions: OpenDecision
     isReservedEnabled: config.isReservedEnabled,
     decisionRings: decisions.poolRings,
     assessments: evidence.assessments,
+    reviews: evidence.reviews.book.rulings(),
+    onAsked: (asked) => evidence.reviews.take(asked),
   });
 }
 
@@ -171,6 +175,7 @@ function dependenciesOf(config: ServeConfig, log: Log, parts: Parts): HttpDepend
     notes: evidence.notes,
     vault: evidence.sources.vault,
     policies: parts.policies,
+    reviews: evidence.reviews,
     backtests: parts.backtests,
     reporters: parts.reporting.reporterKeys,
     namespaces: parts.reporting.namespaces,

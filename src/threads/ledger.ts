@@ -168,13 +168,15 @@ function open(data: ThreadData, send: Send) {
 
 /** What the ledger's owner is told of the journal. */
 function readyOf(core: LedgerCore) {
+  const { outcomes, reviews } = core.point();
   return {
     kind: "ready" as const,
     lsn: core.lsn,
-    outcomes: core.point().outcomes,
+    outcomes,
     truncatedBytes: core.truncatedBytes,
     keyEvents: [...core.keyEvents],
     policies: [...core.policies],
+    reviews: [...reviews],
     sources: core.sources,
     rememberedSinceMs: core.rememberedSinceMs,
     lastRecordMs: core.lastRecordMs,

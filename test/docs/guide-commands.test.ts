@@ -24,6 +24,7 @@ const EXPECTED: readonly (readonly [command: string, answer: RegExp])[] = [
   ["evidence label", /^1 of 1 labels counted$/m],
   ["worst-agents.sql", /quickcash\/loan-broker/],
   ["keys create", /tr_live_/],
+  ["reviews decide", /^decision +overturned$/m],
   ["policy backtest", /^L2 +verify, no stakes named +given /m],
   ["/v1/policy/backtest", /^\{"backtest_id":"b-[\d-]+","state":"done"/],
   ["agents/agent%3A%2F%2Fhooli", /"standing":\{"in_force":true/],

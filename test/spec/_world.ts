@@ -183,6 +183,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       adminKey: KEY,
       owners: [],
       policies: [],
+      reviews: [],
       rateLimits: {},
       isReservedEnabled: true,
       isSignatureRequired: false,
@@ -200,6 +201,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     assess: sources.assessLater,
     onWatched: () => undefined,
     onRefused: () => undefined,
+    onAsked: () => undefined,
     onBroken: () => {
       throw new Error("the further HTTP thread has failed");
     },

@@ -34,7 +34,8 @@ export function verifyBytes(response: VerifyResponse): Uint8Array {
   putCodes(response.reason_codes);
   putStakes(response.max_stakes);
   put(stampPiece(response));
-  if (response.levels !== undefined) putLevels(response.levels);
+  if (response.levels !== undefined) putLast("levels", response.levels);
+  if (response.review !== undefined) putLast("review", response.review);
   return (views[at] ??= new Uint8Array(out.buffer, 0, at));
 }
 
@@ -252,10 +253,10 @@ function stampPiece(response: VerifyResponse): Uint8Array {
   return lastStamp.piece;
 }
 
-/** In place of the closing brace; members asked for, by few, and ever different. */
-function putLevels(levels: NonNullable<VerifyResponse["levels"]>): void {
+/** In place of the closing brace; members that few replies have, and that are ever different. */
+function putLast(name: "levels" | "review", value: object): void {
   at -= 1;
-  put(Buffer.from(`,"levels":${JSON.stringify(levels)}}`));
+  put(Buffer.from(`,"${name}":${JSON.stringify(value)}}`));
 }
 
 // Every member above, by name: a new member in the schema fails to compile here until it is
@@ -273,7 +274,8 @@ type Written = {
     | "policy_version"
     | "evaluated_at"
     | "expires_at"
-    | "levels";
+    | "levels"
+    | "review";
   trust:
     | "score"
     | "threshold_met"

@@ -9,6 +9,7 @@ import * as namespaces from "../../contract/schemas/namespaces.ts";
 import * as outcomes from "../../contract/schemas/outcomes.ts";
 import * as policy from "../../contract/schemas/policy.ts";
 import * as reporters from "../../contract/schemas/reporter-keys.ts";
+import * as reviews from "../../contract/schemas/reviews.ts";
 import * as scores from "../../contract/schemas/scores.ts";
 import * as service from "../../contract/schemas/service.ts";
 import * as signingKeys from "../../contract/schemas/signing-keys.ts";
@@ -26,6 +27,7 @@ const FAMILIES = [
   outcomes,
   policy,
   reporters,
+  reviews,
   scores,
   service,
   signingKeys,

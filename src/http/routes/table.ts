@@ -15,6 +15,7 @@ import { OUTCOME_ROUTES } from "./outcomes.ts";
 import { POLICY_ROUTES } from "./policy.ts";
 import { QUERY_ROUTES } from "./query.ts";
 import { REPORTER_ROUTES } from "./reporters.ts";
+import { REVIEW_ROUTES } from "./reviews.ts";
 import { SCORE_ROUTES } from "./score.ts";
 import { SIGNING_KEY_ROUTES } from "./signing-keys.ts";
 import { SERVICE_ROUTES } from "./service.ts";
@@ -29,6 +30,7 @@ export const ROUTES: readonly Route[] = [
   ...NAMESPACE_ROUTES,
   ...EVIDENCE_ROUTES,
   ...DECISION_ROUTES,
+  ...REVIEW_ROUTES,
   ...KAIZEN_ROUTES,
   ...CREDIBILITY_ROUTES,
   ...POLICY_ROUTES,

@@ -1,11 +1,12 @@
 // Sink of watched requests on the main thread: lines of the access log, and spans. The SDK behind those is
 // loaded only where a collector is named.
-import {
+import type {
   RequestWatch,
-  type WatchedBatch,
-  type WatchedRequest,
-  type WatchShares,
+  WatchedBatch,
+  WatchedRequest,
+  WatchShares,
 } from "../../http/request-watch.ts";
+import { watchOf } from "../../threads/http/watch.ts";
 import type { Closer } from "../closers.ts";
 import { versionOf } from "../identity.ts";
 import type { Log } from "../../platform/log.ts";
@@ -41,13 +42,7 @@ export async function openWatching(
 ): Promise<Watching> {
   const sink = await openSink(config, log, versionOf());
   if (sink === undefined) return { watch: undefined, watchSink: undefined };
-  const watch = new RequestWatch({
-    shares: sink.shares,
-    clock,
-    monotonic: () => performance.now(),
-    random: Math.random,
-    deliver: (batch) => sink.take(batch),
-  });
+  const watch = watchOf(sink.shares, clock, (batch) => sink.take(batch));
   closers.push(
     () => sink.close(),
     () => watch.flush(),

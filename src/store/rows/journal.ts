@@ -271,7 +271,8 @@ export const JOURNAL_VIEWS: Readonly<Record<string, View>> = {
         "reporter_key.registered, reporter_key.revoked, namespace.granted, " +
           "namespace.transferred, namespace.revoked, signature.replayed, config.promoted, " +
           "api_key.created, api_key.changed, api_key.rotated, api_key.revoked, " +
-          "bureau_key.rotated, access.denied, policy.set, policy.backtested, journal.damaged, journal.mended, " +
+          "bureau_key.rotated, access.denied, policy.set, policy.backtested, " +
+          "review.claimed, review.decided, journal.damaged, journal.mended, " +
           "store.lagging",
       ],
       ["tenant", "whose affair it is, or null: the bureau's"],

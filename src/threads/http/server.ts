@@ -5,6 +5,7 @@ import { randomFillSync } from "node:crypto";
 import type { MessagePort } from "node:worker_threads";
 import { NamespaceOwners } from "../../contract/namespaces.ts";
 import { PolicyBook } from "../../policy/policy-book.ts";
+import { ReviewDesk } from "../../bureau/reviews/desk.ts";
 import { openBureau } from "../../bureau/open.ts";
 import { openEngineReader } from "../../engine/reader.ts";
 import { openAssessor } from "../texts/records.ts";
@@ -12,7 +13,7 @@ import { RefusalCounts } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
-import { RequestWatch } from "../../http/request-watch.ts";
+import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
@@ -35,6 +36,8 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { loggerTo } from "./log-lines.ts";
+import { watchOf } from "./watch.ts";
 import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
@@ -59,6 +62,9 @@ const HERE: ReadonlySet<Route> = new Set([
 const OUTCOMES: ReadonlySet<Route> = new Set(
   OUTCOME_ROUTES.filter(({ body }) => body?.kind !== "batch"),
 );
+
+/** Interval at which the calls counted for reviews are told to the main thread. */
+const REVIEWS_TOLD_MS = 1000;
 
 /** Routes that need the store are relayed; one that were not would fail its first request. */
 const elsewhere = new Proxy({} as Store & NoteTaker, {
@@ -101,7 +107,10 @@ class HttpThread {
   readonly #ledger;
   readonly #assessments;
   readonly #decisions;
+  readonly #reviews: ReviewDesk;
+  readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
+  readonly #logger: HttpLogger;
   readonly #watch: RequestWatch | undefined;
   #server: RunningServer | undefined;
 
@@ -120,16 +129,11 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
-    const { watch: shares } = data;
-    this.#watch =
-      shares &&
-      new RequestWatch({
-        shares,
-        clock,
-        monotonic: () => performance.now(),
-        random: Math.random,
-        deliver: (batch) => this.#send({ kind: "watched", batch }),
-      });
+    this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
+    const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
+    this.#watch = data.watch && watchOf(data.watch, clock, deliver);
+    this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
+    this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
   }
 
@@ -144,6 +148,7 @@ class HttpThread {
     if (message.kind === "answer") this.#questions.settle(message.id, message.answer);
     else if (message.kind === "key") this.#keyring.adopt(message.stored);
     else if (message.kind === "policy") this.#policies.apply(message.event);
+    else if (message.kind === "review") this.#reviews.apply(message.news);
     else if (message.kind === "namespace") this.#owners.apply(message.event);
     else if (message.kind === "table") this.#engine.rebind(message.engineMemory);
     else if (message.kind === "count") this.#count(message.id);
@@ -179,7 +184,7 @@ class HttpThread {
         store: elsewhere,
         notes: elsewhere,
         clock: this.#clock,
-        logger: this.#logger(),
+        logger: this.#logger,
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
@@ -219,6 +224,7 @@ class HttpThread {
       owners: this.#owners,
       assessments: this.#assessments,
       decisions: this.#decisions,
+      reviews: this.#reviews,
     });
   }
 
@@ -268,28 +274,21 @@ class HttpThread {
   async #close(graceMs: number): Promise<void> {
     try {
       await this.#server?.close(graceMs);
+      clearInterval(this.#reviewTimer);
+      this.#reviews.flush(this.#clock());
       await this.#assessments.close();
       await this.#ledger.close();
       await this.#decisions.flush();
       this.#refusals.flush();
       this.#watch?.flush();
     } catch (error) {
-      this.#logger().error("http_thread_close", {
+      this.#logger.error("http_thread_close", {
         thread: this.#data.number,
         error: String(error),
       });
     }
     this.#send({ kind: "closed" });
     this.#port.close();
-  }
-
-  #logger(): HttpLogger {
-    const say =
-      (level: keyof HttpLogger): HttpLogger["info"] =>
-      (message, fields) =>
-        this.#send({ kind: "log", level, message, fields });
-    const logger = { info: say("info"), warn: say("warn"), error: say("error") };
-    return this.#data.isDebugLogged ? { ...logger, debug: say("debug") } : logger;
   }
 
   #send(message: FromHttpThread): void {
