@@ -88,17 +88,7 @@ async function openService(
   const ground = await openGround(config, log, onFatal, closers, subscribers, clock);
   const { claim, keyring, decisions, evidence } = ground;
   const { ledger, engine, bureau } = evidence;
-  const reporting = openReporters({
-    ...config,
-    paths: claim.paths,
-    ledger,
-    store: ground.store,
-    onNamespaceEvent: (event) => {
-      evidence.owners.apply(event);
-      subscribers.sendNamespace(event);
-    },
-    clock: clock.now,
-  });
+  const reporting = openReporting(config, ground, subscribers);
   closers.push(() => reporting.close());
   // Its service id is there by now.
   ground.archive.start(ledger, clock.now);
@@ -140,6 +130,21 @@ async function openService(
     // A second signal waits for the first.
     close: () => (closing ??= closeAll(closers)),
   };
+}
+
+function openReporting(config: ServeConfig, ground: Ground, subscribers: Subscribers): Reporters {
+  const { claim, evidence, store, clock } = ground;
+  return openReporters({
+    ...config,
+    paths: claim.paths,
+    ledger: evidence.ledger,
+    store,
+    onNamespaceEvent: (event) => {
+      evidence.owners.apply(event);
+      subscribers.sendNamespace(event);
+    },
+    clock: clock.now,
+  });
 }
 
 /** Its module is loaded when it is due: it reads files of three formats, and most starts import nothing. */

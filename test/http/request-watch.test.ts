@@ -1,7 +1,7 @@
 // Watch over requests, over both servers: which are watched, what is known of them, when they are handed
 // on, and that it has bounds.
 import { ROOT_CONTEXT } from "@opentelemetry/api";
-import { TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace";
+import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import {
@@ -150,7 +150,7 @@ it("chooses by a trace's id as the SDK does", () => {
     fc.property(id, fc.double({ min: 0, max: 1, noNaN: true }), (traceId, share) => {
       fc.pre(/[^0]/.test(traceId));
       const { decision } = new TraceIdRatioBasedSampler(share).shouldSample(ROOT_CONTEXT, traceId);
-      expect(isInShare(traceId, share)).toBe(decision === 2);
+      expect(isInShare(traceId, share)).toBe(decision === SamplingDecision.RECORD_AND_SAMPLED);
     }),
     { numRuns: 1000 },
   );

@@ -1,6 +1,6 @@
 // A collector of OTLP over HTTP for tests: takes spans as JSON on a real socket, and can be made to refuse.
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface CollectedSpan {
@@ -40,7 +40,7 @@ export async function openCollector() {
   const paths = new Set<string>();
   const headers: Record<string, unknown>[] = [];
   const state = { status: 200 };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let text = "";
     for await (const piece of request) text += String(piece);
     paths.add(`${request.method} ${request.url}`);
@@ -51,7 +51,9 @@ export async function openCollector() {
       resources.push(attributesOf(resource.attributes));
       spans.push(...scopeSpans.flatMap((scope) => scope.spans));
     }
-  }).listen(0, "127.0.0.1");
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
