@@ -11,7 +11,9 @@ export interface Suite {
 const NAMES_OF_GROUP: Readonly<Record<string, readonly string[]>> = {
   serving: [
     "http",
-    "compare",
+    "path",
+    "pool",
+    "cores",
     "tail",
     "overload",
     "first-call",
