@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { randomFillSync } from "node:crypto";
 import type { Bureau, CallContext } from "../../src/bureau/bureau.ts";
+import { ReviewDesk } from "../../src/bureau/reviews/desk.ts";
 import { openBureau } from "../../src/bureau/open.ts";
 import { TrustRankClient } from "../../src/client/client.ts";
 import type { Principal } from "../../src/contract/principal.ts";
@@ -109,6 +110,8 @@ export async function openWorld(): Promise<World> {
   const sources = openEvidenceVault(ledger, dataPaths(dataDir).journal);
   const bureau = openBureau({
     engine: openEngineReader(engineMemory, 1),
+    // As on the further thread: answers are the same on both.
+    reviews: new ReviewDesk(() => undefined),
     ledger,
     provenance: sources.assessor,
     clock,
@@ -190,6 +193,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       poolBytesMin: undefined,
       queueMsMax: 0,
       isDebugLogged: false,
+      watch: undefined,
     },
     ledger,
     decisionRings: [createDecisionRing()],
@@ -198,6 +202,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
+    onWatched: () => undefined,
     onRefused: () => undefined,
     onAsked: () => undefined,
     onBroken: () => {
