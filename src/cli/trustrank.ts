@@ -8,6 +8,7 @@ import { describeVariables } from "../service/settings/settings-text.ts";
 import { addArchive, addBackup, addRestore } from "./command-line/backup-commands.ts";
 import {
   addDoctor,
+  addUpgrade,
   addEvidenceCommands,
   addExport,
   addImport,
@@ -41,6 +42,7 @@ function addServe(program: Command): void {
     .addOption(optionOf(SETTINGS.grpcPort))
     .addOption(optionOf(SETTINGS.logLevel))
     .addOption(optionOf(SETTINGS.logFormat))
+    .addOption(optionOf(SETTINGS.accessLog))
     .addOption(optionOf(SETTINGS.sample))
     .option("--json", "print one JSON line once it listens")
     .option(
@@ -100,6 +102,7 @@ for (const add of [
   addUsage,
   addKaizen,
   addDoctor,
+  addUpgrade,
   addBackup,
   addRestore,
   addArchive,

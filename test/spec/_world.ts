@@ -193,6 +193,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
       poolBytesMin: undefined,
       queueMsMax: 0,
       isDebugLogged: false,
+      watch: undefined,
     },
     ledger,
     decisionRings: [createDecisionRing()],
@@ -201,6 +202,7 @@ async function openThread({ ledger, sources, keyring, server }: MainThread) {
     relay: (head, body) => server.relay(head, body),
     scorer: undefined,
     assess: sources.assessLater,
+    onWatched: () => undefined,
     onRefused: () => undefined,
     onAsked: () => undefined,
     onBroken: () => {

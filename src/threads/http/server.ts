@@ -13,6 +13,7 @@ import { RefusalCounts } from "../../http/access/refusals.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type RunningServer, startHttpServer } from "../../http/start.ts";
 import { Keyring } from "../../http/access/keyring.ts";
+import type { RequestWatch, WatchedBatch } from "../../http/request-watch.ts";
 import { UsageMeter } from "../../http/access/usage.ts";
 import type { Route } from "../../http/route.ts";
 import { ROUTES } from "../../http/routes/table.ts";
@@ -35,6 +36,8 @@ import {
   type ToHttpThread,
 } from "./messages.ts";
 import { AssessmentQueue } from "../../ledger/assessment-queue.ts";
+import { loggerTo } from "./log-lines.ts";
+import { watchOf } from "./watch.ts";
 import { relayedHead } from "./relayed-head.ts";
 import { borrowStream } from "./relayed-stream.ts";
 import { joinLedger } from "../../ledger/join.ts";
@@ -107,6 +110,8 @@ class HttpThread {
   readonly #reviews: ReviewDesk;
   readonly #reviewTimer: NodeJS.Timeout;
   readonly #refusals = new RefusalCounts((refusals) => this.#send({ kind: "refused", refusals }));
+  readonly #logger: HttpLogger;
+  readonly #watch: RequestWatch | undefined;
   #server: RunningServer | undefined;
 
   constructor(port: MessagePort, data: HttpThreadData, clock: () => number) {
@@ -124,6 +129,9 @@ class HttpThread {
     this.#assessments = new AssessmentQueue(this.#ledger);
     const letThroughPerSecond = data.decisionsPerSecond;
     this.#decisions = new DecisionRing(data.decisionRing, { waitMs: 0, letThroughPerSecond });
+    this.#logger = loggerTo((line) => this.#send(line), data.isDebugLogged);
+    const deliver = (batch: WatchedBatch) => this.#send({ kind: "watched", batch });
+    this.#watch = data.watch && watchOf(data.watch, clock, deliver);
     this.#reviews = new ReviewDesk((asked) => this.#send({ kind: "asked", asked }), data.reviews);
     this.#reviewTimer = setInterval(() => this.#reviews.flush(clock()), REVIEWS_TOLD_MS);
     this.#send({ kind: "ready" });
@@ -176,7 +184,7 @@ class HttpThread {
         store: elsewhere,
         notes: elsewhere,
         clock: this.#clock,
-        logger: this.#logger(),
+        logger: this.#logger,
         health: { isReady: () => ({ ready: true, reasons: [] }) },
         version,
         rateLimits,
@@ -189,6 +197,7 @@ class HttpThread {
         }),
         rateBuckets: { memory: bucketMemory, numberOf: (keyId) => keyring.numberOf(keyId) },
         scorer: this.#scorer(),
+        watch: this.#watch,
       });
       this.#send({ kind: "listening" });
     } catch (error) {
@@ -271,23 +280,15 @@ class HttpThread {
       await this.#ledger.close();
       await this.#decisions.flush();
       this.#refusals.flush();
+      this.#watch?.flush();
     } catch (error) {
-      this.#logger().error("http_thread_close", {
+      this.#logger.error("http_thread_close", {
         thread: this.#data.number,
         error: String(error),
       });
     }
     this.#send({ kind: "closed" });
     this.#port.close();
-  }
-
-  #logger(): HttpLogger {
-    const say =
-      (level: keyof HttpLogger): HttpLogger["info"] =>
-      (message, fields) =>
-        this.#send({ kind: "log", level, message, fields });
-    const logger = { info: say("info"), warn: say("warn"), error: say("error") };
-    return this.#data.isDebugLogged ? { ...logger, debug: say("debug") } : logger;
   }
 
   #send(message: FromHttpThread): void {
