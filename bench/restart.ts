@@ -58,6 +58,15 @@ function launch(command: readonly string[]) {
   return { ready, waiting, ended, kill, seconds: () => (performance.now() - startedAt) / 1000 };
 }
 
+/** Lines of a service's log, as event and detail, but for that of a start. */
+function saidIn(log: string): string[] {
+  const lines = log.trim().split("\n");
+  const entries = lines.map((line) => JSON.parse(line) as { message: string; detail?: string });
+  return entries
+    .filter(({ message }) => message !== "service_starting")
+    .map(({ message, detail }) => `${message}: ${detail ?? ""}`);
+}
+
 async function report(url: string, from: number): Promise<number> {
   const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "application/json" };
   const sent = Array.from({ length: OUTCOMES_PER_ROUND }, async (_, index) => {
@@ -157,7 +166,7 @@ async function containers(dataDir: string, waitSeconds: number) {
   third.kill();
   await third.ended;
   return {
-    second: { code: refused.code, said: refused.stderr.trim().split("\n") },
+    second: { code: refused.code, said: saidIn(refused.stderr) },
     second_refused_after_seconds: fixed(refusedAfter),
     command_outside_said: told,
     second_ready_seconds_after_kill: fixed(seconds),

@@ -130,7 +130,7 @@ test("restored: doctor is content, a service starts, and every view has the same
   again.process.kill("SIGTERM");
   expect((await again.ended).code).toBe(0);
   // Scores are read by the clock: of agents what does not fade.
-  const standing = "SELECT agent, outcomes, reported, last_outcome_at, as_of_position FROM agents";
+  const standing = "SELECT agent, outcomes, reported, last_outcome_at FROM agents";
   for (const view of ["SELECT * FROM outcomes", "SELECT * FROM decisions", standing]) {
     const rows = await Promise.all([dataDir, into].map((root) => rowsOf(root, view)));
     expect([view, rows[0]]).not.toEqual([view, "[]"]);
