@@ -15,7 +15,13 @@ import {
   addUsage,
 } from "./command-line/data-commands.ts";
 import { Command, CommanderError, countOf, optionOf } from "./command-line/flags.ts";
-import { addKaizen, addKeys, addNamespaces, addPolicy } from "./command-line/rule-commands.ts";
+import {
+  addKaizen,
+  addKeys,
+  addNamespaces,
+  addPolicy,
+  addQuotas,
+} from "./command-line/rule-commands.ts";
 import { checkConfig, runMcp, runServe } from "./commands.ts";
 import { accessOf } from "./data-access.ts";
 
@@ -94,6 +100,7 @@ for (const add of [
   addPolicy,
   addExport,
   addUsage,
+  addQuotas,
   addKaizen,
   addDoctor,
   addBackup,

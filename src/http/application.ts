@@ -18,6 +18,7 @@ import type { Admission, HttpApplication, Peer, Reply, RequestHead } from "./ser
 import { TurningAway } from "./turning-away.ts";
 import type { ExchangeServices } from "./exchange.ts";
 import type { HttpDependencies, HttpLogger } from "./services.ts";
+import { askQuota } from "./access/quotas.ts";
 import { UsageMeter } from "./access/usage.ts";
 
 /** Asynchronous answers under way before new ones are shed. */
@@ -94,7 +95,7 @@ export class Application implements HttpApplication {
     this.#logger.error("adapter failure", { error: describeError(error) });
   }
 
-  /** Guards in order: route, authentication, authorisation, rate limit, deadline. */
+  /** Guards in order: route, authentication, authorisation, rate limit, quota, deadline. */
   #guard(exchange: Exchange): void {
     const { head } = exchange;
     const match = this.#table.match(head.path);
@@ -114,6 +115,7 @@ export class Application implements HttpApplication {
     if (route.rateClass !== undefined && !this.#limiter.isUnlimited) {
       this.#limit(exchange, route.rateClass);
     }
+    if (route.rateClass === "score") askQuota(this.services.quotaGuard, exchange);
     if (route.isFixedFormat !== true) exchange.replyFormat = replyFormat(head.accept);
     if (head.wantsTiming || head.deadlineMs !== undefined || !route.isSynchronous) {
       this.#startClock(exchange, route);

@@ -34,6 +34,8 @@ export interface ListenersParts {
   readonly decisions: OpenDecisionLog;
   /** In which the further HTTP threads count usage. */
   readonly usageMemories: readonly SharedArrayBuffer[];
+  /** In which they find the quotas of tenants. */
+  readonly quotaMemory: SharedArrayBuffer;
   readonly scorer: BatchScorer | undefined;
   /** Of the main thread. */
   readonly dependencies: HttpDependencies;
@@ -249,10 +251,11 @@ function startThreads(
   config: ServeConfig,
   port: number,
   log: Log,
-  { evidence, decisions, scorer, dependencies, usageMemories, onBroken }: ListenersParts,
+  parts: ListenersParts,
   relay: RunningServer["relay"],
   refusals: RefusalAudit,
 ): Promise<HttpThreads> {
+  const { evidence, decisions, scorer, dependencies, usageMemories, quotaMemory } = parts;
   const {
     host,
     httpAdapter,
@@ -277,6 +280,7 @@ function startThreads(
       owners: evidence.owners.list(),
       rateLimits,
       queueMsMax,
+      quotaMemory,
       ...limitsOf(config),
       isReservedEnabled,
       isSignatureRequired,
@@ -291,6 +295,6 @@ function startThreads(
     scorer,
     assess: evidence.sources.assessLater,
     onRefused: (batch) => refusals.take(batch),
-    onBroken,
+    onBroken: parts.onBroken,
   });
 }

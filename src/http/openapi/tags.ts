@@ -55,7 +55,11 @@ export const TAGS: readonly Tag[] = [
     description: "SQL over the tenant's own rows, and exports as Parquet.",
     paths: ["/v1/query", "/v1/export/"],
   },
-  { name: "Operators", description: "API keys and usage.", paths: ["/v1/keys", "/v1/usage"] },
+  {
+    name: "Operators",
+    description: "API keys, usage and quotas.",
+    paths: ["/v1/keys", "/v1/usage", "/v1/quotas"],
+  },
   {
     name: "Service",
     description: "The service about itself: life, readiness, metrics, this description.",
